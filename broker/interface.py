@@ -1,4 +1,4 @@
-"""What the gateway knows of the broker. One contract suite runs against every implementation."""
+"""Interface of the broker for the gateway. One contract suite runs against every implementation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -123,7 +123,7 @@ class Broker(Verifier, Protocol):
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         """Hand out the credential that the tool has to use: the caller's own, else that of their highest role that
-        permits the tool and has one (README.md, "Words").
+        permits the tool and has one (docs/dev/glossary.md).
 
         Raises:
             BrokerUnreachable: no connection to the broker could be made.

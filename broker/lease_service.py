@@ -1,4 +1,4 @@
-"""Leases: whose credential a tool uses, decided and opened by the broker (broker-security.md §3.3).
+"""Leases: whose credential a tool uses, decided and opened by the broker (threat-model.md §3.3).
 
 The caller's own credential is verified here, and the sieve's function is applied here once more: a gateway that is
 taken over gets nothing for users who are away, and nothing beyond the roles of those who are there.

@@ -26,7 +26,7 @@ def read_toml(path: Path, model: type[T], most_bytes: int) -> T:
     except FileNotFoundError:
         return model()
     except OSError as error:
-        raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
+        raise Invalid(f"{path} cannot be read; it must be a text file that the user running MCPist can read") from error
     except tomllib.TOMLDecodeError as error:
         raise Invalid(f"{path} is not valid TOML{_describe_position(error)}") from None  # its text may repeat a secret
     except ValidationError as error:

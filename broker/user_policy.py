@@ -1,23 +1,16 @@
-"""What a verified user may use, read by the broker itself: it does not take the gateway's word for it."""
+"""Permissions of a verified user, read by the broker itself, independently of the gateway."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import orjson
 
-from core.db import Row, UnitOfWork
-from core.permissions import Policy, Role, build_role
+from core.db import UnitOfWork
+from core.permissions import Policy, Role
+from core.policy_loader import load_user_roles
 
-# No two roles of a tenant share a name, so the order is total; the id comes along for the shared credentials.
-_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission
-    FROM core.role_assignments a
-    JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-    LEFT JOIN core.permissions p ON p.tenant_id = a.tenant_id AND p.role_id = a.role_id
-    WHERE a.tenant_id = $1 AND a.user_id = $2
-    ORDER BY r.priority DESC, r.name"""
 _SERVICES = "SELECT module, settings FROM core.services WHERE tenant_id = $1 AND enabled"
 
 
@@ -47,15 +40,6 @@ class UserPolicy:
 
 async def load_user_policy(work: UnitOfWork, user_id: UUID) -> UserPolicy:
     """Read a user's roles and the tenant's services."""
-    roles = await work.fetch(_ROLES, user_id)
+    roles = await load_user_roles(work, user_id)
     services = await work.fetch(_SERVICES)
-    return UserPolicy(_build_roles(roles), {row["module"]: row["settings"] for row in services})
-
-
-def _build_roles(rows: Sequence[Row]) -> tuple[tuple[UUID, Role], ...]:
-    granted: dict[tuple[UUID, str, int], list[tuple[str, str]]] = defaultdict(list)
-    for row in rows:
-        of_role = granted[row["id"], row["name"], row["priority"]]
-        if row["permission"] is not None:
-            of_role.append((row["effect"], row["permission"]))
-    return tuple((role_id, build_role(name, given, priority)) for (role_id, name, priority), given in granted.items())
+    return UserPolicy(roles, {row["module"]: row["settings"] for row in services})

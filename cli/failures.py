@@ -1,4 +1,4 @@
-"""What a failed command tells: one line with what to do, one exit code; never a traceback."""
+"""Output of a failed command: one line with what to do, one exit code; never a traceback."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What commands print: one JSON document for scripts, or text and tables for people."""
+"""Output of commands: one JSON document for scripts, or text and tables for people."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What happens while somebody waits, on standard error; never on standard output."""
+"""Progress of a long command, on standard error; never on standard output."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""What a command tells of accounts at vendors that it has ended."""
+"""Output about vendor accounts that a command has removed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -40,7 +40,7 @@ def read_settings() -> Settings:
 
 
 def wants_debug() -> bool:
-    """Whether the operator asked to see where a fault is, even where the settings cannot be read."""
+    """Check whether debug output is requested, even where the settings cannot be read."""
     return os.environ.get("MCPIST_LOG_LEVEL", "").lower() == "debug"
 
 
@@ -99,7 +99,7 @@ def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None
 def run_local_or_remote(
     here: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
 ) -> _T:
-    """What `here` gives, or `at_server` if a server is chosen."""
+    """Return the result of `run_here`, or of `call_api` if a server is selected."""
     settings = read_settings()
     server = server_selection.select_server(settings)
     if server is None:
@@ -126,7 +126,7 @@ def run_local(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T
 
 def quiet_logs(settings: Settings) -> None:
     """A command speaks for itself: the log shows only what is wrong, unless everything is asked for."""
-    from gateway.observability.logs import configure_logs
+    from core.observability.logs import configure_logs
 
     configure_logs("debug" if settings.log_level == "debug" else "error", "text")
 

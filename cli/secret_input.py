@@ -27,7 +27,7 @@ def refuse_on_command_line(extra: Sequence[str]) -> None:
 
 
 def is_prompted(from_file: Path | None, stdin: bool) -> bool:
-    """Whether somebody sits at the terminal to be asked."""
+    """Check whether a person is at the terminal to be prompted."""
     return from_file is None and not stdin and sys.stdin.isatty()
 
 

@@ -1,4 +1,4 @@
-"""Database access: a unit of work bound to one tenant (broker-security.md §3.5).
+"""Database access: a unit of work bound to one tenant (threat-model.md §3.5).
 
 Every statement gets the tenant as ``$1``. PostgreSQL refuses a parameter that a statement does not use, so no
 statement can forget its tenant filter; forced row-level security holds behind it. ``LiteralString`` makes the type

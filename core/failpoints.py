@@ -1,4 +1,4 @@
-"""Named points at which a test may hold a process, to kill, stop or starve it there (broker-security.md §6.1).
+"""Named points at which a test may hold a process, to kill, stop or starve it there (threat-model.md §6.1).
 
 Nothing happens at them unless the process was started to be held: its composition root calls :func:`arm`, which the
 product's own never does.

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.errors import Invalid
+from core.names import MODULE_NAME
 
 MAX_REPORTED_MISMATCHES = 5
-PERMISSION_PATTERN = re.compile(r"\*|[a-z][a-z0-9_]{0,62}(?:\.\*|:read|\.[a-z][a-z0-9_]{0,62})")
+PERMISSION_PATTERN = re.compile(rf"\*|{MODULE_NAME}(?:\.\*|:read|\.{MODULE_NAME})")
 
 
 @dataclass(frozen=True, slots=True)

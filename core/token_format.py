@@ -1,6 +1,6 @@
 """The written form of credentials. An API token is ``mcpist_<id 12><secret 43><crc32 6>``, base62 throughout.
 
-The checksum lets noise be refused without a query and lets secret scanners be sure (broker-security.md §3.8). It is
+The checksum lets noise be refused without a query and lets secret scanners be sure (threat-model.md §3.8). It is
 no secret and proves nothing: only the broker, which holds the pepper, can tell a right token from a wrong one.
 """
 

@@ -2,15 +2,14 @@
 
 import importlib
 import pkgutil
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import modules
+from core.names import MODULE_NAME_PATTERN
 from modules.kit import Module, Tool, build_json_schema
 
-MODULE_NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,62}")
 MAX_LINE_LENGTH = 120
 
 

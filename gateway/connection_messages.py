@@ -1,7 +1,7 @@
-"""What a caller is told whose account at a vendor is missing or broken: why, what to do, and where.
+"""Messages for a caller whose vendor account is missing or broken: why, what to do, and where.
 
 The link carries no authority and names nobody: whoever opens it has to sign in, and connects an account of their own
-(broker-security.md §2 row 5).
+(threat-model.md §2 row 5).
 """
 
 import math
@@ -41,11 +41,11 @@ class ConnectMessages:
         self._base = f"{public_url}/connect/"
 
     def build_url(self, module: Module) -> str:
-        """Where a user connects an account for the module."""
+        """Build the URL of the page on which a user connects an account for the module."""
         return self._base + module.name
 
     def build_note(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> str:
-        """What is missing or broken, why, and who can mend it."""
+        """Build the note on a missing or broken connection: the cause, and who can repair it."""
         url = self.build_url(module)
         if cause == READING_ONLY:
             own = f"Allow changes too at {url}; then call again."
@@ -65,14 +65,14 @@ class ConnectMessages:
         return f"{_format_reconnect_reason(module, cause, 'your account')}. Connect it again at {url}; then call again."
 
     def build_warning(self, module: Module, cause: str) -> dict[str, str]:
-        """What is told of an account that works."""
+        """Build the warning about a working connection."""
         if cause not in WARNINGS:
             return {}
         url = self.build_url(module)
         return {"cause": cause, "note": CAUSES[cause].model.format(title=module.title, url=url), "connect": url}
 
     def build_account_hint(self, module: Module, error: Exception) -> str:
-        """Where another account, or more access, is to be had; "" unless a vendor has refused the account."""
+        """Build the hint on how to get another account or more access; "" unless a vendor has refused the account."""
         if not isinstance(error, VendorProblem) or error.kind not in ("unauthorized", "forbidden"):
             return ""
         return f". Accounts of {module.title}, and what they may do: {self.build_url(module)}"

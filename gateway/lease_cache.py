@@ -4,13 +4,14 @@ with their version where the vendor has ended it."""
 import asyncio
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from core.concurrency.lru_cache import LruCache
+from core.concurrency.single_flight import SingleFlight
 from core.connection_causes import find_cause
 from core.connection_state import CredentialKind
 from core.generations import Generations
@@ -70,8 +71,8 @@ class LeaseCache:
         self._broker = broker
         self._generations = generations
         self._clock = clock
-        self._held: OrderedDict[_LeaseKey, CachedLease] = OrderedDict()
-        self._asking: dict[tuple[_LeaseKey, int | None], asyncio.Task[CachedLease]] = {}
+        self._held = LruCache[_LeaseKey, CachedLease](MAX_CACHED_LEASES)
+        self._asking = SingleFlight[tuple[_LeaseKey, int | None], CachedLease]()
 
     async def get_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease:
         """The credential that counts for this caller and tool.
@@ -111,30 +112,19 @@ class LeaseCache:
         self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
     ) -> CachedLease:
         """Ask once for all calls that miss the same lease, or were refused with it; one that goes away stops nobody."""
-        task = self._asking.get((key, rejected))
-        if task is None:
-            task = self._asking[key, rejected] = asyncio.create_task(self._fetch(key, request, tool, rejected))
-            task.add_done_callback(lambda done: self._forget_fetch((key, rejected), done))
-        return await asyncio.shield(task)
-
-    def _forget_fetch(self, key: tuple[_LeaseKey, int | None], done: asyncio.Task[CachedLease]) -> None:
-        self._asking.pop(key, None)
-        if not done.cancelled():
-            done.exception()  # whoever waits has it; nobody may be left who does
+        return await self._asking.join((key, rejected), lambda: self._fetch(key, request, tool, rejected))
 
     async def _fetch(
         self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
     ) -> CachedLease:
-        self._held.pop(key, None)
+        self._held.discard(key)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
         tenant_id, asked_at = request.caller.tenant_id, time.monotonic()
         generation = self._generations.current(tenant_id)
         lease = await self._request_lease(request, tool, rejected)
         self._generations.confirm_version(tenant_id, lease.version, asked_at)
         held = _build_cached_lease(tool, lease, generation, self._clock())
-        self._held[key] = held
-        if len(self._held) > MAX_CACHED_LEASES:
-            self._held.popitem(last=False)
+        self._held.put(key, held)
         return held
 
     def _is_valid(self, request: RequestContext, held: CachedLease) -> bool:

@@ -9,8 +9,8 @@ import orjson
 
 from core.audit.truncation import MAX_DETAIL_TEXT_LENGTH
 from core.caller import Caller
+from core.observability.redaction import redact
 from gateway.mcp.request_context import RequestContext
-from gateway.observability.redaction import redact
 
 MAX_REDACTED_LENGTH = 4_096
 """Characters of a name that are scrubbed. More than an event keeps, so that a secret is not cut before it is masked."""

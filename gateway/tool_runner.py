@@ -21,6 +21,7 @@ from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.log_events import describe_error
+from core.observability.redaction import redact
 from core.scopes import covers
 from core.secret import Secret
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
@@ -38,7 +39,6 @@ from gateway.lookup_recorder import (
 )
 from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import RequestContext
-from gateway.observability.redaction import redact
 from gateway.observability.tracing import Tracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext

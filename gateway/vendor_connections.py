@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from broker.interface import Broker, CredentialRefusal
 from core.caller import Caller
 from core.concurrency.cooperative_steps import wait_for_turn
+from core.concurrency.lru_cache import GenerationCache
 from core.connection_state import ConnectionState, ModuleConnection
 from core.generations import Generations
 from core.secret import Secret
@@ -29,12 +28,6 @@ CONNECT_WAIT_SECONDS = 20.0
 """Seconds that a call waits for the person who connects an account meanwhile: clients give a call sixty."""
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedConnections:
-    connections: Mapping[str, ModuleConnection]
-    generation: int | None
-
-
 class VendorConnections:
     """The vendor side of one gateway."""
 
@@ -51,7 +44,7 @@ class VendorConnections:
         self._generations = generations
         self._leases = leases
         self._sessions = sessions
-        self._known: OrderedDict[str, _CachedConnections] = OrderedDict()
+        self._known = GenerationCache[str, Mapping[str, ModuleConnection]](MAX_CACHED_CONNECTIONS, generations.current)
 
     def create_client(self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker) -> Vendor:
         """The vendor of the tool's module, with the credential that counts for the caller. `changes` counts the writes
@@ -132,13 +125,11 @@ class VendorConnections:
         """The broker's answer, kept under the tenant's generation."""
         credential, generation = caller.credential, self._generations.current(caller.tenant_id)
         known = self._known.get(credential.id)
-        if known is not None and generation is not None and known.generation == generation:
-            return known.connections
+        if known is not None:
+            return known
         answer = await self._broker.get_connections(subject)
         connections: Mapping[str, ModuleConnection] = {} if isinstance(answer, CredentialRefusal) else answer
-        self._known[credential.id] = _CachedConnections(connections, generation)
-        if len(self._known) > MAX_CACHED_CONNECTIONS:
-            self._known.popitem(last=False)
+        self._known.put(credential.id, connections, caller.tenant_id, generation)
         return connections
 
 

@@ -15,10 +15,11 @@ from core.audit.sealer import AuditSealer
 from core.config.settings import Settings
 from core.errors import Unavailable
 from core.migrations import migrate
+from core.observability.logs import resolve_format
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
+from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
-from gateway.observability.logs import resolve_format
 from gateway.observability.metrics_server import serve_metrics
 from server.bootstrap import FirstAccess, create_first_access
 from server.data_folder import Report, attach_database, start_database
@@ -27,9 +28,11 @@ from server.endpoint_file import announce_server
 from server.listen_port import open_port
 from server.listener import serve_application, watch_stop_signals
 from server.operator_access import OperatorAccess, create_operator_access
-from server.operator_context import OperatorContext, get_utc_now, open_operator_context_on
+from server.operator_context import OperatorContext, open_operator_context_on
+from server.role_database import get_utc_now
 from server.standalone import open_gateway_deployment, open_remote_broker
 from server.wiring.broker import open_broker_runtime
+from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
 from server.wiring.web import open_web_application
 
@@ -115,12 +118,12 @@ async def _run_broker_and_gateway(
 ) -> AsyncGenerator[ServerReady]:
     """Trust zone, gateway, pages and admin API behind one port."""
     deployment, catalogue = operating.deployment, operating.catalogue
+    manifests = build_module_manifests(catalogue)
+    control_plane = ControlPlane(settings, operating.console, catalogue, deployment, operator)
     async with (
-        open_broker_runtime(deployment, settings, catalogue) as zone,
+        open_broker_runtime(deployment, settings, manifests) as zone,
         _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as running,
-        open_web_application(
-            zone, settings, running.refusals, operating.console, catalogue, deployment, operator
-        ) as app,
+        open_web_application(zone, settings, running.refusals, manifests, control_plane) as app,
     ):
         running.app.otherwise = app
         async with _serve_gateway(settings, running, listener, access) as ready:

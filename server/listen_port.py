@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from core.config.settings import Settings
 from core.errors import Conflict, MCPistError, Unavailable
-from gateway.observability.health import ALIVE_BODY
 from server.endpoint_file import find_running_server
+from server.health import ALIVE_BODY
 from server.listener import open_listener
 
 PROBE_TIMEOUT = 1.0  # seconds

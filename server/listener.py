@@ -12,9 +12,9 @@ from pathlib import Path
 from core.config.settings import Settings
 from core.errors import Unavailable
 from core.http.trusted_proxies import TrustedProxies
-from gateway.app import Application
-from gateway.http_server.http_limits import HttpLimits
-from gateway.http_server.server import HttpServer, run_http_server
+from core.http_server.asgi import Application
+from core.http_server.http_limits import HttpLimits
+from core.http_server.server import HttpServer, run_http_server
 
 MAX_CONNECTIONS = 4_096
 MAX_OPEN_FILES = 65_536

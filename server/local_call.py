@@ -22,12 +22,14 @@ from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
 from gateway.mcp.request_context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
+from gateway.module_manifests import build_module_manifests
 from gateway.observability.tracing import NoopTracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
 from gateway.vendor_connections import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN
-from server.operator_context import GATEWAY_ROLE, OperatorContext, open_role_database
+from server.operator_context import OperatorContext
+from server.role_database import GATEWAY_ROLE, open_role_database
 from server.wiring.broker import open_broker_runtime
 from server.wiring.gateway import open_vendor_sessions
 
@@ -91,7 +93,7 @@ async def open_local_caller(
     subject = InProcessSubject(tenant_id, user_id)
     async with (
         open_role_database(deployment, GATEWAY_ROLE, most=6) as database,
-        open_broker_runtime(deployment, settings, catalogue, only_for=subject) as zone,
+        open_broker_runtime(deployment, settings, build_module_manifests(catalogue), only_for=subject) as zone,
         open_vendor_sessions(settings) as sessions,
         _open_audit_writer(database, passes) as audit,
     ):

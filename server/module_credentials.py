@@ -1,4 +1,4 @@
-"""What an operator does with the stored credentials of one module in one tenant: store and test them."""
+"""Stored credentials of one module in one tenant, as an operator stores and tests them."""
 
 import contextlib
 from collections.abc import AsyncGenerator

@@ -10,7 +10,7 @@ from broker.identity.pepper import load_or_create
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from server.deployment import Deployment
-from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 
 
 @contextlib.asynccontextmanager

@@ -1,9 +1,8 @@
-"""What the operator at the command line works with: the console's and the broker's side of one deployment."""
+"""Connections of an operator at the command line to the console's and the broker's side of one deployment."""
 
 import contextlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
@@ -12,13 +11,12 @@ from broker.identity.pepper import load_or_create
 from core.config.settings import Settings
 from core.db import Database
 from core.migrations import migrate
+from core.module_manifest import ModuleManifest
 from gateway.catalogue import Catalogue, load_installed_modules
+from gateway.module_manifests import build_module_manifests
 from server.data_folder import Report, attach_database
 from server.deployment import Deployment
-
-CONSOLE_ROLE = "mcpist_console"
-BROKER_ROLE = "mcpist_broker"
-GATEWAY_ROLE = "mcpist_gateway"
+from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +30,13 @@ class OperatorContext:
 
     @property
     def catalogue(self) -> Catalogue:
-        """What is installed. Most commands do without, and it takes a while to make."""
+        """Load the installed modules. Most commands do without, and it takes a while."""
         return load_installed_modules()
 
-
-def get_utc_now() -> datetime:
-    """The clock of everything that stores a time."""
-    return datetime.now(UTC)
+    @property
+    def manifests(self) -> tuple[ModuleManifest, ...]:
+        """The same as data."""
+        return build_module_manifests(self.catalogue)
 
 
 @contextlib.asynccontextmanager
@@ -60,14 +58,3 @@ async def open_operator_context_on(deployment: Deployment) -> AsyncGenerator[Ope
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=get_utc_now)
         links = OneTimeLinks(broker, Sessions(broker, clock=get_utc_now), clock=get_utc_now)
         yield OperatorContext(deployment, console, tokens, links)
-
-
-@contextlib.asynccontextmanager
-async def open_role_database(deployment: Deployment, role: str, *, most: int) -> AsyncGenerator[Database]:
-    """A pool of at most `most` connections as one of the product's roles."""
-    database = Database(deployment.get_role_address(role), most_connections=most)
-    await database.open()
-    try:
-        yield database
-    finally:
-        await database.close()

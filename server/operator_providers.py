@@ -14,7 +14,8 @@ from core.config.settings import Settings
 from core.errors import NotFound
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
-from server.operator_context import BROKER_ROLE, OperatorContext, open_role_database
+from server.operator_context import OperatorContext
+from server.role_database import BROKER_ROLE, open_role_database
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,18 @@ from broker.vault.key_wrapping import InMemoryKeyProvider, KeyProvider
 from broker.vault.vault import Vault, open_vault
 from core.db import Database
 from server.deployment import KEYS_FOLDER, TRANSIT_TOKEN_FILE, VAULT_KEYS_FILE, Deployment, KeyProviderSettings
-from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 
 NO_DEPLOYMENT = UUID(int=0)
 
 
 def get_key_file_path(deployment: Deployment) -> Path:
-    """Where the vault's keys are, unless a key service keeps them."""
+    """Return the path of the vault's keys, unless a key service keeps them."""
     return deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE
 
 
 def get_id_file_path(deployment: Deployment) -> Path:
-    """Where the data folder's own id is. Not among the keys, which are copied for a restored copy."""
+    """Return the path of the deployment's id. It is not among the keys, which are copied for a restored copy."""
     return deployment.home / DEPLOYMENT_ID_FILE
 
 
@@ -43,7 +43,7 @@ async def open_key_provider(
 
 
 async def load_deployment_guard(deployment: Deployment, database: Database) -> DeploymentGuard:
-    """What says whether vendors may be asked; it has looked."""
+    """Load the guard that says whether requests to vendors are allowed."""
     guard = DeploymentGuard(database, get_id_file_path(deployment))
     await guard.verify_deployment()
     return guard

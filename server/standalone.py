@@ -17,23 +17,23 @@ from broker.rpc.codec import PATHS
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.rpc_client import UNIX_PREFIX, HttpBroker, open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
+from core.audit.failed_auth import AuthFailureLog
 from core.audit.writer import AuditWriter
 from core.concurrency.rate_limits import AttemptLimits
 from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
+from core.http_server.asgi import PathDispatcher
 from core.migrations import migrate
 from core.secret import Secret
-from gateway.app import PathDispatcher
-from gateway.auth.failed_auth import AuthFailureLog
-from gateway.catalogue import load_installed_modules
-from gateway.observability.health import Check, HealthMonitor, build_health_routes, create_disk_check
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
+from server.health import Check, HealthMonitor, build_health_routes, create_disk_check
+from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, watch_stop_signals
-from server.operator_context import BROKER_ROLE, GATEWAY_ROLE
+from server.role_database import BROKER_ROLE, GATEWAY_ROLE
 from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_gateways
 from server.wiring.broker import open_broker_runtime
 from server.wiring.web import open_web_application
@@ -132,9 +132,9 @@ async def _open_broker_app(
 ) -> AsyncGenerator[PathDispatcher]:
     """Open the application that serves gateways, and the identity pages and endpoints. The control plane's part of the
     admin API is not here: it has a database role of its own."""
-    catalogue = load_installed_modules()
+    manifests = load_installed_manifests()
     async with (
-        open_broker_runtime(deployment, settings, catalogue) as zone,
+        open_broker_runtime(deployment, settings, manifests) as zone,
         _open_refusals(settings, zone.database) as refusals,
     ):
         broker = BrokerApp(zone.broker, service_tokens)
@@ -143,7 +143,7 @@ async def _open_broker_app(
             checks["disk"] = create_disk_check(settings.home)
         health = HealthMonitor(checks, clock=time.monotonic)
         app = PathDispatcher({**dict.fromkeys(PATHS, broker), **build_health_routes(health)})
-        async with open_web_application(zone, settings, refusals, None, catalogue) as pages:
+        async with open_web_application(zone, settings, refusals, manifests) as pages:
             app.otherwise = pages
             yield app
 

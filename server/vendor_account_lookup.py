@@ -5,6 +5,7 @@ import logging
 from collections.abc import Container, Mapping
 
 from broker.connections.api_keys import KeyProblem
+from broker.oauth_client.response_fields import resolve_text
 from core.errors import Invalid, MCPistError
 from core.http.credential_headers import CredentialScheme
 from core.http.origins import get_origin
@@ -78,7 +79,9 @@ async def fetch_vendor_account(
     deadline = asyncio.get_running_loop().time() + settings.timeout
     client = sessions.create_client(api, settings, credential, key, deadline, attributes)
     try:
-        account = await api.fetch_account(client)
+        account = resolve_text((await client.request("GET", api.account.path)).json(), api.account.name)
+        if not account:
+            raise VendorProblem("unavailable", "the vendor's answer does not name the account")
     except (ToolError, MCPistError):
         raise
     except Exception as error:  # noqa: BLE001 a module that takes apart another answer than it expects

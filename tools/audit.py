@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.locked import LOCKS, ROOT, locked
+from tools.locked import LOCKS, ROOT, read_locked
 
 DATABASE = "https://api.osv.dev"
 ACCEPTED = LOCKS / "accepted-vulnerabilities.toml"
@@ -51,7 +51,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Vulnerability:
     """A known vulnerability of a package, by its id and the other names that it has."""
 
     package: Package
@@ -74,15 +74,15 @@ class Judgement:
     reason: str
     date: datetime.date
 
-    def covers(self, finding: Finding, today: datetime.date) -> bool:
-        """Whether it speaks of that finding, and is not too old."""
+    def covers(self, finding: Vulnerability, today: datetime.date) -> bool:
+        """Check whether the judgement is about that finding and not too old."""
         return self.id in finding.names and self.package == finding.package.name and today - self.date <= JUDGED_FOR
 
 
 def packages() -> list[Package]:
     """All of requirements/*.txt, and of the Node packages that tests use."""
-    product = {one.name for one in locked("runtime")}
-    python = {one.name: one.version for name in ("runtime", "build", "dev") for one in locked(name)}
+    product = {one.name for one in read_locked("runtime")}
+    python = {one.name: one.version for name in ("runtime", "build", "dev") for one in read_locked(name)}
     found = [
         Package("PyPI", name, version, "the product" if name in product else "tests and tools")
         for name, version in sorted(python.items())
@@ -101,7 +101,7 @@ def node_packages(lock: dict[str, Any]) -> Iterator[Package]:
 
 
 def judgements(path: Path, today: datetime.date) -> list[Judgement]:
-    """What was judged.
+    """Read the accepted findings.
 
     Raises:
         Unusable: it cannot be read, or an entry has no reason, or no date in the past.
@@ -122,22 +122,22 @@ def judgements(path: Path, today: datetime.date) -> list[Judgement]:
     return found
 
 
-def findings(asked: Sequence[Package], database: str) -> list[Finding]:
-    """What the database knows, but for what was withdrawn.
+def findings(asked: Sequence[Package], database: str) -> list[Vulnerability]:
+    """Fetch the known vulnerabilities that were not withdrawn.
 
     Raises:
         Unreachable, Unusable: as named.
     """
-    found: list[Finding] = []
-    for package, vulnerability in _known(asked, database):
+    found: list[Vulnerability] = []
+    for package, vulnerability in _fetch_ids(asked, database):
         told = _answer(f"{database}/v1/vulns/{vulnerability}")
         if "withdrawn" not in told:
             summary = str(told.get("summary") or told.get("details", ""))[:200].partition("\n")[0]
-            found.append(Finding(package, vulnerability, frozenset(told.get("aliases", [])), summary))
+            found.append(Vulnerability(package, vulnerability, frozenset(told.get("aliases", [])), summary))
     return found
 
 
-def _known(asked: Sequence[Package], database: str) -> Iterator[tuple[Package, str]]:
+def _fetch_ids(asked: Sequence[Package], database: str) -> Iterator[tuple[Package, str]]:
     """The ids of what each package is known for (OSV's `querybatch`, page after page)."""
     waiting: list[tuple[Package, str]] = [(one, "") for one in asked]
     while waiting:
@@ -174,7 +174,7 @@ def _answer(url: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     return told
 
 
-def report(found: Sequence[Finding], judged: Sequence[Judgement], today: datetime.date) -> Iterator[str]:
+def report(found: Sequence[Vulnerability], judged: Sequence[Judgement], today: datetime.date) -> Iterator[str]:
     """One line for each finding that counts."""
     for one in found:
         if not any(judgement.covers(one, today) for judgement in judged):
@@ -182,28 +182,27 @@ def report(found: Sequence[Finding], judged: Sequence[Judgement], today: datetim
             yield f"{one.package.name} {one.package.version} (in {one.package.where}): {names}: {one.summary}"
 
 
-def audit(asked: Sequence[Package], database: str, accepted: Path, *, required: bool) -> int:
+def audit(asked: Sequence[Package], database: str, accepted: Path, *, required: bool, today: datetime.date) -> int:
     """Ask, and say on standard error what there is to say; the exit code."""
-    today = datetime.datetime.now(datetime.UTC).date()
     try:
         judged = judgements(accepted, today)
         found = findings(asked, database)
     except Unusable as error:
-        return _said(f"{error}", 2)
+        return _print_line(f"{error}", 2)
     except Unreachable as error:
         told = f"NOTHING WAS AUDITED: the database of vulnerabilities cannot be reached ({error})"
-        return _said(told, 1 if required else 0)
+        return _print_line(told, 1 if required else 0)
     for unused in [one for one in judged if not any(one.covers(finding, today) for finding in found)]:
-        _said(
+        _print_line(
             f"{unused.id} of {unused.package} is not found any more, or was judged too long ago; see {accepted.name}", 0
         )
     lines = list(report(found, judged, today))
     for line in lines:
-        _said(line, 1)
-    return _said(f"{len(asked)} locked packages audited, {len(lines)} known vulnerabilities", 1 if lines else 0)
+        _print_line(line, 1)
+    return _print_line(f"{len(asked)} locked packages audited, {len(lines)} known vulnerabilities", 1 if lines else 0)
 
 
-def _said(text: str, code: int) -> int:
+def _print_line(text: str, code: int) -> int:
     print(f"mcpist: {text}", file=sys.stderr)
     return code
 
@@ -213,7 +212,8 @@ def main() -> int:
     parser.add_argument("--required", action="store_true", help="fail where the database cannot be reached")
     parser.add_argument("--database", default=DATABASE, help="another address of an OSV database")
     given = parser.parse_args()
-    return audit(packages(), given.database, ACCEPTED, required=given.required)
+    today = datetime.datetime.now(datetime.UTC).date()
+    return audit(packages(), given.database, ACCEPTED, required=given.required, today=today)
 
 
 if __name__ == "__main__":

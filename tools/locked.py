@@ -25,7 +25,7 @@ class Locked:
     wanted_by: tuple[str, ...]
 
 
-def locked(name: str) -> list[Locked]:
+def read_locked(name: str) -> list[Locked]:
     """The packages of requirements/`name`.txt, by name."""
     text = (LOCKS / f"{name}.txt").read_text("utf-8")
     entries = list(ENTRY.finditer(text))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from tools.locked import ROOT, Locked, locked
+from tools.locked import ROOT, Locked, read_locked
 
 SPECIFICATION = "1.6"
 OURS = "mcpist"
@@ -71,7 +71,7 @@ def document(packages: list[Locked], project: dict[str, Any]) -> dict[str, Any]:
     return {**made, "serialNumber": f"urn:uuid:{uuid5(NAMESPACE_URL, json.dumps(made, sort_keys=True))}"}
 
 
-def written(packages: list[Locked], project: dict[str, Any]) -> bytes:
+def render_document(packages: list[Locked], project: dict[str, Any]) -> bytes:
     """The document as it is stored: nothing in it depends on a clock, a platform or an order of a set."""
     return json.dumps(document(packages, project), indent=2, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
@@ -144,7 +144,7 @@ def main() -> int:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     target = Path("dist") / f"{OURS}-{project['version']}.cdx.json"
     try:
-        text = written(locked("runtime"), project)
+        text = render_document(read_locked("runtime"), project)
     except NotInstalled as error:
         print(f"mcpist: {error}", file=sys.stderr)
         return 1

@@ -47,7 +47,7 @@ def version_in(text: str) -> tuple[int, ...] | None:
     return tuple(map(int, found[0].split("."))) if found else None
 
 
-def told(programs: Sequence[Program] = PROGRAMS) -> Iterator[tuple[str, bool]]:
+def check_versions(programs: Sequence[Program] = PROGRAMS) -> Iterator[tuple[str, bool]]:
     """A line for each program, and whether it will do."""
     for one in programs:
         path = next((found for name in one.names if (found := shutil.which(name))), None)
@@ -64,7 +64,7 @@ def told(programs: Sequence[Program] = PROGRAMS) -> Iterator[tuple[str, bool]]:
 
 def main() -> int:
     fits = True
-    for line, fine in told():
+    for line, fine in check_versions():
         print(f"mcpist: {line}", file=sys.stderr)
         fits = fits and fine
     return 0 if fits else 1

@@ -1,4 +1,4 @@
-"""What the routes of the control plane work with."""
+"""Dependencies of the control plane's routes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,4 @@
-"""What is looked at where the control plane has no access itself: keys, folders, vendor accounts. The composition root
-gives it."""
+"""Interface to the checks of keys, folders and vendor accounts, which the control plane cannot reach itself."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What the control plane knows of the modules that are installed: it is told by the composition root."""
+"""Facts of the installed modules that the control plane needs; the composition root passes them in."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -17,11 +17,12 @@ from core.db import Database
 from core.directory import services
 from core.directory.services import TenantService
 from core.errors import Invalid, NotFound
+from core.names import MODULE_NAME_FIELD
 
 routes = create_router("services")
 
-ModulePath = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,62}$", description="Name of the module, such as `github`.")]
-SettingName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{0,62}$")]
+ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD, description="Name of the module, such as `github`.")]
+SettingName = Annotated[str, StringConstraints(pattern=MODULE_NAME_FIELD)]
 SettingChanges = Annotated[dict[SettingName, JsonValue], Field(max_length=50)]
 
 

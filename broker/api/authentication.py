@@ -1,4 +1,4 @@
-"""Who calls the admin API: the bearer credential of the request, or else the session in its cookie."""
+"""Authentication of admin API requests: the bearer credential, or else the session in the cookie."""
 
 from collections.abc import Callable
 from datetime import datetime

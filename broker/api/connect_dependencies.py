@@ -1,4 +1,4 @@
-"""What the routes of connecting work with."""
+"""Dependencies of the connect routes."""
 
 from typing import Annotated
 

@@ -22,6 +22,7 @@ from core.api.dependencies import CurrentUserRead, CurrentUserWrite
 from core.api.pagination import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel
 from core.errors import NotFound
+from core.names import MODULE_NAME_FIELD
 from core.scopes import ADMIN_WRITE
 
 routes = create_router("connect sessions")
@@ -33,7 +34,7 @@ def _check_own_path(path: str) -> str:
     return path
 
 
-Service = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{0,62}$")]
+Service = Annotated[str, StringConstraints(pattern=MODULE_NAME_FIELD)]
 ReturnPath = Annotated[
     str, StringConstraints(max_length=2_000, pattern=NO_CONTROL_CHARACTERS), AfterValidator(_check_own_path)
 ]

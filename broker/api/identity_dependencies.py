@@ -1,4 +1,4 @@
-"""What the routes of identity's part of the admin API work with."""
+"""Dependencies of the identity routes of the admin API."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -14,6 +14,7 @@ from core.api.app import create_router
 from core.api.dependencies import RecentlySignedInUser
 from core.api.schemas import RequestModel, ResponseModel
 from core.errors import Conflict, NotFound
+from core.names import MODULE_NAME_FIELD
 from core.scopes import ADMIN_WRITE
 from core.secret import Secret
 
@@ -21,7 +22,7 @@ routes = create_router("credentials")
 
 MAX_KEY_LENGTH = 16_384
 MAX_USER_LENGTH = 320
-ModulePath = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,62}$", description="Name of the module, such as `github`.")]
+ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD, description="Name of the module, such as `github`.")]
 
 
 class VendorKeyUpsert(RequestModel):

@@ -23,11 +23,12 @@ from core.api.dependencies import AdminRead, AdminWrite
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel
 from core.errors import Invalid, NotFound
+from core.names import MODULE_NAME_FIELD
 from core.secret import Secret
 
 routes = create_router("services")
 
-ModulePath = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,62}$", description="Name of the module, such as `github`.")]
+ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD, description="Name of the module, such as `github`.")]
 
 
 class ServiceOAuthClientUpsert(RequestModel):

@@ -1,4 +1,4 @@
-"""``/tokens``: API tokens, made by people for themselves (broker-security.md §2, row 34)."""
+"""``/tokens``: API tokens, made by people for themselves (threat-model.md §2, row 34)."""
 
 from datetime import datetime
 from typing import Annotated, Literal

@@ -31,7 +31,7 @@ _ALGORITHMS = frozenset({ALGORITHM})
 
 
 class AccessTokenGrant(Protocol):
-    """What a token is issued for: a row of auth.grants. Its scopes may be fewer than the grant's."""
+    """Grant that an access token is issued for: a row of auth.grants. Its scopes may be fewer than the grant's."""
 
     @property
     def tenant_id(self) -> UUID: ...
@@ -79,7 +79,7 @@ class AccessTokens:
         self._clock = clock
 
     async def mint(self, grant: AccessTokenGrant, now: datetime) -> tuple[Secret, int]:
-        """A token for a grant, and for how many seconds it counts.
+        """Issue a token for a grant; return it with its lifetime in seconds.
 
         Raises:
             core.errors.Unavailable: it cannot be signed now.
@@ -100,7 +100,7 @@ class AccessTokens:
         return Secret(await self._keys.sign(ACCESS_TOKEN_TYPE, claims)), seconds
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
-        """Whom a token speaks for.
+        """Verify an access token and return the principal that it authenticates.
 
         Raises:
             core.errors.Unavailable: the keys or the database are away.
@@ -116,7 +116,7 @@ class AccessTokens:
         return await self._load_credential(claimed, now)
 
     async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
-        """The tenant and the grant of a token of ours, whether or not it still counts; None for any other text.
+        """Return tenant and grant of one of our tokens, valid or not; None for any other text.
 
         Raises:
             core.errors.Unavailable: the keys are away.
@@ -128,7 +128,7 @@ class AccessTokens:
             return None
 
     async def _verify_signature(self, text: str) -> tuple[str, Mapping[str, Any]]:
-        """The id of the key that signed a token, and what it covers."""
+        """Return the id of the signing key and the signed claims."""
         jwt = jose.parse_jwt(text)
         if jwt.header.keys() ^ _HEADER or jwt.typ != ACCESS_TOKEN_TYPE or jwt.header["alg"] not in _ALGORITHMS:
             raise InvalidToken("header")
@@ -194,7 +194,9 @@ def _find_refusal(row: Row, now: datetime) -> RefusalReason | None:
 
 
 def _build_credential(claimed: _VerifiedClaims, row: Row) -> Credential:
-    """What the token and its grant both allow; what administers, only while the user is an administrator."""
+    """Build the credential: scopes that both token and grant allow; admin scopes only while the user is an
+    administrator.
+    """
     allowed = claimed.scopes & frozenset(row["scopes"])
     return Credential(
         id=str(claimed.grant_id),

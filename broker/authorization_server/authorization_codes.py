@@ -24,7 +24,10 @@ _CHALLENGE = re.compile(r"[0-9A-Za-z_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What a person has agreed to. `challenge` is the client's, by S256; `authenticated_at` is when they signed in."""
+    """Authorization that a person has approved.
+
+    `challenge` is the client's PKCE challenge (S256); `authenticated_at` is the time of the person's sign-in.
+    """
 
     tenant_id: UUID
     user_id: UUID
@@ -48,28 +51,28 @@ class CodeProof:
 
 @dataclass(frozen=True, slots=True)
 class CodeReuse:
-    """The code was used before; the grant that came of it must end."""
+    """Second use of a code; the grant of the first use must be revoked."""
 
     grant_id: UUID
 
 
 def is_challenge(text: str) -> bool:
-    """Whether it has the form of an S256 challenge (RFC 7636 §4.2)."""
+    """Check whether a text has the form of an S256 challenge (RFC 7636 §4.2)."""
     return _CHALLENGE.fullmatch(text) is not None
 
 
 def is_verifier(text: str) -> bool:
-    """Whether it has the form of a verifier (RFC 7636 §4.1)."""
+    """Check whether a text has the form of a code verifier (RFC 7636 §4.1)."""
     return _VERIFIER.fullmatch(text) is not None
 
 
 def compute_code_challenge(verifier: str) -> str:
-    """The S256 challenge of a verifier."""
+    """Compute the S256 challenge of a verifier."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 async def create_code(work: UnitOfWork, approval: Approval, now: datetime) -> Secret:
-    """Make a code for what was approved."""
+    """Create a code for an approved request."""
     code = new_secret()
     await work.execute(
         _PUT,
@@ -98,24 +101,26 @@ async def consume_code(
     """
     row = await work.fetchrow(_FIND, code_hash)
     if row is None:
-        raise OAuthError("invalid_grant", "the code is not known, or its minute is long over")
+        raise OAuthError("invalid_grant", "unknown or expired authorization code")
     _check_proof(row, proof)
     # The one statement that decides: of several uses at once the others wait here, then find the code consumed.
     if await work.fetchval(_CONSUME, code_hash, now, grant_id) is not None:
         return _build_approval(work.tenant_id, row)
     before: UUID | None = await work.fetchval(_GRANT, code_hash)
     if before is None:
-        raise OAuthError("invalid_grant", "the code has expired; it is good for one minute")
+        raise OAuthError("invalid_grant", "authorization code expired; it is valid for one minute")
     return CodeReuse(before)
 
 
 def _check_proof(row: Row, proof: CodeProof) -> None:
     if row["client_id"] != proof.client_id:
-        raise OAuthError("invalid_grant", "the code was given to another client")
+        raise OAuthError("invalid_grant", "authorization code was issued to another client")
     if proof.redirect_uri is not None and row["redirect_uri"] != proof.redirect_uri:
-        raise OAuthError("invalid_grant", "redirect_uri is not the one that the code was asked for with")
+        raise OAuthError("invalid_grant", "redirect_uri does not match the one of the authorization request")
     if not hmac.compare_digest(row["challenge"].encode(), compute_code_challenge(proof.verifier).encode()):
-        raise OAuthError("invalid_grant", "code_verifier does not fit the code_challenge of the authorization request")
+        raise OAuthError(
+            "invalid_grant", "code_verifier does not match the code_challenge of the authorization request"
+        )
 
 
 def _build_approval(tenant_id: UUID, row: Row) -> Approval:

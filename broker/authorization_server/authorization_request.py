@@ -52,7 +52,7 @@ _UNUSABLE: Mapping[UnusableCause, tuple[UntrustedReason, int]] = {
 
 
 class UntrustedRedirect(Exception):
-    """The person in front of the browser is told, and nobody else.
+    """Error that is shown to the person only, because the redirect URI cannot be trusted.
 
     `key` is the name of a message (``problem.<key>.…`` of broker/web/locales), `words` fill its placeholders.
     """
@@ -72,20 +72,20 @@ class ClientLookup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RedirectTarget:
-    """Where answers go."""
+    """Redirect URI that the response of an authorization request is sent to."""
 
     client: Client
     redirect_uri: str
     state: str | None
 
     def build_response_url(self, issuer: str, parameters: Mapping[str, str]) -> str:
-        """The URL that brings `parameters` to the client."""
+        """Build the URL that returns `parameters` to the client."""
         said = {**parameters, **({} if self.state is None else {"state": self.state}), "iss": issuer}
         separator = "" if self.redirect_uri.endswith(("?", "&")) else "&" if "?" in self.redirect_uri else "?"
         return self.redirect_uri + separator + urlencode(said, quote_via=quote)
 
     def build_error_url(self, issuer: str, error: OAuthError) -> str:
-        """The URL that brings an error to the client."""
+        """Build the URL that returns an error to the client."""
         return self.build_response_url(issuer, error.as_json())
 
 
@@ -127,11 +127,11 @@ class AuthorizationRequest:
         return urlencode(said, quote_via=quote)
 
     def accepts_sign_in_at(self, authenticated_at: datetime) -> bool:
-        """Whether a sign-in of then will do."""
+        """Check whether a sign-in at the given time satisfies the request (`max_age`, `prompt`)."""
         return self.signed_in_since is None or authenticated_at >= self.signed_in_since
 
     def narrow_to_role(self, system_role: str) -> "AuthorizationRequest":
-        """What is left of it for a user of that role.
+        """Return the request with the scopes that a user of that role may grant.
 
         Raises:
             OAuthError: invalid_scope.
@@ -147,7 +147,7 @@ class AuthorizationRequestParser:
         self._resource = resource
 
     async def resolve_target(self, parameters: Mapping[str, str]) -> RedirectTarget:
-        """Where the answer may go.
+        """Resolve the client and the redirect URI that the response may be sent to.
 
         Raises:
             UntrustedRedirect: nowhere.
@@ -177,7 +177,7 @@ class AuthorizationRequestParser:
     def parse_request(
         self, target: RedirectTarget, parameters: Mapping[str, str], now: datetime
     ) -> AuthorizationRequest:
-        """The rest of the request, asked at `now`.
+        """Parse and check the rest of the request; `now` is the time of the request.
 
         Raises:
             OAuthError: for the client to read.
@@ -212,7 +212,7 @@ def validate_resource(given: str | None, ours: str) -> str:
     """
     found = _URL.fullmatch(given) if given else None
     if given and (found is None or f"{found[1].lower()}://{found[2].lower()}{found[3]}" != ours):
-        raise OAuthError("invalid_target", f"resource has to be {ours}")
+        raise OAuthError("invalid_target", f"resource must be {ours}")
     return ours
 
 
@@ -223,9 +223,9 @@ def _check_response_type(given: Mapping[str, str]) -> None:
     if "response_type" not in given:
         raise OAuthError("invalid_request", "response_type is missing")
     if given["response_type"] != "code":
-        raise OAuthError("unsupported_response_type", "response_type has to be code")
+        raise OAuthError("unsupported_response_type", "response_type must be code")
     if given.get("response_mode", "query") != "query":
-        raise OAuthError("invalid_request", "response_mode has to be query")
+        raise OAuthError("invalid_request", "response_mode must be query")
 
 
 def _parse_challenge(given: Mapping[str, str]) -> str:
@@ -233,22 +233,22 @@ def _parse_challenge(given: Mapping[str, str]) -> str:
     if not challenge:
         raise OAuthError("invalid_request", "code_challenge is missing: PKCE is required (RFC 7636)")
     if given.get("code_challenge_method") != "S256":
-        raise OAuthError("invalid_request", "code_challenge_method has to be S256")
+        raise OAuthError("invalid_request", "code_challenge_method must be S256")
     if not is_challenge(challenge):
-        raise OAuthError("invalid_request", "code_challenge is no S256 challenge: 43 characters of base64url")
+        raise OAuthError("invalid_request", "code_challenge must be 43 characters of base64url (S256)")
     return challenge
 
 
 def _parse_prompt(words: list[str]) -> Literal["", "none", "consent"]:
     if "none" in words:
         if len(words) > 1:
-            raise OAuthError("invalid_request", "prompt=none stands alone")
+            raise OAuthError("invalid_request", "prompt=none must not be combined with other values")
         return "none"
     return "consent" if "consent" in words else ""
 
 
 def _parse_signed_in_since(given: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
-    """The latest of what the request says of it."""
+    """Return the latest time that the parameters require."""
     seconds = [_parse_seconds(given, SIGNED_IN_SINCE)] if SIGNED_IN_SINCE in given else []
     if "max_age" in given:
         seconds.append(int(now.timestamp()) - min(_parse_seconds(given, "max_age"), MAX_AUTHENTICATION_AGE))
@@ -259,5 +259,5 @@ def _parse_signed_in_since(given: Mapping[str, str], prompt: list[str], now: dat
 
 def _parse_seconds(given: Mapping[str, str], name: str) -> int:
     if not _SECONDS.fullmatch(given[name]):
-        raise OAuthError("invalid_request", f"{name} has to be a whole number of seconds")
+        raise OAuthError("invalid_request", f"{name} must be a whole number of seconds")
     return int(given[name])

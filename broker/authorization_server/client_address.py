@@ -1,4 +1,4 @@
-"""Who is being answered, for limits far below the routes, whose functions know no requests."""
+"""Client address of the current request, for rate limits in functions that have no request object."""
 
 from contextvars import ContextVar
 

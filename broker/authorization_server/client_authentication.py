@@ -35,7 +35,7 @@ _METHODS: Mapping[str, ProofMethod] = {
 
 @dataclass(frozen=True, slots=True)
 class _ClientProof:
-    """Who a request says that it is, and by what it wants to prove that."""
+    """Client id that a request claims, with the proof that it presents."""
 
     client_id: str
     method: ProofMethod
@@ -66,7 +66,7 @@ class ClientAuthentication:
         self._clock = clock
 
     async def authenticate(self, headers: Mapping[str, str], form: Mapping[str, str]) -> Client:
-        """The client that the request comes from. Names in `headers` are lower case, or found in any case.
+        """Authenticate the client of a request. Names in `headers` are lower case, or found in any case.
 
         Raises:
             OAuthError: invalid_request, it names two clients or two proofs; invalid_client, it has not proved anything.
@@ -97,10 +97,10 @@ class ClientAuthentication:
             claims = await self._verify_signature(client, assertion)
             jti, ends = self._check_claims(claims, client.id)
         except InvalidToken as error:
-            raise _build_invalid_client(f"the client assertion does not count: {error.cause}") from None
+            raise _build_invalid_client(f"invalid client assertion: {error.cause}") from None
         if not await self._single_use.take("client_assertion", f"{client.id} {jti}", ends):
             raise _build_invalid_client(
-                "the client assertion was used before: make a new one, with a new jti, for every request"
+                "client assertion was already used; create a new one with a new jti for every request"
             )
 
     async def _verify_signature(self, client: Client, assertion: SignedJwt) -> Mapping[str, Any]:
@@ -124,7 +124,10 @@ class ClientAuthentication:
 
 
 def hash_client_secret(pepper: bytes, client_id: str, secret: Secret) -> bytes:
-    """What is stored of a client's secret. The word in front keeps it apart from API tokens under the same pepper."""
+    """Return the stored hash of a client secret.
+
+    The prefix separates client secrets from API tokens under the same pepper.
+    """
     message = f"oauth client {client_id} {secret.reveal()}".encode(errors="surrogatepass")
     return hmac.digest(pepper, message, hashlib.sha256)
 
@@ -132,7 +135,7 @@ def hash_client_secret(pepper: bytes, client_id: str, secret: Secret) -> bytes:
 def _parse_proof(authorization: str | None, form: Mapping[str, str]) -> _ClientProof:
     proofs = [authorization is not None, bool(form.get("client_secret")), "client_assertion" in form]
     if sum(proofs) > 1:
-        raise OAuthError("invalid_request", "the client proves who it is in more than one way; send one only")
+        raise OAuthError("invalid_request", "more than one client authentication method; send only one")
     if authorization is not None:
         found = _parse_basic(authorization)
     elif "client_assertion" in form or "client_assertion_type" in form:
@@ -143,7 +146,7 @@ def _parse_proof(authorization: str | None, form: Mapping[str, str]) -> _ClientP
     if not found.client_id:
         raise _build_invalid_client("client_id is missing")
     if form.get("client_id", found.client_id) != found.client_id:
-        raise OAuthError("invalid_request", "client_id is not the client that proves who it is")
+        raise OAuthError("invalid_request", "client_id does not match the authenticated client")
     if len(found.client_id) > MAX_CLIENT_ID_LENGTH:
         raise _build_invalid_client()
     return found
@@ -153,26 +156,26 @@ def _parse_basic(authorization: str) -> _ClientProof:
     """RFC 6749 §2.3.1: both parts are form-encoded before they are joined."""
     scheme, _, value = authorization.partition(" ")
     if scheme.lower() != "basic" or len(value) > MAX_HEADER_LENGTH:
-        raise _build_invalid_client("the Authorization header is not of the scheme Basic")
+        raise _build_invalid_client("the Authorization header must use the scheme Basic")
     try:
         joined = base64.b64decode(value.strip().encode("ascii"), validate=True).decode()
         client_id, separator, secret = joined.partition(":")
         found = unquote_plus(client_id, errors="strict"), unquote_plus(secret, errors="strict")
     except (binascii.Error, ValueError):
-        raise _build_invalid_client("the Authorization header cannot be read") from None
+        raise _build_invalid_client("malformed Authorization header") from None
     if not separator:
-        raise _build_invalid_client("the Authorization header cannot be read")
+        raise _build_invalid_client("malformed Authorization header")
     return _ClientProof(found[0], "secret", Secret(found[1]))
 
 
 def _parse_assertion(form: Mapping[str, str]) -> _ClientProof:
     if form.get("client_assertion_type") != ASSERTION_TYPE:
-        raise OAuthError("invalid_request", f"client_assertion_type is not {ASSERTION_TYPE}")
+        raise OAuthError("invalid_request", f"client_assertion_type must be {ASSERTION_TYPE}")
     try:
         assertion = parse_jwt(form.get("client_assertion", ""))
         return _ClientProof(read_text_claim(assertion.unverified_claims, "sub"), "private_key_jwt", assertion=assertion)
     except InvalidToken as error:
-        raise _build_invalid_client(f"the client assertion cannot be read: {error.cause}") from None
+        raise _build_invalid_client(f"malformed client assertion: {error.cause}") from None
 
 
 def _build_invalid_client(

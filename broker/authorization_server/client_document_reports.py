@@ -68,7 +68,7 @@ class AuditClientDocumentReporter:
             return
         more, self._left_out = self._left_out, 0
         detail: dict[str, str | int] = {"host": known, "cause": cause, "more": more}
-        log.warning("a client metadata document could not be used", extra=detail)
+        log.warning("client metadata document rejected", extra={"event": "client_document_rejected", **detail})
         event = AuditEvent(
             at=time.time_ns(), kind=AuditEventKind.CLIENT_DOCUMENT_REFUSED, outcome="error", detail=detail
         )

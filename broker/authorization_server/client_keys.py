@@ -28,11 +28,11 @@ def validate_jwks(document: object) -> dict[str, Any]:
     """
     given = _list_keys(document)
     if not 1 <= len(given) <= MAX_KEYS:
-        raise Invalid(f'a key set looks like {{"keys": [...]}}, with 1 to {MAX_KEYS} keys')
+        raise Invalid(f'key set must be {{"keys": [...]}} with 1 to {MAX_KEYS} keys')
     if any(name in key for key in given for name in _PRIVATE):
-        raise Invalid("the key set holds a private key: make a new one, keep it to yourself, give its public half only")
+        raise Invalid("the key set contains a private key; generate a new key pair and send only the public key")
     if any(_import_key(one) is None for one in given):
-        raise Invalid("the keys of a key set are RSA keys of 2048 bits or more, or EC keys on the curve P-256")
+        raise Invalid("keys must be RSA keys of at least 2048 bits or EC keys on the curve P-256")
     return {"keys": [{name: value for name, value in key.items() if isinstance(value, str)} for key in given]}
 
 

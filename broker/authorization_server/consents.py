@@ -1,4 +1,4 @@
-"""What people have agreed to: which client may do what, and where its answers go (broker-security.md §2, row 3)."""
+"""Consents: the scopes and redirect hosts that a person has approved for a client (threat-model.md §2, row 3)."""
 
 import re
 from collections.abc import Callable
@@ -30,21 +30,21 @@ class ConsentRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConsentStatus:
-    """Whether a consent covers a request, and whether the person has ever agreed to anything for the client."""
+    """Coverage of a request by stored consents, and whether the person has ever approved the client."""
 
     covers_request: bool
     has_prior_consent: bool
 
 
 class Consents:
-    """The consents of all tenants, behind the broker's own database role."""
+    """Store of the consents of all tenants, behind the broker's own database role."""
 
     def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
 
     async def get_status(self, asked: ConsentRequest) -> ConsentStatus:
-        """How this person stands to the request.
+        """Return the person's consent status for the request.
 
         It was given if they have agreed to exactly this client and redirect URI, and to at least these scopes. Of a
         client that another could pass itself off as, that counts for 30 days, and never for administration; of any
@@ -64,7 +64,7 @@ class Consents:
         return ConsentStatus(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))
 
     async def grant_consent(self, actor: Actor, asked: ConsentRequest) -> None:
-        """Note that the person agrees, in the place of what they agreed to before."""
+        """Store the person's consent in place of an earlier one."""
         place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
         async with self._database.tenant(asked.tenant_id) as work:
             await work.execute(_GIVE, asked.user_id, asked.client_id, place, sorted(asked.scopes), now)
@@ -79,8 +79,11 @@ async def withdraw_consents(work: UnitOfWork, user_id: UUID, client_id: str) -> 
 
 
 def is_verified_client(client_kind: str, redirect_uri: str) -> bool:
-    """Whether nobody else can take the client's place: its host is known or an administrator registered it, and the
-    answer goes to a host that proves itself by TLS (RFC 8252 §8.6)."""
+    """Check whether no other party can impersonate the client.
+
+    True where its host is known or an administrator registered it, and the response goes to a host that is
+    authenticated by TLS (RFC 8252 §8.6).
+    """
     return client_kind in ("registered", "metadata") and redirect_uri.startswith("https://")
 
 

@@ -1,7 +1,7 @@
 """Clients that register themselves (RFC 7591): off unless the operator switches it on, public clients only.
 
 Whoever finds the URL can register, so names are untrusted, addresses and all together are held to a pace, and the table
-has an end (broker-security.md §2, row 12).
+has an end (threat-model.md §2, row 12).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ MAX_ROWS = 10_000
 MAX_REDIRECT_URIS = 10
 UNUSED_AFTER = timedelta(days=90)
 ABANDONED_AFTER = timedelta(days=1)
-"""Where the table is full: a client that was never used by then was made for nothing, or to fill the table."""
+"""Age at which an unused client is deleted when the table is full: it was abandoned, or made to fill the table."""
 
 PER_SECOND, BURST, MAX_CONCURRENT = 2.0, 100, 16
 ADDRESS_PER_SECOND, ADDRESS_BURST, MAX_CONCURRENT_PER_ADDRESS = 0.1, 30, 4
@@ -36,7 +36,7 @@ REGISTRATION_CLOSED = (
     "clients do not register themselves at this MCPist: ask your administrator to run "
     "`mcpist client add NAME --redirect-uri URI`, and give the client the id that this prints"
 )
-"""What a client reads that may not register itself."""
+"""Error description for clients while registration is disabled."""
 
 _REPLACED_METHODS = ("none", "client_secret_basic", "client_secret_post")
 
@@ -118,11 +118,13 @@ class DynamicClientRegistration:
 def _parse_request(document: bytes) -> _RegistrationRequest:
     given = _parse_object(document)
     if "software_statement" in given:
-        raise OAuthError("unapproved_software_statement", "software statements are not taken here")
+        raise OAuthError("unapproved_software_statement", "software statements are not supported")
     if given.get("token_endpoint_auth_method", "none") not in _REPLACED_METHODS:
-        raise OAuthError("invalid_client_metadata", "token_endpoint_auth_method has to be none")
+        raise OAuthError("invalid_client_metadata", "token_endpoint_auth_method must be none")
     if not _includes(given, "grant_types", AUTHORIZATION_CODE) or not _includes(given, "response_types", "code"):
-        raise OAuthError("invalid_client_metadata", "only authorization_code with the response type code is served")
+        raise OAuthError(
+            "invalid_client_metadata", "only the grant type authorization_code with the response type code is supported"
+        )
     uris = _parse_redirect_uris(given.get("redirect_uris"))
     return _RegistrationRequest(
         sanitize_client_name(given.get("client_name")), uris, _choose_application_type(given, uris)
@@ -135,18 +137,19 @@ def _parse_object(document: bytes) -> Mapping[str, Any]:
     except orjson.JSONDecodeError:
         found = None
     if not isinstance(found, dict):
-        raise OAuthError("invalid_client_metadata", "the body has to be one JSON object")
+        raise OAuthError("invalid_client_metadata", "the body must be a JSON object")
     return cast("dict[str, Any]", found)
 
 
 def _parse_redirect_uris(value: object) -> tuple[str, ...]:
     uris = cast("list[Any]", value) if isinstance(value, list) else []
     if not 1 <= len(uris) <= MAX_REDIRECT_URIS:
-        raise OAuthError("invalid_redirect_uri", f"redirect_uris has to be an array of 1 to {MAX_REDIRECT_URIS} URIs")
+        raise OAuthError("invalid_redirect_uri", f"redirect_uris must be an array of 1 to {MAX_REDIRECT_URIS} URIs")
     for uri in uris:
         if not isinstance(uri, str) or len(uri) > MAX_REDIRECT_URI_LENGTH:
             raise OAuthError(
-                "invalid_redirect_uri", f"a redirect URI is a text of at most {MAX_REDIRECT_URI_LENGTH} characters"
+                "invalid_redirect_uri",
+                f"a redirect URI must be a string of at most {MAX_REDIRECT_URI_LENGTH} characters",
             )
         try:
             check_redirect_uri(uri)
@@ -159,7 +162,7 @@ def _choose_application_type(given: Mapping[str, Any], uris: tuple[str, ...]) ->
     """A client whose answers stay on the person's machine is a native one, whatever it says (RFC 8252 §8.4)."""
     told = given.get("application_type", "web")
     if told not in ("web", "native"):
-        raise OAuthError("invalid_client_metadata", "application_type is web or native")
+        raise OAuthError("invalid_client_metadata", "application_type must be web or native")
     return "web" if told == "web" and all(uri.startswith("https:") for uri in uris) else "native"
 
 
@@ -169,7 +172,7 @@ def _includes(given: Mapping[str, Any], name: str, wanted: str) -> bool:
 
 
 def _build_response(client_id: str, asked: _RegistrationRequest, now: datetime) -> dict[str, Any]:
-    """What was registered, which is not all that was asked for (RFC 7591 §3.2.1)."""
+    """Build the response: the metadata as registered, which may differ from the request (RFC 7591 §3.2.1)."""
     return {
         "client_id": client_id,
         "client_id_issued_at": int(now.timestamp()),

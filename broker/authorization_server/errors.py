@@ -1,4 +1,4 @@
-"""What the authorization server refuses, in the words that its clients read."""
+"""Errors of the authorization server, with the codes and descriptions that clients receive."""
 
 import re
 from collections.abc import Mapping

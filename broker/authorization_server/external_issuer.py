@@ -66,7 +66,7 @@ class ExternalIssuerVerifier:
         self._told: dict[str, float] = {}
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
-        """Whom a token speaks for.
+        """Verify an access token of the external server and return the principal that it authenticates.
 
         Raises:
             core.errors.Unavailable: the other server's keys could never be read, or the database is away.
@@ -157,7 +157,10 @@ class ExternalIssuerVerifier:
         now = self._clock().timestamp()
         if cause not in _ROUTINE and now - self._told.get(cause, -math.inf) >= LOG_INTERVAL_SECONDS:
             self._told[cause] = now
-            log.warning("a token of the other authorization server does not count", extra={"cause": cause})
+            log.warning(
+                "token of the external authorization server rejected",
+                extra={"event": "external_token_rejected", "cause": cause},
+            )
 
 
 _ROUTINE = frozenset({"expired", "form", "size"})
@@ -178,7 +181,7 @@ def _find_refusal(row: Row) -> RefusalReason | None:
 
 
 def _includes_audience(audience: object, wanted: str) -> bool:
-    """Whether a token is for us (RFC 7519 §4.1.3). Other servers often name their own userinfo endpoint beside us."""
+    """Check whether a token is issued for this server (RFC 7519 §4.1.3); it may name other audiences beside it."""
     return audience == wanted or (isinstance(audience, list) and wanted in cast("list[object]", audience))
 
 

@@ -12,15 +12,17 @@ from core.directory.audit_trail import Actor, audit_change
 from core.scopes import format_scopes
 
 MAX_GRANTS = 50
-"""That one person has with one client at once; a new one ends the one that was not used for longest."""
+"""Limit of live grants per person and client; a new one revokes the one that was unused for longest."""
 BROKER_ACTOR_NAME = "broker"
 
 
 @dataclass(frozen=True, slots=True)
 class ClientGrant:
-    """What a client may do for a person; `scopes` are those of the access token at hand. `issuer` is whose assertion it
-    was made on, and empty where a person agreed or a machine proved itself. `authenticated_at` is when that person had
-    signed in, where one is known who did.
+    """Delegation of a person's or machine's access to a client.
+
+    `scopes` are those of the access token at hand. `issuer` is the issuer of the assertion that the grant is based on;
+    empty where a person consented or a machine authenticated itself. `authenticated_at` is the time of the person's
+    sign-in, where it is known.
     """
 
     tenant_id: UUID
@@ -59,7 +61,7 @@ class ActiveUser:
     system_role: str
 
     def build_actor(self, grant_id: UUID) -> Actor:
-        """Who acts, where one of their clients does."""
+        """Build the audit actor of a request that a client makes for its user."""
         return Actor(self.email, self.id, str(grant_id))
 
 
@@ -71,7 +73,7 @@ async def load_active_user(work: UnitOfWork, user_id: UUID) -> ActiveUser:
     """
     row = await work.fetchrow(_HOLDER, user_id)
     if row is None:
-        raise OAuthError("invalid_grant", "this person cannot use MCPist at present; their administrator knows why")
+        raise OAuthError("invalid_grant", "the user or the organisation is suspended; ask an administrator")
     return ActiveUser(user_id, row["email"], row["system_role"])
 
 

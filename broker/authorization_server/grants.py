@@ -1,7 +1,7 @@
 """Grants: what clients may do for people. Every token of a client hangs on one, and ends with it.
 
 Of a secret only its hash is stored. Whoever changes a grant or uses one of its refresh tokens locks its row first, so
-that revocation, rotation and the discovery of a copy come one after the other (broker-security.md §2, rows 9 and 24).
+that revocation, rotation and the discovery of a copy come one after the other (threat-model.md §2, rows 9 and 24).
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from core.secret import Secret
 
 MACHINE_GRANT_LIFETIME = timedelta(days=1)
 MIN_REMAINING_LIFETIME = timedelta(hours=2)
-"""What a grant without refresh token must have left to be used again: more than any access token lives."""
+"""Minimum remaining life of a reusable grant without refresh token: more than any access token's lifetime."""
 SWEEP_AFTER = timedelta(days=1)
 
 
@@ -48,12 +48,12 @@ class Grants:
         self._life = timedelta(days=grant_days)
 
     async def create_code(self, approval: Approval) -> Secret:
-        """The authorization code for what a person has agreed to."""
+        """Create the authorization code of an approved request."""
         async with self._database.tenant(approval.tenant_id) as work:
             return await authorization_codes.create_code(work, approval, self._clock())
 
     async def redeem_code(self, code: Secret, proof: CodeProof) -> IssuedTokens:
-        """Make a grant of a code. A code that is used twice ends the grant of the first use.
+        """Create the grant of a code. A second use of the code revokes the grant of the first.
 
         Raises:
             OAuthError: invalid_grant; invalid_scope, if the person may not grant any of the scopes any more.
@@ -61,13 +61,13 @@ class Grants:
         hashed, now, grant_id = code_hash_of(code), self._clock(), uuid4()
         rows = await self._database.lookup("lookup_code", hashed.hex(), _OF_CODE) if hashed else ()
         if not hashed or not rows:
-            raise OAuthError("invalid_grant", "the code is not known, or its minute is long over")
+            raise OAuthError("invalid_grant", "unknown or expired authorization code")
         async with self._database.tenant(rows[0]["tenant_id"]) as work:
             outcome = await authorization_codes.consume_code(work, hashed, proof, grant_id, now)
             if isinstance(outcome, Approval):
                 return await self._begin_grant(work, outcome, grant_id, now)
             await grant_records.revoke_grant(work, outcome.grant_id, "code_replay", now)
-        raise OAuthError("invalid_grant", "the code was used before; all that came of it has ended")
+        raise OAuthError("invalid_grant", "authorization code reused; its tokens were revoked")
 
     async def refresh(self, token: Secret, client_id: str, scopes: frozenset[str] | None = None) -> IssuedTokens:
         """Use a refresh token. `scopes` narrows the next access token, and nothing after it (RFC 6749 §6).
@@ -98,7 +98,7 @@ class Grants:
         now = self._clock()
         async with self._database.tenant(asked.tenant_id) as work:
             if asked.issuer and not await is_trusted_in(work, asked.issuer):
-                raise OAuthError("invalid_grant", "the organisation does not trust the assertion's issuer any more")
+                raise OAuthError("invalid_grant", "the organisation no longer trusts the assertion's issuer")
             holder = await grant_records.load_active_user(work, asked.user_id)
             grant = replace(asked, scopes=restrict_to_role(asked.scopes, holder.system_role))
             found = await grant_records.find_reusable(work, grant, now, now + MIN_REMAINING_LIFETIME)
@@ -131,7 +131,7 @@ class Grants:
         """
         async with self._database.tenant(tenant_id) as work:
             if not await grant_records.revoke_grant(work, grant_id, cause, self._clock(), actor=actor, user_id=user_id):
-                raise NotFound("this client has no such access any more")
+                raise NotFound("the client's grant does not exist or was revoked")
 
     async def revoke_by_client(self, tenant_id: UUID, grant_id: UUID, client_id: str) -> bool:
         """End a grant because its own client asks for it; False if it is not its, or not live."""
@@ -145,7 +145,9 @@ class Grants:
         return (rows[0]["tenant_id"], rows[0]["grant_id"]) if rows else None
 
     async def sweep(self) -> int:
-        """Remove sessions, links, codes, refresh tokens and grants that expired more than a day ago; how many."""
+        """Delete sessions, links, codes, refresh tokens and grants that expired more than a day ago; return their
+        number.
+        """
         swept: int = await self._database.call("SELECT auth.sweep($1)", self._clock() - SWEEP_AFTER)
         return swept
 

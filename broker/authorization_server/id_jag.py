@@ -34,7 +34,7 @@ LEEWAY = 30.0
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAssertion:
-    """Whom an assertion speaks for, and what it allows: never administration."""
+    """Subject and scopes of a verified assertion; admin scopes are never among them."""
 
     tenant_id: UUID
     user_id: UUID
@@ -72,7 +72,9 @@ class IdentityAssertionVerifier:
         self._clock = clock
 
     async def verify(self, assertion: str, client: Client) -> VerifiedAssertion:
-        """Whom the assertion speaks for. `client` has proved who it is; only the tenant that registered it is meant.
+        """Verify an assertion and return its subject.
+
+        `client` is authenticated; the assertion is valid only in the tenant that registered it.
 
         Raises:
             OAuthError: invalid_grant, with what is wrong; unauthorized_client; invalid_scope.
@@ -86,12 +88,14 @@ class IdentityAssertionVerifier:
             account = _build_account(issuer, claims)
             scopes = _parse_scopes(claims)
         except InvalidToken as error:
-            raise OAuthError("invalid_grant", f"the assertion does not count: {error.cause}") from None
+            raise OAuthError("invalid_grant", f"invalid assertion: {error.cause}") from None
         if not await self._single_use.take("id_jag", f"{client.tenant_id} {issuer} {jti}", ends):
-            raise OAuthError("invalid_grant", "the assertion was used before; ask the identity provider for a new one")
+            raise OAuthError(
+                "invalid_grant", "assertion was already used; request a new one from the identity provider"
+            )
         user_id = await self._admission.admit(client.tenant_id, account)
         if isinstance(user_id, AdmissionDenied):
-            raise OAuthError("invalid_grant", f"the assertion's subject does not get in here: {user_id.reason}")
+            raise OAuthError("invalid_grant", f"the assertion's subject is not admitted: {user_id.reason}")
         return VerifiedAssertion(client.tenant_id, user_id, scopes, self._resource, issuer)
 
     async def _verify_signature(self, assertion: str, tenant_id: UUID) -> tuple[str, Mapping[str, Any]]:
@@ -153,5 +157,5 @@ def _parse_scopes(claims: Mapping[str, Any]) -> frozenset[str]:
         raise InvalidToken("scope")
     scopes = MCP_SCOPES.intersection(told.split(" "))
     if not scopes:
-        raise OAuthError("invalid_scope", "the assertion allows none of our scopes")
+        raise OAuthError("invalid_scope", "the assertion allows none of this server's scopes")
     return scopes

@@ -23,7 +23,7 @@ LEEWAY = 10.0
 ASYMMETRIC_ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519"}
 )
-"""What others' keys may sign with."""
+"""Signature algorithms accepted from external issuers and clients."""
 
 _FORBIDDEN = frozenset({"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc"})
 _TEXTS = ("alg", "typ", "kid")
@@ -156,7 +156,7 @@ def read_text_claim(claims: Mapping[str, Any], name: str, *, most: int = 2_000) 
 
 def _build_registry(algorithms: Collection[str]) -> jws.JWSRegistry:
     if not algorithms:
-        raise ValueError("no algorithm counts")  # joserfc would take that for "the recommended ones"
+        raise ValueError("at least one algorithm must be allowed")  # joserfc would take that for "the recommended ones"
     return jws.JWSRegistry(algorithms=sorted(algorithms), strict_check_header=False)
 
 

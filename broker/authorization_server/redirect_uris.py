@@ -1,7 +1,7 @@
-"""Where an answer may be sent: which redirect URIs a client may register, and which one it may ask for.
+"""Redirect URIs: the rules for registering one, and the match of a requested one against the registered ones.
 
 RFC 6749 §3.1.2 as tightened by RFC 9700 §2.1 (exact comparison) and RFC 8252 §7 (loopback ports, private-use schemes).
-URIs are compared as texts: no parser reads them twice in two ways, and none makes two of them equal.
+URIs are compared as texts, so that two parsers cannot disagree about one and no normalization makes two of them equal.
 """
 
 import re
@@ -26,7 +26,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%[01][0-9A-Fa-f]|%7[fF]|%5[cC]")
 
 
 def is_redirect_allowed(registered: Sequence[str], asked: str) -> bool:
-    """Whether an answer may go to `asked`: a registered URI, or a registered loopback one with another port."""
+    """Check whether `asked` is a registered URI, or a registered loopback URI with another port."""
     if asked in registered:
         return True
     wanted = _strip_loopback_port(asked) if len(asked) <= MAX_REDIRECT_URI_LENGTH else None
@@ -42,18 +42,18 @@ def check_redirect_uri(uri: str) -> None:
     if uri in KNOWN_CALLBACKS:
         return
     if not 1 <= len(uri) <= MAX_REDIRECT_URI_LENGTH:
-        raise Invalid(f"a redirect URI has 1 to {MAX_REDIRECT_URI_LENGTH} characters")
+        raise Invalid(f"a redirect URI must have 1 to {MAX_REDIRECT_URI_LENGTH} characters")
     if "#" in uri:
-        raise Invalid("a redirect URI has no fragment (#)")
+        raise Invalid("a redirect URI must not have a fragment (#)")
     if not _URI.fullmatch(uri) or _BAD_ESCAPE.search(uri):
-        raise Invalid("a redirect URI is written in ASCII, with other characters as %XX, and without backslashes")
+        raise Invalid("a redirect URI must be ASCII, with other characters as %XX, and without backslashes")
     rest = _parse_web_uri(uri) if uri.lower().startswith(("http:", "https:")) else _parse_private_uri(uri)
     if "@" in rest.partition("/")[0] or _has_dot_segments(rest):
-        raise Invalid("a redirect URI has no user and no . or .. as a part of its path")
+        raise Invalid("a redirect URI must not contain a user or the path segments . and ..")
 
 
 def is_loopback(uri: str) -> bool:
-    """Whether an answer stays on the person's own machine: any program there may be listening."""
+    """Check whether a URI is on the person's own machine, where any local program may be listening."""
     return _LOOPBACK.fullmatch(uri) is not None
 
 
@@ -68,23 +68,27 @@ def _strip_loopback_port(uri: str) -> tuple[str, str] | None:
 def _parse_web_uri(uri: str) -> str:
     found = _WEB.fullmatch(uri)
     if found is None or found["rest"][:1] not in ("", "/", "?"):
-        raise Invalid("a redirect URI looks like https://host/path, in lower case up to the host, without a user")
+        raise Invalid(
+            "a redirect URI must look like https://host/path, with scheme and host in lower case and without a user"
+        )
     if found["port"] is not None and not 1 <= int(found["port"]) <= 65535:
-        raise Invalid("the port of a redirect URI is a number from 1 to 65535")
+        raise Invalid("the port of a redirect URI must be a number from 1 to 65535")
     if found["scheme"] == "http" and not _LOOPBACK.fullmatch(uri):
-        raise Invalid("a redirect URI begins with https://; http:// only with 127.0.0.1, [::1] or localhost")
+        raise Invalid(
+            "a redirect URI must begin with https://; http:// is allowed only for 127.0.0.1, [::1] and localhost"
+        )
     return found["rest"]
 
 
 def _parse_private_uri(uri: str) -> str:
     found = _PRIVATE.fullmatch(uri)
     if found is None:
-        raise Invalid("the own scheme of a redirect URI has a dot, such as com.example.app:/callback")
+        raise Invalid("a private-use scheme of a redirect URI must contain a dot, such as com.example.app:/callback")
     return found["rest"].removeprefix("//")
 
 
 def _has_dot_segments(rest: str) -> bool:
-    """Whether a part of the path is . or .., however often it was escaped."""
+    """Check whether a path segment is . or .., at any depth of percent-encoding."""
     path = rest.partition("?")[0]
     for _ in range(3):
         path = unquote(path)

@@ -2,7 +2,7 @@
 
 An answer may be lost on its way, and several processes of one client may share one token store: so a token stays good
 until its successor has been seen in use, for a day at most, and each repetition puts a new successor in the place of
-the unused one. A token whose successor was used is a copy in other hands: its grant ends (broker-security.md §3.8).
+the unused one. A token whose successor was used is a copy in other hands: its grant ends (threat-model.md §3.8).
 After that day a token whose successor nobody has used is over, as one that expires: it shows no copy, because whoever
 holds the successor has not come, so the grant stays.
 
@@ -32,7 +32,7 @@ _FORM = re.compile(rf"{REFRESH_PREFIX}[0-9A-Za-z]{{43}}")
 
 
 class RotationRefusal(Enum):
-    """Why there is no next token."""
+    """Reason why a token was not rotated."""
 
     REFUSED = "refused"
     """Nothing else follows from it."""
@@ -41,7 +41,7 @@ class RotationRefusal(Enum):
 
 
 def hash_refresh_token(token: Secret) -> bytes | None:
-    """What is stored of a token; None for a text that we never made."""
+    """Return the stored hash of a refresh token; None for a text that is not one of ours."""
     text = token.reveal()
     return hashlib.sha256(text.encode()).digest() if _FORM.fullmatch(text) else None
 
@@ -69,7 +69,7 @@ async def rotate_token(
         await work.fetchval(_RECENT, row["grant_id"], now - timedelta(days=1), MAX_ROTATIONS_PER_DAY)
         >= MAX_ROTATIONS_PER_DAY
     ):
-        raise LimitReached("this client refreshes far too often; use an access token until it expires", 3600.0)
+        raise LimitReached("too many refresh requests; use an access token until it expires", 3600.0)
     if row["state"] == "live":
         await work.execute(_USED, token_hash, now)
         await work.execute(_SPENT, row["parent_hash"])

@@ -43,8 +43,11 @@ SECRET_PREFIX = TOKEN_PREFIX + "secret_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewClient:
-    """What an administrator asks for. `user_id` is whom a machine acts as; `jwks` are its keys for private_key_jwt.
-    Without `tool_result_format` what is known of the client decides (core.known_clients)."""
+    """Registration request of an administrator.
+
+    `user_id` is the user that a machine client acts as; `jwks` are its public keys for private_key_jwt. Without
+    `tool_result_format` the default is that of the known client (core.known_clients).
+    """
 
     name: str
     auth_method: AuthMethod = "none"
@@ -86,9 +89,9 @@ class RegisteredClients:
         secret = _generate_secret() if client.auth_method.startswith("client_secret_") else None
         async with self._database.tenant(tenant_id) as work:
             if client.user_id is not None and not await work.fetchval(_ACTIVE, client.user_id):
-                raise NotFound("there is no such active user; `mcpist user list` shows them")
+                raise NotFound("no active user with this id; `mcpist user list` shows them")
             if await work.fetchval(_COUNT) >= MAX_CLIENTS:
-                raise LimitReached(f"this tenant has {MAX_CLIENTS} clients; remove one first")
+                raise LimitReached(f"limit of {MAX_CLIENTS} clients per tenant reached; remove one first")
             await self._insert(work, client, secret)
             await audit_change(work, actor, AuditEventKind.CLIENT_CREATED, client=client.id, name=client.name)
         return client, secret
@@ -167,15 +170,15 @@ class RegisteredClients:
 def _build_client(asked: NewClient, tenant_id: UUID) -> Client:
     name = sanitize_client_name(asked.name)
     if name == UNNAMED_CLIENT or len(asked.name) > MAX_CLIENT_NAME_LENGTH:
-        raise Invalid(f"a client's name has 1 to {MAX_CLIENT_NAME_LENGTH} characters that can be seen")
+        raise Invalid(f"a client's name must have 1 to {MAX_CLIENT_NAME_LENGTH} visible characters")
     if asked.auth_method not in AUTH_METHODS:
-        raise Invalid(f"a client proves who it is by one of {', '.join(AUTH_METHODS)}")
+        raise Invalid(f"the client authentication method must be one of {', '.join(AUTH_METHODS)}")
     if not asked.scopes or asked.scopes - ALL_SCOPES:
-        raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}")
+        raise Invalid(f"scopes must be among {', '.join(sorted(ALL_SCOPES))}")
     _check_grant_types(asked)
     _check_redirect_uris(asked)
     if (asked.auth_method == "private_key_jwt") != (asked.jwks is not None):
-        raise Invalid("a client has a key set if, and only if, it proves who it is by private_key_jwt")
+        raise Invalid("a key set is required for private_key_jwt and not allowed for any other authentication method")
     return Client(
         id=f"client_{_generate_text(22)}",
         name=name,
@@ -193,20 +196,20 @@ def _build_client(asked: NewClient, tenant_id: UUID) -> Client:
 
 def _check_grant_types(asked: NewClient) -> None:
     if not asked.grant_types or asked.grant_types - GRANT_TYPES:
-        raise Invalid(f"grant types are any of {', '.join(sorted(GRANT_TYPES))}")
+        raise Invalid(f"grant types must be among {', '.join(sorted(GRANT_TYPES))}")
     if REFRESH_TOKEN in asked.grant_types and AUTHORIZATION_CODE not in asked.grant_types:
-        raise Invalid("refresh tokens come with authorization_code only")
+        raise Invalid("refresh_token requires the grant type authorization_code")
     if asked.auth_method == "none" and asked.grant_types & {CLIENT_CREDENTIALS, JWT_BEARER}:
-        raise Invalid("a client that works without a browser needs a secret or keys to prove who it is")
+        raise Invalid("a client of this grant type needs a secret or a key set to authenticate")
     if (CLIENT_CREDENTIALS in asked.grant_types) != (asked.user_id is not None):
-        raise Invalid("a client has a user to act as if, and only if, it uses client_credentials")
+        raise Invalid("a user to act as is required for client_credentials and not allowed for any other grant type")
 
 
 def _check_redirect_uris(asked: NewClient) -> None:
     if (AUTHORIZATION_CODE in asked.grant_types) != bool(asked.redirect_uris):
-        raise Invalid("a client has redirect URIs if, and only if, it uses authorization_code")
+        raise Invalid("redirect URIs are required for authorization_code and not allowed for any other grant type")
     if len(asked.redirect_uris) > MAX_REDIRECT_URIS or len(set(asked.redirect_uris)) != len(asked.redirect_uris):
-        raise Invalid(f"a client has at most {MAX_REDIRECT_URIS} redirect URIs, each once")
+        raise Invalid(f"a client must have at most {MAX_REDIRECT_URIS} redirect URIs, without duplicates")
     for uri in asked.redirect_uris:
         check_redirect_uri(uri)
 

@@ -1,6 +1,6 @@
 """The public keys of somebody else's server, from its JWK set (RFC 7517 §5): fetched seldom, kept on failure.
 
-Whoever sends tokens chooses their key ids, so an unknown one causes at most one fetch a minute (broker-security.md
+Whoever sends tokens chooses their key ids, so an unknown one causes at most one fetch a minute (threat-model.md
 §2, row 17). A set that cannot be fetched anew goes on counting.
 """
 
@@ -14,6 +14,7 @@ from typing import Any, cast
 from joserfc.jwk import Key
 
 from broker.authorization_server.jose import import_public_key
+from core.concurrency.single_flight import SingleFlight
 from core.errors import Unavailable
 
 MAX_JWKS_BYTES = 256 * 1024
@@ -37,7 +38,7 @@ class RemoteKeySet:
         self._keys: Mapping[str, Key] | None = None
         self._read_at = 0.0
         self._asked_at: float | None = None
-        self._fetching: asyncio.Task[None] | None = None
+        self._flights = SingleFlight[str, None]()
 
     async def find(self, kid: str) -> Key | None:
         """The key of an id. A known one waits for nobody, even while its set is being fetched anew.
@@ -54,25 +55,27 @@ class RemoteKeySet:
         if fetching is not None:
             await asyncio.shield(fetching)
         if self._keys is None:
-            raise Unavailable("the keys of the authorization server cannot be read")
+            raise Unavailable("the authorization server's keys cannot be fetched")
         return self._keys.get(kid)
 
     def _start_fetch(self) -> "asyncio.Task[None] | None":
         """The fetch that is under way, or a new one if the last began long enough ago."""
         now = self._clock()
-        if self._fetching is not None and not self._fetching.done():
-            return self._fetching
+        if self._url in self._flights:
+            return self._flights.start(self._url, self._refetch)
         if self._asked_at is not None and now - self._asked_at < MIN_FETCH_INTERVAL_SECONDS:
             return None
         self._asked_at = now
-        self._fetching = asyncio.create_task(self._refetch(), name="a JWK set")
-        return self._fetching
+        return self._flights.start(self._url, self._refetch)
 
     async def _refetch(self) -> None:
         try:
             found = parse_jwks(await self._fetch(self._url))
         except (OSError, ValueError, TimeoutError) as error:
-            log.warning("a JWK set cannot be used; the last good one counts", extra={"cause": type(error).__name__})
+            log.warning(
+                "JWK set cannot be fetched or parsed; the last good one stays in use",
+                extra={"event": "jwks_fetch_failed", "error": type(error).__name__},
+            )
             return
         self._keys, self._read_at = found, self._clock()
 

@@ -1,4 +1,7 @@
-"""What may be used once, ever, on any process: ids of assertions (RFC 7523 §3, rule 7). Only hashes are kept."""
+"""Replay cache of single-use values, such as assertion ids (RFC 7523 §3, rule 7), shared by all processes.
+
+Only hashes are stored.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -17,9 +20,9 @@ class ReplayCache:
         self._clock = clock
 
     async def take(self, kind: str, value: str, expires_at: datetime) -> bool:
-        """Whether nobody has taken `value` of this kind before; of many at once, one gets True.
+        """Record `value` as used; return True for exactly one caller and False for every later one.
 
-        What has expired is not given out: it may have been taken and forgotten.
+        An expired entry counts as used, because its record may have been deleted.
 
         Raises:
             core.errors.Unavailable: the database is away, so nothing can be given out.

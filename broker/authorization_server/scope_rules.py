@@ -18,23 +18,23 @@ def parse_scope_parameter(text: str | None) -> frozenset[str] | None:
     try:
         return parse_scopes(words) or None
     except Invalid:
-        raise OAuthError("invalid_scope", "there is no such scope; scopes_supported lists them") from None
+        raise OAuthError("invalid_scope", "unknown scope; scopes_supported lists the valid ones") from None
 
 
 def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -> frozenset[str]:
-    """What a client may ask for of what it does ask for; without a wish, that is all but administration.
+    """Return the requested scopes that the client may request; without a request, all of its scopes but the admin ones.
 
     Raises:
         OAuthError: invalid_scope, nothing is left.
     """
     kept = frozenset(scope for scope in scopes or MCP_SCOPES if covers(allowed, scope))
     if not kept:
-        raise OAuthError("invalid_scope", "this client is registered without these scopes")
+        raise OAuthError("invalid_scope", "this client is not registered for these scopes")
     return kept
 
 
 def restrict_to_role(scopes: frozenset[str], system_role: str) -> frozenset[str]:
-    """What a user may hand to a client: administration only while they are an administrator.
+    """Return the scopes that the user may grant: admin scopes only while they are an administrator.
 
     Raises:
         OAuthError: invalid_scope, nothing is left.
@@ -54,5 +54,7 @@ def narrow_scopes(granted: frozenset[str], wanted: frozenset[str] | None) -> fro
     if wanted is None:
         return granted
     if not wanted <= granted:
-        raise OAuthError("invalid_scope", "not all of these scopes were granted; ask for them by a new authorization")
+        raise OAuthError(
+            "invalid_scope", "not all of these scopes were granted; start a new authorization to request them"
+        )
     return wanted

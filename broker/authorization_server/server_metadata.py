@@ -1,4 +1,4 @@
-"""What clients read before anything else: RFC 8414, and the same under the name of OpenID Connect Discovery."""
+"""Authorization server metadata (RFC 8414), also served as OpenID Connect Discovery."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -41,7 +41,7 @@ PUBLISHED_FOR = timedelta(minutes=65)
 
 @dataclass(frozen=True, slots=True)
 class SigningKeyInfo:
-    """What may be shown of a key: everything but the key. `published`: signatures by it count."""
+    """Public description of a signing key, without the key itself. `published`: its signatures are accepted."""
 
     kid: str
     state: str
@@ -86,7 +86,7 @@ class SigningKeyStore:
         return [SealedSigningKey(row["kid"], row["state"], row["kek_id"], row["wrapped"]) for row in rows]
 
     async def is_active(self, kid: str) -> bool:
-        """Whether the key of that id is the one that signs now."""
+        """Check whether the key of that id is the one that signs now."""
         async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             return await work.fetchval(_SIGNS, kid)
 
@@ -129,7 +129,9 @@ class SigningKeyStore:
             await work.execute(_LOCK)
             kid = await work.fetchval(_KNOWN_NEXT, self._clock() - MIN_PUBLISHED_TIME)
             if kid is None:
-                raise Conflict("the next key was published less than two minutes ago; not all know it yet: wait")
+                raise Conflict(
+                    "the next key is less than two minutes old and not yet known to every process; try again later"
+                )
             await work.execute(_RETIRE, self._clock())
             await work.execute(_ACTIVATE, kid, self._clock())
             await self._insert_key(work, made, "next")
@@ -166,7 +168,7 @@ class SigningKeyStore:
 
 
 def build_signing_context(deployment_id: UUID, kid: str) -> bytes:
-    """What a wrapped signing key is bound to."""
+    """Return the encryption context that binds a wrapped signing key to its row."""
     return join_length_prefixed(WRAP_LABEL, deployment_id.bytes, kid.encode())
 
 

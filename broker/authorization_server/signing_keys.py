@@ -1,4 +1,4 @@
-"""What signs our access tokens and what verifies them: the published keys, read again once a minute."""
+"""Signing keys of our access tokens, and the published public keys, reloaded once a minute."""
 
 import asyncio
 import logging
@@ -64,7 +64,7 @@ class SigningKeys:
             self.invalidate()
             key = (await self._get_current()).signing
         if key is None:
-            raise Unavailable("MCPist cannot sign tokens now: its signing key cannot be opened")
+            raise Unavailable("access tokens cannot be signed: the signing key cannot be decrypted")
         return jose.sign_jwt(key, {"typ": typ, "kid": key.kid}, claims, ALGORITHM)
 
     def invalidate(self) -> None:
@@ -127,7 +127,10 @@ class SigningKeys:
             try:
                 keys[row.kid] = await self._store.unwrap_key(row)
             except DecryptionError:
-                log.error("a signing key was changed in the database and counts no longer", extra={"kid": row.kid})
+                log.error(
+                    "signing key failed its integrity check and is ignored",
+                    extra={"event": "signing_key_integrity_failed", "kid": row.kid},
+                )
         listed = [key.as_dict(private=False) for key in keys.values()]
         return _PublishedKeys(keys, {row.kid: row for row in rows if row.kid in keys}, orjson.dumps({"keys": listed}))
 

@@ -47,7 +47,7 @@ class TokenIssuer(Protocol):
 
 
 class AssertionSubject(Protocol):
-    """Whom an assertion speaks for; `resource` is the one that it is for."""
+    """Subject of a verified assertion; `resource` is the audience that it was issued for."""
 
     @property
     def tenant_id(self) -> UUID: ...
@@ -106,7 +106,9 @@ class TokenEndpoint:
         client = await self._authentication.authenticate(headers, given)
         kind = _require_parameter(given, "grant_type")
         if kind not in self._kinds:
-            raise OAuthError("unsupported_grant_type", "there is no such grant_type here; the metadata lists them")
+            raise OAuthError(
+                "unsupported_grant_type", "unsupported grant_type; grant_types_supported lists the valid ones"
+            )
         # Whoever may have codes gets refresh tokens: many clients register for the one and use both.
         if (AUTHORIZATION_CODE if kind == REFRESH_TOKEN else kind) not in client.grant_types:
             raise OAuthError("unauthorized_client", f"this client is not registered for {kind}")
@@ -116,7 +118,9 @@ class TokenEndpoint:
     async def _redeem_code(self, client: Client, form: Form) -> dict[str, Any]:
         code, verifier = Secret(_require_parameter(form, "code")), _require_parameter(form, "code_verifier")
         if not is_verifier(verifier):
-            raise OAuthError("invalid_request", "code_verifier has 43 to 128 of A-Z, a-z, 0-9, -, ., _ and ~")
+            raise OAuthError(
+                "invalid_request", "code_verifier must be 43 to 128 characters of A-Z, a-z, 0-9, -, ., _ and ~"
+            )
         redirect_uri = form.get("redirect_uri")
         if redirect_uri is not None and len(redirect_uri) > MAX_REDIRECT_URI_LENGTH:
             raise OAuthError("invalid_request", "redirect_uri is too long")
@@ -145,7 +149,7 @@ class TokenEndpoint:
         wanted = restrict_to_client(parse_scope_parameter(form.get("scope")) or said_by_issuer, client.scopes)
         scopes = frozenset(scope for scope in wanted if covers(said_by_issuer, scope))
         if not scopes:
-            raise OAuthError("invalid_scope", "the assertion does not allow these scopes")
+            raise OAuthError("invalid_scope", "the assertion does not allow the requested scopes")
         return await self._issue_direct_grant("id_jag", client, found.tenant_id, found.user_id, scopes, found.issuer)
 
     async def _issue_direct_grant(

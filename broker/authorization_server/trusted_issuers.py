@@ -48,16 +48,18 @@ class TrustedIssuers:
             LimitReached: the tenant trusts 20 issuers.
         """
         if len(issuer) > MAX_ISSUER_LENGTH or not _ISSUER.fullmatch(issuer):
-            raise Invalid("an issuer looks like https://idp.example.com, exactly as its tokens have it in iss")
+            raise Invalid(
+                "an issuer must be a URL such as https://idp.example.com, exactly as in the iss claim of its tokens"
+            )
         jwks_uri = jwks_uri or await self._discover_jwks_uri(issuer)
         if len(jwks_uri) > MAX_URL_LENGTH or not self._documents.is_askable(jwks_uri):
             raise Invalid(
-                "the keys have to be at an https URL, on port 443 of a public host or on one that the operator lists "
+                "the JWKS URL must be an https URL on port 443 of a public host or on one that the operator lists "
                 "in MCPIST_ALLOWED_PRIVATE_HOSTS"
             )
         async with self._database.tenant(tenant_id) as work:
             if await work.fetchval(_COUNT, issuer) >= MAX_ISSUERS:
-                raise LimitReached(f"a tenant trusts at most {MAX_ISSUERS} issuers; remove one first")
+                raise LimitReached(f"limit of {MAX_ISSUERS} trusted issuers per tenant reached; remove one first")
             await work.execute(_TRUST, issuer, jwks_uri, self._clock())
             await audit_change(work, actor, AuditEventKind.ISSUER_TRUSTED, issuer=issuer, jwks_uri=jwks_uri)
         return TrustedIssuer(issuer, jwks_uri, self._clock())
@@ -75,12 +77,14 @@ class TrustedIssuers:
         """
         async with self._database.tenant(tenant_id) as work:
             if not await work.execute(_REMOVE, issuer):
-                raise NotFound(f"this tenant does not trust {issuer[:200]!r}; `mcpist issuer list` shows whom it does")
+                raise NotFound(
+                    f"this tenant does not trust {issuer[:200]!r}; `mcpist issuer list` shows the trusted ones"
+                )
             ended = await work.execute(_END_GRANTS, self._clock(), "issuer_removed", issuer)
             await audit_change(work, actor, AuditEventKind.ISSUER_REMOVED, issuer=issuer, grants_ended=ended)
 
     async def find_jwks_uri(self, tenant_id: UUID, issuer: str) -> str | None:
-        """Where the keys of a trusted issuer are; None if the tenant does not trust it."""
+        """Return the JWKS URL of a trusted issuer; None if the tenant does not trust it."""
         async with self._database.tenant(tenant_id) as work:
             return await work.fetchval(_KEYS, issuer)
 
@@ -95,12 +99,13 @@ class TrustedIssuers:
             jwks_uri = found.get("jwks_uri")
             if found.get("issuer") == issuer and isinstance(jwks_uri, str):
                 return jwks_uri
-        raise Unavailable("the issuer's metadata cannot be read, or names another issuer; give the URL of its keys", 60)
+        raise Unavailable("the issuer's metadata cannot be fetched or names another issuer; give its JWKS URL", 60)
 
 
 async def is_trusted_in(work: UnitOfWork, issuer: str) -> bool:
-    """Whether the tenant takes an issuer's word, and does so until the transaction ends: a grant that is made meanwhile
-    is there when the issuer's grants are ended.
+    """Check whether the tenant trusts an issuer, and lock that row until the transaction ends.
+
+    The lock makes a grant created meanwhile visible to the statement that ends the issuer's grants.
     """
     return await work.fetchval(_HELD, issuer) is not None
 

@@ -90,7 +90,7 @@ class AccountWriter:
         await work.execute(_DESCRIBE, account_id, vendor_account_id, name, orjson.dumps(dict(details)).decode())
 
     async def find_unconfirmed(self, work: UnitOfWork, flow: ConnectFlow) -> UnconfirmedAccount | None:
-        """What a flow has brought and is not used yet."""
+        """Find the account that a flow has stored and that awaits confirmation."""
         row = await work.fetchrow(_UNCONFIRMED, str(flow.id))
         if row is None:
             return None

@@ -1,6 +1,6 @@
 """Connecting an account by OAuth: the start, the answer that the browser brings back, and what follows from it.
 
-Who starts is who finishes, in the same browser session (broker-security.md §2, rows 4 and 5). Whatever does not fit is
+Who starts is who finishes, in the same browser session (threat-model.md §2, rows 4 and 5). Whatever does not fit is
 refused before the vendor is asked and before anything is used up.
 """
 
@@ -33,8 +33,11 @@ MAX_CODE_LENGTH = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ConnectRequest:
-    """What a person has chosen on the page. `also` are other modules of the same grant, `writing` asks for the scopes
-    of tools that change something, `next` is where they go on afterwards."""
+    """Choices of a person on the connect page.
+
+    `also` are other modules of the same grant, `writing` requests the scopes of tools that write, `next` is the page to
+    return to afterwards.
+    """
 
     module: str
     provider: str
@@ -46,7 +49,7 @@ class ConnectRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConsentDeclined:
-    """The person said no at the vendor; everything is as it was."""
+    """The person declined at the vendor; nothing has changed."""
 
     flow: ConnectFlow
 
@@ -93,11 +96,11 @@ class ConnectAuthorization:
             raise await self._audit_refusal(session, refused, begun.id) from None
         begun = await self._prepare_redirect(session, asked)
         if not isinstance(begun, str):
-            raise NotFound("there is no such way to connect this service any more")
+            raise NotFound("this way to connect the service is no longer available")
         return begun
 
     async def _prepare_redirect(self, session: Session, asked: ConnectRequest) -> str | Provider:
-        """Where the browser is sent, or the provider that we are no client of yet."""
+        """Build the redirect to the vendor, or return the provider that MCPist must register with first."""
         async with self._database.tenant(session.tenant_id) as work:
             whom = await resolve_subject(work, session, asked.role_id)
             service = None if whom is None else await self._services.find_for_subject(work, whom, asked.module)
@@ -189,7 +192,7 @@ class ConnectAuthorization:
         )
 
     async def _is_expected_issuer(self, session: Session, flow: ConnectFlow, issuer: str | None) -> bool:
-        """Whether the answer names the issuer that was asked (RFC 9207 §2.4): byte for byte, on errors too."""
+        """Check whether the response names the expected issuer (RFC 9207 §2.4): byte for byte, on errors too."""
         async with self._database.tenant(session.tenant_id) as work:
             provider = await self._book.find(work, flow.provider)
         required = provider is None or provider.oauth is None or provider.oauth.issuer_required
@@ -210,5 +213,5 @@ class ConnectAuthorization:
 def _find_oauth_method(ways: Sequence[ConnectMethod], provider: str) -> ConnectMethod:
     found = next((one for one in ways if one.kind == "oauth" and one.provider and one.provider.id == provider), None)
     if found is None:
-        raise NotFound("there is no such way to connect this service")
+        raise NotFound("this way to connect the service is not available")
     return found

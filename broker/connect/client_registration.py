@@ -25,7 +25,7 @@ from broker.oauth_client.types import VendorFailure
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.providers import error_reasons
 from broker.providers.schema import Provider
-from broker.refresh.single_flight import SingleFlight
+from core.concurrency.single_flight import SingleFlight
 from core.directory.audit_trail import Actor
 
 RegistrationMethod = Literal["", "document", "registration"]
@@ -59,7 +59,7 @@ class AutomaticClientRegistration:
 
     @property
     def has_documents(self) -> bool:
-        """Whether vendors can read our documents."""
+        """Check whether vendors can fetch our client ID metadata documents."""
         return serves_documents(self._public_url)
 
     def build_document(self, tenant_id: UUID, provider: str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What an authorization code is redeemed for: tokens, stored before anything else, and then whose they are."""
+"""Exchange of an authorization code: its tokens are stored before the account that they belong to is fetched."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class CodeExchange:
         self._finishing = finishing
 
     async def redeem(self, session: Session, flow: ConnectFlow, code: Secret) -> ConnectOutcome:
-        """Exchange the code of a flow that was just used up.
+        """Exchange the code of a consumed flow.
 
         Raises:
             ConnectError: the vendor gave no usable grant, or something has changed since the start.

@@ -1,4 +1,4 @@
-"""What becomes of a new grant: used at once, or after its person has chosen a site or agreed to another account."""
+"""Activation of a new grant: at once, or after its person has chosen a site or confirmed another account."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,9 +44,11 @@ class PendingConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationPrompt:
-    """What that page shows. `before` are the accounts that would be replaced, by name ("" where there is none);
-    `untold` says that nobody can tell whether one of them is the same. `role` is whom it is shared with, "" for nobody;
-    `sites` more than one."""
+    """Contents of the confirmation page.
+
+    `before` are the names of the accounts that would be replaced ("" where one has none); `untold` is set where it is
+    unknown whether one of them is the same. `role` is the role that it is shared with, or ""; `sites` are two or more.
+    """
 
     flow: ConnectFlow
     role: str
@@ -88,36 +90,36 @@ class GrantConfirmation:
         warning: str = "",
     ) -> ConnectOutcome:
         """Finish, unless there is something to ask. `warning` is what the owner had better do, as a fixed word."""
-        sites = tuple({one.id: one for one in sites}.values())  # one entry for each product of a site (Atlassian)
-        told = [[one.id, one.name or one.id, one.url] for one in sites][:MAX_SITES]
+        sites = tuple({site.id: site for site in sites}.values())  # one entry for each product of a site (Atlassian)
+        listed = [[site.id, site.name or site.id, site.url] for site in sites][:MAX_SITES]
         details = {
             **whose.details,
             "flow": str(flow.id),
-            "sites": told,
+            "sites": listed,
             **({WARNING_DETAIL: warning} if warning else {}),
         }
         async with self._database.tenant(session.tenant_id) as work:
             await self._rows.describe(work, account_id, whose.id, whose.name or whose.id, details)
-            found = await self._rows.find_unconfirmed(work, flow)
-            assert found is not None
+            pending = await self._rows.find_unconfirmed(work, flow)
+            assert pending is not None
             if len(sites) > 1 or _list_other_accounts(
-                await list_owner_credentials(work, flow.modules, flow.owner), found
+                await list_owner_credentials(work, flow.modules, flow.owner), pending
             ):
                 return PendingConfirmation(flow)
-        return await self._complete(session, flow, next((one.id for one in sites), ""))
+        return await self._complete(session, flow, next((site.id for site in sites), ""))
 
     async def get_prompt(self, session: Session, flow_id: UUID) -> ConfirmationPrompt:
-        """The question that a flow has left for this session.
+        """Return the open confirmation of a flow of this session.
 
         Raises:
             NotFound: there is none, or not for them.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, whom = await self._load_confirmable(work, session, flow_id)
-            before = _list_other_accounts(await list_owner_credentials(work, flow.modules, flow.owner), found)
-        names = tuple(dict.fromkeys(one.name for one in before))
-        sites, untold = _parse_sites(found.details), any(_is_same_account(one, found) is None for one in before)
-        return ConfirmationPrompt(flow, whom.shared_with, found.name, names, untold, sites if len(sites) > 1 else ())
+            flow, pending, whom = await self._load_confirmable(work, session, flow_id)
+            before = _list_other_accounts(await list_owner_credentials(work, flow.modules, flow.owner), pending)
+        names = tuple(dict.fromkeys(held.name for held in before))
+        sites, untold = _parse_sites(pending.details), any(_is_same_account(held, pending) is None for held in before)
+        return ConfirmationPrompt(flow, whom.shared_with, pending.name, names, untold, sites if len(sites) > 1 else ())
 
     async def confirm(self, session: Session, flow_id: UUID, site: str) -> ConnectedAccount:
         """Go on with what the question was about; `site` where there was one to choose.
@@ -126,54 +128,54 @@ class GrantConfirmation:
             NotFound: there is no such question, or no such site.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, _ = await self._load_confirmable(work, session, flow_id)
-        sites = _parse_sites(found.details)
-        if sites and site not in {one.id for one in sites}:
+            flow, pending, _ = await self._load_confirmable(work, session, flow_id)
+        sites = _parse_sites(pending.details)
+        if sites and site not in {choice.id for choice in sites}:
             if len(sites) > 1 or site:
-                raise NotFound("there is no such site to choose")
-            site = next(one.id for one in sites)
+                raise NotFound("the site is not one of the available sites")
+            site = next(choice.id for choice in sites)
         return await self._complete(session, flow, site)
 
     async def cancel(self, session: Session, flow_id: UUID) -> ConnectFlow:
-        """Leave everything as it was, and give the new grant back.
+        """Keep everything as it was and revoke the new grant.
 
         Raises:
             NotFound: there is no such question.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, _ = await self._load_pending(work, session, flow_id)
-        await self.discard_grant(session, found.id, "declined")
+            flow, pending, _ = await self._load_pending(work, session, flow_id)
+        await self.discard_grant(session, pending.id, "declined")
         return flow
 
     async def discard_grant(self, session: Session, account_id: UUID, cause: DisconnectCause) -> None:
-        """Give a grant back that will not be used."""
+        """Revoke a grant that will not be used."""
         await self._disconnecting.end_account(session.actor, session.tenant_id, account_id, cause, only=UNCONFIRMED)
 
     async def _complete(self, session: Session, flow: ConnectFlow, site_id: str) -> ConnectedAccount:
         async with self._database.tenant(session.tenant_id) as work:
             owner = flow.owner
             await self._rows.lock_owner(work, owner)
-            found = await self._rows.find_unconfirmed(work, flow)
-            if found is None:
-                raise NotFound("this was decided already")
+            pending = await self._rows.find_unconfirmed(work, flow)
+            if pending is None:
+                raise NotFound("this confirmation was already answered")
             before = await list_owner_credentials(work, flow.modules, owner)
-            same = next((one for one in before if _is_same_grant(one, flow, found)), None)
-            if same is not None and _grants_less(same, flow, found):
-                await delete_account(work, found.id)  # and not at the vendor, where it may be the same grant
+            same = next((held for held in before if _is_same_grant(held, flow, pending)), None)
+            if same is not None and _grants_less(same, flow, pending):
+                await delete_account(work, pending.id)  # and not at the vendor, where it may be the same grant
                 return ConnectedAccount(flow, same.name, kept_previous=True)
-            details = _build_details(found.details, site_id)
+            details = _build_details(pending.details, site_id)
             if same is None:
-                account_id = await self._rows.activate(work, found.id, details)
+                account_id = await self._rows.activate(work, pending.id, details)
             else:
                 rules = await self._load_refresh_rules(work, flow)
-                account_id = await self._rows.renew(work, same, owner, found, rules, details)
-            await self._rows.link_credentials(work, _select_origins(flow, found), owner, account_id, found.name)
-            left = [one.account_id for one in before if one.account_id is not None and one.account_id != account_id]
+                account_id = await self._rows.renew(work, same, owner, pending, rules, details)
+            await self._rows.link_credentials(work, _select_origins(flow, pending), owner, account_id, pending.name)
+            left = [held.account_id for held in before if held.account_id is not None and held.account_id != account_id]
             orphans = await self._rows.find_orphans(work, left)
-            await _audit_connected(work, session, flow, account_id, found.name)
-        for one in orphans:
-            await self._disconnecting.end_account(session.actor, session.tenant_id, one, "replaced")
-        return ConnectedAccount(flow, found.name)
+            await _audit_connected(work, session, flow, account_id, pending.name)
+        for orphan_id in orphans:
+            await self._disconnecting.end_account(session.actor, session.tenant_id, orphan_id, "replaced")
+        return ConnectedAccount(flow, pending.name)
 
     async def _load_refresh_rules(self, work: UnitOfWork, flow: ConnectFlow) -> RefreshRules:
         provider = await self._book.find(work, flow.provider)
@@ -183,63 +185,63 @@ class GrantConfirmation:
         self, work: UnitOfWork, session: Session, flow_id: UUID
     ) -> tuple[ConnectFlow, UnconfirmedAccount, ConnectSubject]:
         """An open question about a service that the person may still connect. To decline, no such right is needed."""
-        flow, found, whom = await self._load_pending(work, session, flow_id)
+        flow, pending, whom = await self._load_pending(work, session, flow_id)
         if not self._services.is_available(whom, flow.modules[0]):
-            raise NotFound("there is nothing to decide here")
-        return flow, found, whom
+            raise NotFound("there is no pending confirmation")
+        return flow, pending, whom
 
     async def _load_pending(
         self, work: UnitOfWork, session: Session, flow_id: UUID
     ) -> tuple[ConnectFlow, UnconfirmedAccount, ConnectSubject]:
         self._rows.require_adopted()
         flow = await self._flows.find_consumed(work, session, flow_id)
-        found = None if flow is None else await self._rows.find_unconfirmed(work, flow)
+        pending = None if flow is None else await self._rows.find_unconfirmed(work, flow)
         whom = None if flow is None else await resolve_subject(work, session, flow.role_id)
-        if flow is None or found is None or whom is None:
-            raise NotFound("there is nothing to decide here")
-        return flow, found, whom
+        if flow is None or pending is None or whom is None:
+            raise NotFound("there is no pending confirmation")
+        return flow, pending, whom
 
 
-def _is_same_grant(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
-    """Whether the new grant is of the account that is there, by the same client. Nothing is inherited by guess."""
+def _is_same_grant(held: CredentialSummary, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
+    """Check whether the new grant is of the present account, by the same client; False if unknown."""
     return (
         held.type == "B"
         and held.provider == flow.provider
         and held.oauth_client_id == flow.oauth_client_id
-        and _is_same_account(held, found) is True
+        and _is_same_account(held, pending) is True
     )
 
 
-def _is_same_account(held: CredentialSummary, found: UnconfirmedAccount) -> bool | None:
-    """Whether both are one account at the vendor; None where nobody can tell. Of a key only a name is known."""
-    before, now = (held.vendor_account_id, found.vendor_account_id) if held.type == "B" else (held.name, found.name)
+def _is_same_account(held: CredentialSummary, pending: UnconfirmedAccount) -> bool | None:
+    """Check whether both are the same vendor account; None if unknown. Of a key, only a name is known."""
+    before, now = (held.vendor_account_id, pending.vendor_account_id) if held.type == "B" else (held.name, pending.name)
     return before == now if before and now else None
 
 
-def _list_other_accounts(before: Sequence[CredentialSummary], found: UnconfirmedAccount) -> list[CredentialSummary]:
+def _list_other_accounts(before: Sequence[CredentialSummary], pending: UnconfirmedAccount) -> list[CredentialSummary]:
     """Those of the credentials that would be replaced which are of another vendor account, or may be."""
-    return [held for held in before if _is_same_account(held, found) is not True]
+    return [held for held in before if _is_same_account(held, pending) is not True]
 
 
-def _grants_less(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
-    """Whether the vendor granted less of what was asked for than a grant that works has already."""
+def _grants_less(held: CredentialSummary, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
+    """Check whether the vendor granted less of the requested scopes than a working grant already has."""
     if held.state != "connected":
         return False
-    return not set(held.scopes) & set(flow.scopes) <= set(found.scopes)
+    return not set(held.scopes) & set(flow.scopes) <= set(pending.scopes)
 
 
 def _parse_sites(details: Mapping[str, Any]) -> tuple[VendorSite, ...]:
-    return tuple(VendorSite(*one, scopes=()) for one in details.get("sites", ()))
+    return tuple(VendorSite(*entry, scopes=()) for entry in details.get("sites", ()))
 
 
-def _select_origins(flow: ConnectFlow, found: UnconfirmedAccount) -> Mapping[str, Sequence[str]]:
-    bound: Mapping[str, Sequence[str]] = found.details.get("origins", {})
+def _select_origins(flow: ConnectFlow, pending: UnconfirmedAccount) -> Mapping[str, Sequence[str]]:
+    bound: Mapping[str, Sequence[str]] = pending.details.get("origins", {})
     return {module: bound.get(module, ()) for module in flow.modules}
 
 
 def _build_details(details: Mapping[str, Any], site_id: str) -> dict[str, Any]:
     kept = {name: value for name, value in details.items() if name not in ("flow", "sites", "origins")}
-    site = next((one for one in _parse_sites(details) if one.id == site_id), None)
+    site = next((entry for entry in _parse_sites(details) if entry.id == site_id), None)
     return kept if site is None else {**kept, "site": site.id, "site_name": site.name, "site_url": site.url}
 
 

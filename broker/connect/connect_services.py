@@ -1,4 +1,4 @@
-"""What the pages and the API of connecting work with, as one value."""
+"""Dependencies of the connect pages and API."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
 """Flows under way: one row for each time that a browser is sent to a vendor, used once (table `vault.connect_flows`).
 
-A row belongs to one tenant, user and browser session, one provider, client and issuer (broker-security.md §2, rows 4,
+A row belongs to one tenant, user and browser session, one provider, client and issuer (threat-model.md §2, rows 4,
 5 and 7). What the browser carries is `state`, of which the row has the hash.
 """
 
@@ -24,8 +24,9 @@ MAX_PENDING_FLOWS = 50
 
 @dataclass(frozen=True, slots=True)
 class ConnectFlow:
-    """What was asked for. `role_id` is whom a shared account is for, `account_id` the account that is connected again
-    or gets more scopes."""
+    """Connect flow. `role_id` is the role that a shared account is for, `account_id` the account to reconnect or
+    extend.
+    """
 
     id: UUID
     user_id: UUID
@@ -43,7 +44,7 @@ class ConnectFlow:
 
     @property
     def owner(self) -> CredentialOwner:
-        """Whose the account becomes."""
+        """Return the owner of the resulting account."""
         return (
             CredentialOwner("personal", self.user_id)
             if self.role_id is None
@@ -53,7 +54,7 @@ class ConnectFlow:
 
 @dataclass(frozen=True, slots=True)
 class NewConnectFlow:
-    """What a flow begins with."""
+    """Initial values of a connect flow."""
 
     provider: str
     oauth_client_id: UUID
@@ -68,7 +69,7 @@ class NewConnectFlow:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationState:
-    """What the browser is sent to the vendor with."""
+    """Values that the browser is redirected to the vendor with."""
 
     state: Secret
     verifier: Secret | None
@@ -85,7 +86,7 @@ class ConnectFlowStore:
     async def begin(
         self, work: UnitOfWork, session: Session, asked: NewConnectFlow, *, pkce: bool
     ) -> AuthorizationState:
-        """Keep a start for this session's user; of more than 50 under way, the oldest end."""
+        """Store a flow for this session's user; of more than 50 pending ones, the oldest is ended."""
         state, flow_id, now = new_secret(), uuid4(), self._clock()
         verifier = new_secret() if pkce else None
         sealed = None
@@ -133,7 +134,7 @@ class ConnectFlowStore:
         return None if row is None else _build_flow(row)
 
     async def decrypt_verifier(self, work: UnitOfWork, flow: ConnectFlow) -> Secret | None:
-        """The PKCE verifier.
+        """Decrypt the PKCE verifier.
 
         Raises:
             broker.vault.envelope.DecryptionError: it was changed in the database.

@@ -1,10 +1,10 @@
-"""Where a browser comes back from a vendor, and where a vendor reads who we are."""
+"""URLs of this deployment that vendors use: redirect URIs and client ID metadata documents."""
 
 from uuid import UUID
 
 
 def build_redirect_uri(public_url: str, provider: str) -> str:
-    """The one redirect URI of a provider, which its answers alone come to (broker-security.md §2, row 7)."""
+    """Build the redirect URI of a provider; each has its own (threat-model.md §2, row 7)."""
     return f"{public_url}/connect/callback/{provider}"
 
 

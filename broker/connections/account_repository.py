@@ -49,7 +49,7 @@ async def insert_account(work: UnitOfWork, vault: Vault, grant: AccountGrant, ch
             _LINK, account_id, version, *await _build_columns(work, vault, grant, account_id, version, chance)
         )
     except asyncpg.ForeignKeyViolationError:
-        raise NotFound("there is no such user, role or OAuth client any more; begin the connection anew") from None
+        raise NotFound("the user, role or OAuth client was deleted meanwhile; start connecting again") from None
     await append_event(work, account_id, AccountEventKind.CONNECTED)
     return account_id
 
@@ -66,14 +66,14 @@ async def replace_grant(
     for _ in range(3):
         before = await work.fetchval(_VERSION, account_id)
         if before is None:
-            raise NotFound("there is no such account any more; begin the connection anew")
+            raise NotFound("the account was deleted meanwhile; start connecting again")
         version = before + GRANT_VERSION_STEP
         columns = await _build_columns(work, vault, grant, account_id, version, chance)
         if await work.execute(_RELINK, account_id, version, *columns, before):
             await work.execute(_NO_CANDIDATES, account_id)
             await append_event(work, account_id, AccountEventKind.CONNECTED)
             return
-    raise Conflict("the account is being changed by somebody else; try again")
+    raise Conflict("another process is changing the account; try again")
 
 
 async def insert_client(
@@ -108,7 +108,7 @@ async def update_client(work: UnitOfWork, vault: Vault, row_id: UUID, client: OA
     """
     version = await work.fetchval(_CLIENT_VERSION, row_id)
     if version is None:
-        raise NotFound("there is no such OAuth client any more")
+        raise NotFound("the OAuth client was deleted")
     blob = None
     if client.secret is not None:
         blob = await vault.seal(work, build_client_context(row_id, version + 1), client.secret.reveal().encode())

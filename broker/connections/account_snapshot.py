@@ -56,7 +56,7 @@ class AccountSnapshot:
     breaker_open_for: float
 
     def is_access_valid(self, rejected: int | None) -> bool:
-        """Whether the vendor may still take the access token."""
+        """Check whether the vendor may still accept the access token."""
         return self.access is not None and self.version != rejected and (self.expires_in is None or self.expires_in > 0)
 
 
@@ -71,17 +71,17 @@ def _build_snapshot(row: Row) -> AccountSnapshot:
 
 
 def build_account_context(account_id: UUID, field: str, version: int) -> CiphertextContext:
-    """What a token of an account is bound to."""
+    """Build the context that an account's tokens are encrypted under."""
     return CiphertextContext(ACCOUNTS_TABLE, account_id, field, version)
 
 
 def build_candidate_context(candidate_id: UUID, field: str, presented_version: int) -> CiphertextContext:
-    """What a token of a late answer is bound to."""
+    """Build the context that the tokens of a late answer are encrypted under."""
     return CiphertextContext(CANDIDATES_TABLE, candidate_id, field, presented_version)
 
 
 def build_client_context(client_row: UUID, version: int) -> CiphertextContext:
-    """What an OAuth client's secret is bound to."""
+    """Build the context that an OAuth client's secret is encrypted under."""
     return CiphertextContext(CLIENTS_TABLE, client_row, CLIENT_SECRET_FIELD, version)
 
 

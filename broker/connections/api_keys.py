@@ -3,24 +3,26 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, get_args
 from uuid import UUID
 
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
 from broker.connections.connect_errors import ConnectError
 from broker.connections.connect_principal import ConnectPrincipal
-from broker.connections.credential_origins import KeyOrigins, resolve_key_origins
+from broker.connections.credential_origins import KeyOrigins, load_service_url, resolve_key_origins
 from broker.connections.credential_summary import CredentialSummary
 from broker.disconnect.disconnect_service import DisconnectService
+from broker.oauth_client.module_account import ModuleAccountClient
 from broker.oauth_client.types import ErrorClass, VendorFailure
-from broker.oauth_client.userinfo import UserinfoClient
+from broker.oauth_client.userinfo import AccountIdentity, UserinfoClient
+from broker.providers.error_reasons import ADDRESS, URL_REFUSED
 from broker.providers.schema import Provider
-from broker.user_policy import load_user_policy
 from broker.vault.credential_store import CredentialStore
 from core.concurrency.rate_limits import CallerLimits
 from core.db import Database
 from core.errors import Conflict, Invalid, LimitReached, NotFound
 from core.http.credential_headers import CredentialScheme, InvalidCredentialForm, join_user
+from core.module_manifest import ModuleManifest
 from core.secret import Secret
 
 KeyProblem = Literal["form", "user", "not_accepted", "forbidden", "busy", "away", "setup", "often"]
@@ -41,18 +43,6 @@ class KeyRefused(Exception):
     def __init__(self, trouble: KeyProblem) -> None:
         super().__init__(trouble)
         self.trouble: KeyProblem = trouble
-
-
-class KeyCheck(Protocol):
-    """Asks a module's vendor, by the module's own harmless request, whose a key is. The composition root gives one."""
-
-    async def __call__(self, module: str, settings: Mapping[str, Any], scheme: CredentialScheme, secret: Secret) -> str:
-        """The account's name; `settings` are the tenant's of the service, and `scheme` is how the key is sent.
-
-        Raises:
-            KeyRefused: it is not taken, or the vendor cannot be asked.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +74,7 @@ class VendorApiKeys:
         credentials: CredentialStore,
         disconnecting: DisconnectService,
         vendor: UserinfoClient,
-        check: KeyCheck,
+        accounts: ModuleAccountClient,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -93,7 +83,7 @@ class VendorApiKeys:
         self._credentials = credentials
         self._disconnecting = disconnecting
         self._vendor = vendor
-        self._check = check
+        self._accounts = accounts
         self._limits = CallerLimits(CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS, clock=clock)
 
     async def connect(
@@ -109,10 +99,10 @@ class VendorApiKeys:
         """
         self._disconnecting.require_adopted()
         place = await self._load_target(session, module, role_id, pasted.provider)
-        held, title = place.held, place.title
+        held, title = place.held, place.module.title
         try:
             secret = _build_whole_secret(place.key_origins.scheme, pasted)
-            name = await self._identify_account(session, module, place, secret)
+            name = await self._identify_account(session, place, secret)
         except KeyRefused as refused:
             raise ConnectError(f"key_{refused.trouble}", title=title, module=module) from None
         if held is not None and not replace and _may_be_other(held, name):
@@ -132,13 +122,12 @@ class VendorApiKeys:
             way = next((way for way in service.methods if way.accepts_key_of(provider)), None) if service else None
             if whom is None or service is None or way is None:
                 raise NotFound("there is no such service for you")
-            settings = (await load_user_policy(work, session.user_id)).get_service_settings(module)
-            bound = await resolve_key_origins(work, way.provider, way.client, service.required_tools.module)
-        return _KeyTarget(service.own, whom, service.required_tools.module.title, settings, bound)
+            manifest = service.required_tools.module
+            url = await load_service_url(work, manifest)
+            bound = await resolve_key_origins(work, way.provider, way.client, manifest)
+        return _KeyTarget(service.own, whom, manifest, url, bound)
 
-    async def _identify_account(
-        self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret
-    ) -> str:
+    async def _identify_account(self, session: ConnectPrincipal, place: "_KeyTarget", secret: Secret) -> str:
         """Whose the key is. Every try is a question to the vendor, so nobody may ask without end."""
         key = f"{session.tenant_id}:{session.user_id}"
         try:
@@ -148,8 +137,15 @@ class VendorApiKeys:
         try:
             bound = place.key_origins
             if bound.provider is None:
-                return await self._check(module, place.settings, bound.scheme, secret)
-            return await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
+                found = await self._accounts.fetch_account(
+                    place.module, place.service_url, bound.scheme, secret, bound.origins, {}
+                )
+                # An address that may not be asked reads like one that does not answer: users are not told which.
+                if isinstance(found, VendorFailure) and found.reason in (URL_REFUSED, ADDRESS):
+                    raise KeyRefused("away")
+            else:
+                found = await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
+            return _get_account_name(found)
         finally:
             self._limits.leave(key)
 
@@ -191,8 +187,8 @@ def _may_be_other(held: CredentialSummary, name: str) -> bool:
 class _KeyTarget:
     held: CredentialSummary | None
     whom: ConnectSubject
-    title: str
-    settings: Mapping[str, Any]
+    module: ModuleManifest
+    service_url: str
     key_origins: KeyOrigins
 
 
@@ -206,12 +202,15 @@ def _build_whole_secret(scheme: CredentialScheme, pasted: PastedKey) -> Secret:
 
 async def _check_by_provider(
     vendor: UserinfoClient, provider: Provider, settings: Mapping[str, str], secret: Secret
-) -> str:
+) -> AccountIdentity | VendorFailure:
     """Whose a key is, by the request that the provider's document names."""
     try:
-        found = await vendor.check_key(provider, settings, secret)
+        return await vendor.check_key(provider, settings, secret)
     except Invalid:
         raise KeyRefused("form") from None
+
+
+def _get_account_name(found: AccountIdentity | VendorFailure) -> str:
     if isinstance(found, VendorFailure):
         raise KeyRefused("forbidden" if found.status == 403 else PROBLEMS_BY_ERROR_CLASS.get(found.error_class, "away"))
     return found.name or found.id

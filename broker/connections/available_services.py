@@ -1,4 +1,4 @@
-"""What somebody can connect: their services, the ways to each, what they have already, and who shares it."""
+"""Services that a user or a role can connect: methods, existing credentials, and roles that share one."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from broker.connections.connect_principal import ConnectPrincipal
 from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
 from broker.connections.credential_summary import CredentialSummary, list_credentials, list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
-from broker.connections.required_scopes import ModuleManifest, RequiredTools, find_required_tools
+from broker.connections.required_scopes import RequiredTools, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.registry import ProviderRegistry
 from broker.providers.schema import Provider
@@ -18,7 +18,9 @@ from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_owners import CredentialOwner
 from broker.vault.origin_policy import OriginPolicy
 from core.db import Database, UnitOfWork
-from core.permissions import Role, build_role
+from core.module_manifest import ModuleManifest
+from core.permissions import Role
+from core.policy_loader import load_roles
 
 ADMINISTRATOR = "admin"
 MAX_SHARED_SHOWN = 100
@@ -109,7 +111,7 @@ class AvailableServices:
             return None if service is None else (service, whom)
 
     def is_available(self, whom: ConnectSubject, module: str) -> bool:
-        """Whether `module` exists for them: its service is on and a role permits one of its tools."""
+        """Check whether `module` exists for them: its service is enabled and a role permits one of its tools."""
         return module in self._find_required_tools(whom)
 
     async def find_for_subject(self, work: UnitOfWork, whom: ConnectSubject, module: str) -> AvailableService | None:
@@ -142,7 +144,7 @@ class AvailableServices:
         )
 
     def get_manifests(self, modules: Sequence[str]) -> list[ModuleManifest]:
-        """What is known of modules that have vendors."""
+        """Return the manifests of modules that have vendors."""
         return [self._offered[module] for module in modules]
 
     async def list_sharing_roles(self, session: ConnectPrincipal, module: str) -> list[tuple[UUID, str]]:
@@ -157,8 +159,10 @@ class AvailableServices:
         return [(role_id, role.name) for role_id, role in roles if find_required_tools(self._offered[module], [role])]
 
     async def list_shared_credentials(self, session: ConnectPrincipal) -> tuple[list[CredentialSummary], int]:
-        """What roles share in the tenant, for an administrator, of whatever role; those that do not work first, at
-        most :data:`MOST_SHOWN`, and how many more there are."""
+        """List the tenant's shared credentials, broken ones first, at most :data:`MAX_SHARED_SHOWN`.
+
+        Returns the credentials and how many more there are.
+        """
         if session.system_role != ADMINISTRATOR:
             return [], 0
         async with self._database.tenant(session.tenant_id) as work:
@@ -192,7 +196,7 @@ class AvailableServices:
     async def list_owner_credentials(
         self, work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
     ) -> list[CredentialSummary]:
-        """What one owner has for these modules."""
+        """List the credentials that one owner has for these modules."""
         return await list_owner_credentials(work, modules, owner, self._origins)
 
     def _find_required_tools(self, whom: ConnectSubject) -> dict[str, RequiredTools]:
@@ -216,9 +220,7 @@ async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: 
         return None
     roles = await load_roles(work, role_id)
     return (
-        ConnectSubject(CredentialOwner("shared", role_id), tuple(roles), await _load_enabled_modules(work))
-        if roles
-        else None
+        ConnectSubject(CredentialOwner("shared", role_id), roles, await _load_enabled_modules(work)) if roles else None
     )
 
 
@@ -244,17 +246,4 @@ async def _load_enabled_modules(work: UnitOfWork) -> frozenset[str]:
     return frozenset(row["module"] for row in await work.fetch(_SERVICES))
 
 
-async def load_roles(work: UnitOfWork, role_id: UUID | None) -> list[tuple[UUID, Role]]:
-    """One role with what it permits, or all of the tenant, the highest first."""
-    given: dict[tuple[UUID, str, int], list[tuple[str, str]]] = {}
-    for row in await work.fetch(_ROLES, role_id):
-        of_role = given.setdefault((row["id"], row["name"], row["priority"]), [])
-        if row["permission"] is not None:
-            of_role.append((row["effect"], row["permission"]))
-    return [(key[0], build_role(key[1], rows, key[2])) for key, rows in given.items()]
-
-
 _SERVICES = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
-_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission FROM core.roles r
-    LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
-    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) ORDER BY r.priority DESC, r.name"""

@@ -29,7 +29,7 @@ class ConnectMethod:
     granted_scopes: tuple[str, ...] = ()
 
     def accepts_key_of(self, provider: str) -> bool:
-        """Whether a key of this provider goes this way; "" is any provider's."""
+        """Check whether a key of this provider can be used with this method; "" is any provider's."""
         return self.kind == "key" and (not provider or (self.provider is not None and self.provider.id == provider))
 
 
@@ -91,7 +91,7 @@ def _build_oauth_method(
 def build_method_scope_request(
     way: ConnectMethod, needs: RequiredTools, also: Iterable[RequiredTools] = (), *, writing: bool
 ) -> ScopeRequest:
-    """What a vendor is asked for, on this way, for a module and others that are to use the same grant: exactly what the
+    """Build the scope request of this method, for a module and others that share its grant: exactly what the
     page shows. `writing` asks for the module's tools that change something; where they were granted before, or those of
     another module were, that is asked for again."""
     assert way.provider is not None, "only OAuth has scopes"
@@ -101,7 +101,7 @@ def build_method_scope_request(
 
 
 def has_write_scopes(provider: Provider, needs: RequiredTools, granted: Sequence[str]) -> bool:
-    """Whether scopes of the module's writing tools were granted before, so that connecting again asks for them too."""
+    """Check whether scopes of the module's writing tools were granted before; they are then requested again."""
     families = provider.modules[needs.module.name]
     more = set(families.writing) - set(families.reading)
     return bool(more) and provider.oauth is not None and more <= expand_scopes(provider.oauth, granted)

@@ -1,4 +1,4 @@
-"""Who connects something: a browser's session, or a caller of the API."""
+"""The principal that connects an account: a browser session, or a caller of the API."""
 
 from typing import Protocol
 from uuid import UUID

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from broker.connections.available_services import load_roles
 from broker.connections.connect_methods import has_write_scopes
 from broker.connections.connection_status import (
     AccountEvent,
@@ -15,7 +14,7 @@ from broker.connections.connection_status import (
     mark_needs_reconnect,
 )
 from broker.connections.repository import MAX_CREDENTIALS, CredentialKey
-from broker.connections.required_scopes import ModuleManifest, RequiredTools, build_scope_request, find_required_tools
+from broker.connections.required_scopes import RequiredTools, build_scope_request, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.catalogue import ProviderCatalogue
 from broker.providers.error_reasons import SCOPE
@@ -23,7 +22,9 @@ from broker.providers.registry import ProviderRegistry
 from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.origin_policy import OriginPolicy
 from core.db import UnitOfWork
+from core.module_manifest import ModuleManifest
 from core.permissions import Role
+from core.policy_loader import load_roles
 
 
 class ConnectionHealth:
@@ -35,8 +36,7 @@ class ConnectionHealth:
         self._origins = OriginPolicy({one.name: one.base_url for one in offered})
 
     async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[ConnectionStatus]:
-        """What a user may use, by module: their own accounts, those that their roles share, and what is not connected
-        though they have tools of it."""
+        """List a user's connections by module: own, shared by their roles, and modules not connected yet."""
         access = await load_user_policy(work, user_id)
         role_ids = [role_id for role_id, _ in access.roles]
         found = await self._check_scopes(

@@ -79,7 +79,7 @@ class ConnectionStatus:
 
     @property
     def sort_key(self) -> CredentialKey:
-        """Where it stands in a list."""
+        """Return the position in a list."""
         return self.module, self.kind, self.owner
 
 
@@ -104,8 +104,10 @@ class AccountEvent:
 
 
 def build_connect_path(module: str, role_id: UUID | None) -> str:
-    """Where an account is connected again. One that a role shares, for the role: else whoever follows the link would
-    connect their own."""
+    """Build the path at which an account is connected again.
+
+    For a shared account it names the role: without it, the visitor would connect an account of their own.
+    """
     return f"/connect/{module}?role={role_id}" if role_id else f"/connect/{module}"
 
 
@@ -186,7 +188,7 @@ async def list_account_events(work: UnitOfWork, credential_id: UUID) -> list[Acc
 
 
 def is_origin_changed(row: Row, origins: OriginPolicy) -> bool:
-    """Whether the credential's service was given another address since it was stored."""
+    """Check whether the base URL of the credential's service has changed since it was stored."""
     return origins.knows(row["module"]) and origins.is_origin_changed(
         row["module"], row["origins"], {"base_url": row["service_url"]}
     )

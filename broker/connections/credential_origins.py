@@ -1,4 +1,4 @@
-"""Where a credential may be sent: what stood when it was connected or stored, and no place that is set afterwards.
+"""Origins that a credential may be sent to: those at the time when it was connected or stored.
 
 An administrator who gives a service another base URL would otherwise have its members' tokens sent there.
 """
@@ -11,17 +11,17 @@ import orjson
 
 from broker.connections.connect_errors import ConnectError
 from broker.connections.oauth_client_store import SealedOAuthClient
-from broker.connections.required_scopes import ModuleManifest
 from broker.providers.schema import Provider
 from broker.providers.templates import fill_url, resolve_settings
 from core.db import UnitOfWork
 from core.errors import Invalid
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.origins import get_origin, is_within_origins
+from core.module_manifest import ModuleManifest
 
 
 async def load_service_settings(work: UnitOfWork) -> Mapping[str, Mapping[str, Any]]:
-    """What the tenant has set for each of its services, by module."""
+    """Load the tenant's settings of its services, by module."""
     return {row["module"]: orjson.loads(row["settings"]) for row in await work.fetch(_SETTINGS)}
 
 
@@ -37,14 +37,14 @@ def get_service_url(module: ModuleManifest, settings: Mapping[str, Mapping[str, 
 
 
 def accepts_keys(url: str) -> bool:
-    """Whether a key can be used at a base URL: of a site, which would be a part of it, nothing is known of a key."""
+    """Check whether keys can be used at a base URL; not where a site is part of it, since a key names no site."""
     return "{" not in url
 
 
 async def resolve_module_origins(
     work: UnitOfWork, provider: Provider, settings: Mapping[str, str], modules: Sequence[ModuleManifest]
 ) -> Mapping[str, Sequence[str]]:
-    """Where each module may send a provider's tokens from now on; `settings` are those of the OAuth client.
+    """Resolve the origins that each module may send a provider's tokens to; `settings`: those of the OAuth client.
 
     Raises:
         ConnectError: a service is set to an address that the provider's tokens are not for.

@@ -28,7 +28,7 @@ def select_credential(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -
 
 
 def get_credential_kind(row: Row) -> CredentialKind:
-    """Whose it is."""
+    """Return whether the credential is personal or shared."""
     return "personal" if row["role_id"] is None else "shared"
 
 

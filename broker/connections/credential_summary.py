@@ -1,4 +1,4 @@
-"""What somebody has for a module already: their own credential, or one that a role shares with them."""
+"""Credentials that a user has for a module: their own, or one that a role shares with them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,17 +45,17 @@ class CredentialSummary:
 
     @property
     def state(self) -> CredentialState:
-        """Whether connecting it again would mend it: what passes by itself, or is an administrator's, is connected."""
+        """Broken only if connecting again repairs it: passing failures and errors of administrators are connected."""
         broken = get_connection_state(self.status) is ConnectionState.BROKEN
         return "broken" if broken and self.status is not HealthState.SERVICE_MISCONFIGURED else "connected"
 
     @property
     def warning(self) -> str:
-        """What its owner had better do though it works, as a fixed word."""
+        """Advice to the owner of a working credential, as a fixed word."""
         return str(self.details.get(WARNING_DETAIL, "")) if self.state == "connected" else ""
 
     def belongs_to(self, owner: CredentialOwner) -> bool:
-        """Whether it is this owner's; of a user, all that no role shares are theirs."""
+        """Check whether this owner has the credential; a user has every one that no role shares."""
         return self.role_id == owner.role_id
 
 

@@ -1,4 +1,4 @@
-"""What an exchange of a code shows of our OAuth client itself, noted as a refresh notes it."""
+"""Records a failure of our OAuth client that a code exchange shows, as a refresh records it."""
 
 from broker.connections.oauth_client_store import SealedOAuthClient
 from broker.providers import error_reasons

@@ -106,7 +106,7 @@ class OAuthClientStore:
         try:
             async with self._database.tenant(tenant_id) as work:
                 if await self._book.find_and_lock(work, provider) is None:
-                    raise NotFound("there is no such provider any more")
+                    raise NotFound("the provider was deleted")
                 row_id = await insert_client(work, self._vault, provider, client)
                 detail = {"client": str(row_id), "provider": provider, "role": "", "by": by}
                 await audit_change(

@@ -1,4 +1,4 @@
-"""The one query for stored credentials and what they depend on: account, OAuth client, owner and service settings."""
+"""Query for stored credentials and their dependencies: account, OAuth client, owner and service settings."""
 
 from collections.abc import Sequence
 from uuid import UUID

@@ -1,24 +1,12 @@
-"""What a person's or a role's tools need of a vendor: pure, from the modules, the roles and the provider's document."""
+"""Scopes that a person's or a role's tools need at a vendor: pure, from modules, roles and the provider's document."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from broker.oauth_client.vendor_scopes import collect_scopes_to_request
 from broker.providers.schema import Provider
+from core.module_manifest import ModuleManifest
 from core.permissions import Role
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleManifest:
-    """A module that has a vendor, and whether each of its tools only reads: all that the broker knows of it.
-
-    `base_url` is the vendor's in the module's code; behind its host it may have placeholders.
-    """
-
-    name: str
-    title: str
-    tools: Mapping[str, bool]
-    base_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +31,11 @@ class ScopeRequest:
 
 
 def find_required_tools(module: ModuleManifest, roles: Sequence[Role]) -> RequiredTools:
-    """What of the module these roles, taken together, permit."""
+    """Find the module's tools that these roles, taken together, permit."""
     seen = [
-        (tool, reads)
-        for tool, reads in module.tools.items()
-        if any(role.permits(module.name, tool, reads) for role in roles)
+        (name, tool.read_only)
+        for name, tool in module.tools.items()
+        if any(role.permits(module.name, name, tool.read_only) for role in roles)
     ]
     reading = tuple(tool for tool, reads in seen if reads)
     return RequiredTools(module, reading, tuple(tool for tool, reads in seen if not reads))

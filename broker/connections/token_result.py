@@ -1,4 +1,4 @@
-"""What the rest of the broker is told of an account."""
+"""Result of a request for an account's access token."""
 
 from dataclasses import dataclass
 from enum import StrEnum

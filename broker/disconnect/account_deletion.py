@@ -13,7 +13,7 @@ ENDING = "ending"
 
 @dataclass(frozen=True, slots=True)
 class EndingAccount:
-    """An account that ends; nothing of it is secret."""
+    """Account that is being disconnected; contains no secret."""
 
     id: UUID
     provider: str
@@ -24,7 +24,7 @@ class EndingAccount:
 
 @dataclass(frozen=True, slots=True)
 class AbandonedAccount:
-    """An account that nobody is going to end but us."""
+    """Account whose flow or disconnect was never finished."""
 
     tenant_id: UUID
     account_id: UUID
@@ -49,9 +49,12 @@ async def delete_account(work: UnitOfWork, account_id: UUID) -> list[str] | None
 
 
 async def is_shared_grant(work: UnitOfWork, account_id: UUID, with_others: Sequence[UUID] = ()) -> bool:
-    """Whether another account of the tenant is the same vendor account by the same client: a vendor that has one
-    grant for both would end both. Where the vendor has not told whose one of them is, the owner's others count.
-    `with_others` end too, so they do not."""
+    """Check whether another account of the tenant is the same vendor account by the same OAuth client.
+
+    Such a vendor may have one grant for both, and revoking it would end both. Where the vendor account of either is
+    unknown, the owner's other accounts are treated as sharing it. Accounts in `with_others` are being deleted too and
+    are ignored.
+    """
     return bool(await work.fetchval(_TWIN, account_id, list(with_others)))
 
 

@@ -1,4 +1,4 @@
-"""The end of many accounts at once, because whom they belong to goes: as many vendors are told as time allows."""
+"""Disconnection of many accounts at once when their owner or client is deleted, within a time limit."""
 
 import asyncio
 import logging
@@ -76,13 +76,23 @@ class BulkAccountRevoker:
                     ending = self._disconnecting.end_account(actor, tenant_id, account_id, cause, with_others=found)
                     ended[account_id] = await ending
                 except MCPistError as error:
-                    log.warning("an account was not ended", extra={"error": type(error).__name__})
+                    log.warning(
+                        "account was not disconnected",
+                        extra={
+                            "event": "account_disconnect_failed",
+                            "account": str(account_id),
+                            "error": type(error).__name__,
+                        },
+                    )
 
         try:
             async with asyncio.timeout(self._within):
                 await asyncio.gather(*(end_one(account_id) for account_id in found))
         except TimeoutError:
-            log.warning("not every vendor was told in time", extra={"accounts": len(found) - len(ended)})
+            log.warning(
+                "accounts were deleted without revoking their grants: time limit reached",
+                extra={"event": "bulk_revocation_timeout", "accounts": len(found) - len(ended)},
+            )
         for account_id in found:
             if account_id not in ended:
                 ended[account_id] = await self._disconnecting.delete_without_revoking(

@@ -1,4 +1,4 @@
-"""What was ended, and whether the vendor knows."""
+"""Result of a disconnect: the deleted connections, and whether the grant was revoked at the vendor."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +17,9 @@ it was made."""
 
 @dataclass(frozen=True, slots=True)
 class DisconnectResult:
-    """Where the vendor was not told, `manage_url` is where its person can end it by hand, if there is such a page."""
+    """Disconnected account. Where revocation failed, `manage_url` is the vendor's page for revoking it by hand, if it
+    has one.
+    """
 
     modules: tuple[str, ...]
     outcome: RevocationOutcome
@@ -27,10 +29,10 @@ class DisconnectResult:
 
     @property
     def revoked(self) -> bool:
-        """Whether the vendor knows the grant no more."""
+        """Check whether the grant is revoked at the vendor."""
         return self.outcome == "revoked"
 
     @property
     def still_active(self) -> bool:
-        """Whether somebody had better end it at the vendor by hand."""
+        """Check whether the person should revoke the grant at the vendor by hand."""
         return self.outcome not in ("revoked", "shared_grant")

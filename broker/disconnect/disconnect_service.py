@@ -1,4 +1,4 @@
-"""Ending what was connected, wherever that is asked for: the vendor is told, and all that leads to it is shredded.
+"""Disconnecting accounts: revoke the grant at the vendor and delete everything that leads to it.
 
 It is an intent first: the account is marked as ending and committed, so that nothing uses it any more and a process
 that dies leaves it to the next (:class:`broker.disconnect.reaper.GrantReaper`). A vendor that cannot be told stops
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class DisconnectService:
-    """Ends accounts and pasted keys of all tenants."""
+    """Service that disconnects accounts and deletes pasted keys, for all tenants."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class DisconnectService:
     async def disconnect(
         self, actor: Actor, tenant_id: UUID, held: CredentialSummary, owner: CredentialOwner
     ) -> DisconnectResult:
-        """End a credential: of type B the account behind it, and so every module's that uses it.
+        """Disconnect a credential; of type B the account behind it, and so every module's that uses it.
 
         Raises:
             NotFound: it is gone already.
@@ -70,13 +70,13 @@ class DisconnectService:
             return DisconnectResult((held.module,), "api_key", account=held.name)
         ended = await self.end_account(actor, tenant_id, held.account_id, "asked")
         if ended is None:
-            raise NotFound("this is disconnected already")
+            raise NotFound("this account is already disconnected")
         return ended
 
     async def disconnect_module(
         self, actor: Actor, tenant_id: UUID, module: str, owner: CredentialOwner
     ) -> DisconnectResult:
-        """End what an owner has for a module.
+        """Disconnect an owner's credential for a module.
 
         Raises:
             NotFound: they have nothing.
@@ -161,7 +161,7 @@ class DisconnectService:
     async def _load_context(
         self, tenant_id: UUID, ending: EndingAccount, with_others: Sequence[UUID]
     ) -> "_RevocationContext":
-        """What the vendor has to be told, or why it is not."""
+        """Load the data of the revocation request, or the reason why none is sent."""
         async with self._database.tenant(tenant_id) as work:
             provider = await self._book.find(work, ending.provider)
             chosen = await self._clients.find(work, ending.oauth_client_id)
@@ -191,7 +191,10 @@ class DisconnectService:
             return "revoked"
         if revocation.exchange is None:
             return "unsupported"
-        log.warning("a vendor was not told that a grant is over", extra={"provider": provider.id})
+        log.warning(
+            "grant was not revoked at the vendor",
+            extra={"event": "grant_revocation_failed", "provider": provider.id},
+        )
         return "unreachable"
 
 
@@ -208,7 +211,7 @@ def _has_same_tokens(one: StoredGrant, other: StoredGrant) -> bool:
 
 
 def _build_manage_url(held: _RevocationContext) -> str:
-    """Where the person can end the grant by hand, "" where nobody knows."""
+    """Build the URL where the person can revoke the grant by hand; "" if it is unknown."""
     provider, client = held.provider, held.client
     if provider is None or not provider.manage_url:
         return ""

@@ -1,22 +1,16 @@
-"""Accounts that nobody is going to end but us: a question that was never answered, an end that was interrupted."""
+"""Background task that revokes and deletes abandoned accounts: unanswered confirmations and interrupted disconnects."""
 
-import asyncio
-import logging
 import random
 from collections.abc import Callable
-
-import asyncpg
 
 from broker.disconnect.account_deletion import UNCONFIRMED, AbandonedAccount, list_abandoned_accounts
 from broker.disconnect.disconnect_service import DisconnectService
 from broker.vault.credential_store import BROKER_ACTOR
+from core.concurrency.periodic import PeriodicTask
 from core.db import Database
-from core.errors import MCPistError
 
 REAP_INTERVAL = 60.0
 MAX_PER_SWEEP = 50
-
-log = logging.getLogger(__name__)
 
 
 class GrantReaper:
@@ -30,16 +24,11 @@ class GrantReaper:
         self._chance = chance
 
     async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            await asyncio.sleep(REAP_INTERVAL * (0.5 + self._chance()))
-            try:
-                await self.sweep()
-            except (MCPistError, asyncpg.PostgresError) as error:
-                log.warning("left accounts were not looked for", extra={"error": type(error).__name__})
+        """Run until cancelled."""
+        await PeriodicTask("ending abandoned accounts", self.sweep, REAP_INTERVAL, chance=self._chance).run()
 
     async def sweep(self) -> int:
-        """End what is left now, at most :data:`MOST_AT_ONCE`; how many.
+        """Disconnect abandoned accounts now, at most :data:`MOST_AT_ONCE`; return their number.
 
         Raises:
             core.errors.Unavailable: the database is away.

@@ -1,8 +1,9 @@
-"""Who gets in where: by the account that is tied to a user, else by the allow list; never past either.
+"""Admission: the tenants and users that a verified external account may sign in to.
 
-An account is known by issuer and subject. Its e-mail address counts once: to find the user, or to make the one, that it
-is tied to from then on. A user who has an account already is nobody's to find by address, because addresses are given
-to the next person; they tie further accounts themselves, signed in.
+An account that is linked to a user is admitted as that user; any other is checked against the allow list. An account is
+identified by issuer and subject. Its e-mail address is used once: to find or create the user that it is linked to from
+then on. A user who has a linked account is never found by address, because addresses are reassigned to other people;
+such a user links further accounts while signed in.
 """
 
 from collections.abc import Callable, Collection
@@ -83,7 +84,7 @@ class Admission:
         try:
             return await self._start_session(tenant_id, account, method, address, user_agent)
         except asyncpg.UniqueViolationError:
-            raise Conflict("an administrator has just made this user; sign in once more") from None
+            raise Conflict("this user was just created by an administrator; sign in again") from None
 
     async def admit(self, tenant_id: UUID, account: VerifiedAccount) -> UUID | AdmissionDenied:
         """The user that the account is in a tenant; made, and tied to it, where they are new. Nobody is signed in."""
@@ -91,7 +92,7 @@ class Admission:
             async with self._database.tenant(tenant_id) as work:
                 return await self._admit_in_transaction(work, account)
         except asyncpg.UniqueViolationError:
-            raise Conflict("an administrator has just made this user; try once more") from None
+            raise Conflict("this user was just created by an administrator; try again") from None
 
     async def _start_session(
         self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str, user_agent: str
@@ -128,7 +129,7 @@ class Admission:
             return await self._judge(work, account)
 
     async def _judge(self, work: UnitOfWork, account: VerifiedAccount) -> TenantChoice | DenialReason:
-        """Whether this tenant lets the account in, and as whom."""
+        """Decide whether this tenant admits the account, and as which user."""
         entries = list_matching_entries(account.email) if account.email else ()
         row = await work.fetchrow(_JUDGE, account.issuer, account.subject, account.email, list(entries))
         if row is None or not row["listed"]:
@@ -147,7 +148,7 @@ class Admission:
 
 
 def _select_reason(reasons: Collection[DenialReason]) -> DenialReason:
-    """What the person is told where tenants have different reasons."""
+    """Select the reason to show where tenants refused for different reasons."""
     for one in _ORDER:
         if one in reasons:
             return one

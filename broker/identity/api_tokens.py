@@ -1,4 +1,4 @@
-"""API tokens: made, verified, listed, revoked. Only an HMAC of each is stored (broker-security.md §3.8)."""
+"""API tokens: made, verified, listed, revoked. Only an HMAC of each is stored (threat-model.md §3.8)."""
 
 import hashlib
 import hmac
@@ -21,14 +21,14 @@ from core.secret import Secret
 from core.token_format import TokenParts, derive_id, generate_token, parse_token
 
 DEFAULT_SCOPES = MCP_SCOPES
-"""What a token may do if nothing else is asked for."""
+"""Default scopes of a token."""
 MAX_TOKENS = 200
 NIL_UUID = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """What may be shown of a token: everything but the token."""
+    """Public description of an API token, without the token itself."""
 
     id: str
     user_id: UUID
@@ -101,11 +101,13 @@ class ApiTokens:
         async with self._database.tenant(tenant_id) as work:
             await _check_rights(work, user_id, wanted, expires_at, self._clock())
             if await work.fetchval(_LIVE, user_id, self._clock()) >= MAX_TOKENS:
-                raise Invalid(f"this user has {MAX_TOKENS} tokens; revoke some first")
+                raise Invalid(f"limit of {MAX_TOKENS} tokens per user reached; revoke some first")
             hashed = _hash_secret(self._peppers.keys[self._peppers.active], parts)
             stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(wanted), read_only, expires_at)
             if not await work.execute(_INSERT, *stored, tool_result_format):
-                raise Conflict(f"this request has made the token {parts.id} already; revoke it if you do not have it")
+                raise Conflict(
+                    f"this request already created the token {parts.id}; revoke it if you did not receive it"
+                )
             await audit_change(
                 work, actor, AuditEventKind.TOKEN_CREATED, token=parts.id, user=str(user_id), read_only=int(read_only)
             )
@@ -138,7 +140,7 @@ class ApiTokens:
         """
         async with self._database.tenant(tenant_id) as work:
             if not await work.execute(_REVOKE, token_id, self._clock(), user_id):
-                raise NotFound(f"there is no live token {token_id[:40]!r}; `mcpist token list` shows them")
+                raise NotFound(f"no active token {token_id[:40]!r}; `mcpist token list` shows them")
             await audit_change(work, actor, AuditEventKind.TOKEN_REVOKED, token=token_id)
 
     async def revoke_leaked(self, actor: Actor, token: Secret) -> bool:
@@ -162,7 +164,7 @@ class ApiTokens:
         return True
 
     def _compute_hashes(self, parts: TokenParts, row: Row | None) -> tuple[bytes, bytes]:
-        """What is stored and what was presented, hashed alike; for an unknown id two values that differ."""
+        """Return the stored and the presented hash; for an unknown id, two values that differ."""
         key = self._peppers.keys.get(row["pepper_kid"]) if row else None
         presented = _hash_secret(key or self._peppers.keys[self._peppers.active], parts)
         return (row["secret_hmac"] if row and key else bytes(32)), presented
@@ -239,11 +241,11 @@ def _read_columns(row: Row) -> dict[str, Any]:
 
 def _check_request(name: str, scopes: frozenset[str], expires_at: datetime | None, now: datetime) -> frozenset[str]:
     if not 1 <= len(name) <= 100:
-        raise Invalid("a token's name has 1 to 100 characters")
+        raise Invalid("a token's name must have 1 to 100 characters")
     if not scopes or scopes - ALL_SCOPES:
-        raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}")
+        raise Invalid(f"scopes must be among {', '.join(sorted(ALL_SCOPES))}")
     if expires_at is not None and expires_at <= now:
-        raise Invalid("the expiry lies in the past")
+        raise Invalid("the expiry must be in the future")
     return scopes
 
 
@@ -254,7 +256,7 @@ async def _check_rights(
     if row is None:
         raise NotFound("there is no such user; `mcpist user list` shows them")
     if scopes & ADMIN_SCOPES and row["system_role"] != "admin":
-        raise Invalid("only an administrator's token can have admin scopes")
+        raise Invalid("admin scopes require an administrator")
     days: int | None = row["longest_token_days"]
     if days is not None and (expires_at is None or expires_at > now + timedelta(days=days)):
         raise Invalid(f"this tenant's API tokens live for at most {days} days: choose an expiry within them")

@@ -1,7 +1,7 @@
 """Browser sessions: begun at sign-in with a new id, looked up at every request, ended on the server.
 
 A session lives for as long as its user and its tenant are active, at most 12 hours, and 30 minutes after its last use
-(broker-security.md §2 row 35).
+(threat-model.md §2 row 35).
 """
 
 from collections.abc import Callable
@@ -41,12 +41,12 @@ class Session:
     expires_at: datetime
 
     def is_fresh(self, now: datetime) -> bool:
-        """Whether the person has signed in within the last ten minutes."""
+        """Check whether the person has signed in within the last ten minutes."""
         return now - self.authenticated_at < RECENT_SIGN_IN
 
     @property
     def actor(self) -> Actor:
-        """Who administers, where this session does."""
+        """Build the audit actor of administrative actions in this session."""
         return Actor(self.email, self.user_id, str(self.id))
 
 
@@ -90,7 +90,7 @@ class Sessions:
         secret, now = new_secret(), self._clock()
         email = await work.fetchval(_ACTIVE, user_id)
         if email is None:
-            raise NotFound("this user is suspended, or is no more; an administrator can tell you why")
+            raise NotFound("this user is suspended or was deleted; ask an administrator")
         await work.execute(_CROWDED, user_id, now, MAX_SESSIONS - 1)
         session_id = await work.fetchval(
             _INSERT,
@@ -151,7 +151,7 @@ class Sessions:
         """
         async with self._database.tenant(tenant_id) as work:
             if not await self._end(work, actor, user_id, session_id, None):
-                raise NotFound("there is no such session any more")
+                raise NotFound("this session does not exist or has ended")
 
     async def end_all(self, actor: Actor, tenant_id: UUID, user_id: UUID, *, but: UUID | None = None) -> int:
         """End all of a user's sessions, but one if that is named; how many there were."""

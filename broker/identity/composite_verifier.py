@@ -1,4 +1,4 @@
-"""Which kind of credential it is tells who verifies it."""
+"""Verifier that selects the implementation by the kind of credential."""
 
 from broker.interface import CredentialRefusal, RefusalReason, Verifier
 from core.caller import Credential

@@ -9,7 +9,7 @@ from core.audit.writer import append_events
 from core.db import Database
 
 MAX_TENANTS = 5
-"""That are told of one refused sign-in."""
+"""Limit of tenants whose audit logs record one refused sign-in."""
 
 
 class FailedSignInLog:

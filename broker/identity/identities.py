@@ -60,10 +60,10 @@ class Identities:
         if owner is None:
             owner = await work.fetchval(_OWNER, account.issuer, account.subject)
             if owner != user_id:
-                raise Conflict("this account is another user's here; an administrator can untie it")
+                raise Conflict("this account is linked to another user; an administrator can unlink it")
             return
         if await work.fetchval(_COUNT, user_id) > MAX_IDENTITIES:
-            raise LimitReached(f"a user has at most {MAX_IDENTITIES} accounts; untie some first")
+            raise LimitReached(f"limit of {MAX_IDENTITIES} linked accounts per user reached; unlink some first")
         await audit_change(
             work, actor, AuditEventKind.IDENTITY_LINKED, user=str(user_id), email=email, issuer=account.issuer
         )
@@ -93,9 +93,9 @@ class Identities:
             # Locked first: of two that go at the same time, one has to find that it is the last.
             there = {row["id"]: row["issuer"] for row in await work.fetch(_LOCK, owner)}
             if identity_id not in there:
-                raise NotFound("there is no such account any more")
+                raise NotFound("this account is no longer linked")
             if len(there) == 1 and owner == actor.user_id:
-                raise Conflict("this is the last account that you sign in with: add another one first")
+                raise Conflict("this is your only linked account; link another one first")
             await work.execute(_UNTIE, identity_id)
             await audit_change(
                 work, actor, AuditEventKind.IDENTITY_UNLINKED, user=str(owner), issuer=there[identity_id]

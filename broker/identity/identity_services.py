@@ -35,7 +35,9 @@ def build_identity_services(
     clock: Callable[[], datetime],
     outgoing: IdpClient | None = None,
 ) -> IdentityServices:
-    """What the settings say, on `database` (the broker's role). Nothing is asked of any provider yet."""
+    """Build the sign-in services from the settings, on `database` (the broker's role); sends no request to any
+    provider.
+    """
     sessions = Sessions(database, clock=clock)
     identities = Identities(database, clock=clock)
     links = OneTimeLinks(database, sessions, clock=clock)

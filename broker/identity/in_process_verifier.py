@@ -1,4 +1,4 @@
-"""Whom an operator's command speaks for: known to the process that runs it, and to nobody else."""
+"""Verifier of in-process operator credentials, which are valid only in the process that created them."""
 
 import hmac
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ OPERATOR_CREDENTIAL = "operator"
 
 @dataclass(frozen=True, slots=True)
 class InProcessSubject:
-    """One user. `secret` never leaves the process, is stored nowhere, and ends with it."""
+    """User that an in-process credential authenticates. `secret` never leaves the process and is never stored."""
 
     tenant_id: UUID
     user_id: UUID

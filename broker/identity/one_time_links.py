@@ -23,7 +23,7 @@ LINK_METHOD = "link"
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """Whom a link would sign in."""
+    """User that a one-time link signs in."""
 
     tenant_id: UUID
     tenant_name: str
@@ -52,14 +52,14 @@ class OneTimeLinks:
             if row is None:
                 raise NotFound("there is no such user; `mcpist user list` shows them")
             if not row["active"]:
-                raise Invalid(f"{row['email']} is suspended; let them in again first: mcpist user resume")
+                raise Invalid(f"{row['email']} is suspended; resume the user first: mcpist user resume")
             await work.execute(_VOID, user_id, now)
             await work.execute(_INSERT, user_id, hash_of(secret), now, now + LINK_LIFETIME)
             await audit_change(work, actor, AuditEventKind.LINK_CREATED, user=str(user_id), email=row["email"])
         return secret
 
     async def peek(self, secret: Secret) -> LinkTarget | None:
-        """Whom a link that still counts is for, without using it."""
+        """Return the user of a valid link without using it up."""
         tenant_id, hashed = await self._find(secret)
         if tenant_id is None:
             return None

@@ -15,6 +15,9 @@ def new_secret() -> Secret:
 
 
 def hash_of(secret: Secret) -> bytes | None:
-    """What is stored of it: SHA-256, which needs no salt over 256 random bits. None for a text that we never made."""
+    """Return the stored hash of a secret; None for a text that is not one of ours.
+
+    SHA-256 needs no salt over 256 random bits.
+    """
     text = secret.reveal()
     return hashlib.sha256(text.encode()).digest() if _FORM.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""Where a browser may go on after sign-in: a path of ours from a list, never a URL (broker-security.md §2 row 10)."""
+"""Return targets after sign-in: a local path from an allow list, never a URL (threat-model.md §2 row 10)."""
 
 import re
 

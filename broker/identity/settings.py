@@ -35,7 +35,7 @@ def _validate_url(text: str) -> str:
 
 
 def _validate_contact(text: str) -> str:
-    """Whom to ask: an e-mail address, an https URL, or a few words."""
+    """Validate the contact: an e-mail address, an https URL, or one line of text."""
     if not text.isprintable() or text != text.strip():
         raise ValueError("give one line of text, without blanks around it")
     return text
@@ -96,7 +96,7 @@ class ProviderSettings(_Table):
         if self.kind == "oidc" and not self.issuer:
             raise ValueError("issuer is missing: the provider's issuer URL")
         if self.kind == "microsoft" and (not self.tenant or self.tenant.lower() in MULTI_TENANT_NAMES):
-            raise ValueError("tenant has to be the id of one directory, so that nobody of another one gets in")
+            raise ValueError("tenant must be the id of one directory, not common, organizations or consumers")
         return self
 
 
@@ -132,7 +132,7 @@ class AuthorizationServerSettings(_Table):
 
     @property
     def takes_documents(self) -> bool:
-        """Whether clients may name themselves by a client ID metadata document."""
+        """Check whether clients may identify themselves by a client ID metadata document."""
         return self.client_metadata and bool(self.client_metadata_hosts)
 
 
@@ -194,7 +194,7 @@ class IdentitySettings(_Table):
         if len(set(ids)) != len(ids):
             raise ValueError("two providers have the same id")
         if self.external is not None and self.authorization_server.enabled:
-            raise ValueError("with [external], authorization_server.enabled has to be false or left out")
+            raise ValueError("with [external], authorization_server.enabled must be false or absent")
         return self
 
 

@@ -1,4 +1,4 @@
-"""How a sign-in goes on, or ends."""
+"""Results of sign-in steps."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -27,7 +27,7 @@ class SignInRefused(MCPistError):
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Whose browser it is, as far as can be known."""
+    """Browser that signs in: its address and description, as far as they are known."""
 
     address: str = ""
     user_agent: str = ""
@@ -35,7 +35,7 @@ class Browser:
 
 @dataclass(frozen=True, slots=True)
 class SignInRedirect:
-    """Where the browser goes, and what its `flow` cookie holds until it comes back."""
+    """Redirect that starts a sign-in, with the value of the `flow` cookie."""
 
     url: str
     binding: Secret
@@ -43,7 +43,7 @@ class SignInRedirect:
 
 @dataclass(frozen=True, slots=True)
 class SignInResult:
-    """The `session` cookie's value, and where the browser goes on."""
+    """Completed sign-in: the `session` cookie's value and the URL to continue at."""
 
     session: Secret
     next_path: str
@@ -51,7 +51,7 @@ class SignInResult:
 
 @dataclass(frozen=True, slots=True)
 class TenantSelection:
-    """Several tenants let the person in."""
+    """Pending sign-in of a person whom several tenants admit."""
 
     email: str
     choices: tuple[TenantChoice, ...]
@@ -59,6 +59,6 @@ class TenantSelection:
 
 @dataclass(frozen=True, slots=True)
 class LinkedAccount:
-    """The account is one more of the session's user."""
+    """Account that was linked to the session's user."""
 
     next_path: str

@@ -1,7 +1,7 @@
 """Sign-in, from the button to the session. One start is one row and one use, in the browser that it was begun in.
 
 What is secret of it (`state`, `nonce`, the PKCE verifier) is derived from the browser's own cookie, so an answer that
-another browser brings, or another sign-in's, cannot even be asked about (broker-security.md §2 rows 4, 7 and 8).
+another browser brings, or another sign-in's, cannot even be asked about (threat-model.md §2 rows 4, 7 and 8).
 """
 
 import hmac
@@ -98,7 +98,7 @@ class SignInService:
         *,
         session: Session | None = None,
     ) -> SignInResult | TenantSelection | LinkedAccount:
-        """What the browser brought back from a provider. `session` is the one that it has now, if any.
+        """Handle the callback of an identity provider. `session` is the browser's current session, if any.
 
         Raises:
             NotFound: there is no such provider.
@@ -115,7 +115,7 @@ class SignInService:
             raise
 
     async def list_choices(self, binding: Secret | None) -> TenantSelection:
-        """What a sign-in under way has to choose from.
+        """Return the users and tenants that a pending sign-in can choose from.
 
         Raises:
             SignInRefused: it is over, or nobody lets the person in any more.
@@ -140,7 +140,7 @@ class SignInService:
         return await self._start_session(found.provider, found.account, tenant_id, found.next_path, browser)
 
     async def find_link_target(self, code: Secret, browser: Browser) -> LinkTarget:
-        """Whom a one-time link would sign in.
+        """Return the user that a one-time link signs in.
 
         Raises:
             SignInRefused: it does not count.
@@ -257,4 +257,4 @@ def _check_limit(limits: AttemptLimits, browser: Browser) -> None:
     try:
         limits.check(browser.address)
     except LimitReached as reached:
-        raise LimitReached("too many sign-ins came from your address; wait a minute", reached.retry_after) from None
+        raise LimitReached("too many sign-in attempts from your address; wait a minute", reached.retry_after) from None

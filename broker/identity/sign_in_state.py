@@ -34,7 +34,7 @@ class AccountLinkRequest:
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """What a start asked for."""
+    """Parameters of a started sign-in."""
 
     provider: str
     next_path: str

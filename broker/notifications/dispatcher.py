@@ -20,6 +20,7 @@ from broker.notifications.outbox import (
 from broker.notifications.templates import NotificationText, render_notification
 from core.db import Database
 from core.errors import Unavailable
+from core.log_events import describe_error
 
 POLL_SECONDS = 30.0
 SWEEP_TURNS = 120
@@ -33,7 +34,7 @@ class NotificationChannel(Protocol):
     name: str
 
     async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
-        """Whether it was taken. Never raises for what happens outside."""
+        """Send a notification; return whether the channel accepted it. Never raises for failures outside of MCPist."""
         ...
 
 
@@ -63,7 +64,10 @@ class NotificationDispatcher:
                 if turn % SWEEP_TURNS == 0:
                     await self._database.call("SELECT vault.sweep_notices()")
             except Exception as error:  # noqa: BLE001 nothing may end it: what is due now is due in two minutes
-                log.warning("notices are not told for now", extra={"cause": type(error).__name__})
+                log.warning(
+                    "notification run failed",
+                    extra={"event": "notification_run_failed", **describe_error(error)},
+                )
             await asyncio.sleep(POLL_SECONDS)
 
     async def send_due(self) -> int:
@@ -104,11 +108,25 @@ class NotificationDispatcher:
         if channel.name in notice.delivered_channels:
             return True
         if not await channel.send(notice, wording, self._clock()):
-            log.warning("a notice could not be told", extra={"channel": channel.name, "notice": str(notice.id)})
+            log.warning(
+                "notification was not delivered",
+                extra={
+                    "event": "notification_delivery_failed",
+                    "channel": channel.name,
+                    "notification": str(notice.id),
+                },
+            )
             return False
         try:
             async with self._database.tenant(notice.tenant_id) as work:
                 await record_delivery(work, notice.id, channel.name)
         except Unavailable:
-            log.warning("a notice may be told twice", extra={"channel": channel.name, "notice": str(notice.id)})
+            log.warning(
+                "notification was delivered but not recorded, and may be sent twice",
+                extra={
+                    "event": "notification_record_failed",
+                    "channel": channel.name,
+                    "notification": str(notice.id),
+                },
+            )
         return True

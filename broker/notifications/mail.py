@@ -24,10 +24,10 @@ class MailChannel:
         self._tls = tls
 
     async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
-        """Whether the server has taken it for every recipient that it takes mail for.
+        """Send a mail; return whether the server accepted it.
 
-        It gets the same Message-ID each time: where it is told twice, because we were killed in between, the
-        recipient's system can see that.
+        Recipients that the server does not serve are ignored. Every attempt has the same Message-ID, so that the
+        recipient's system can detect the duplicate that is sent after a crash.
         """
         if not notice.recipients:
             return True

@@ -19,13 +19,13 @@ NotificationKey = tuple[UUID, UUID]
 
 @dataclass(frozen=True, slots=True)
 class UserNotification:
-    """What has to be told. `about` account and credential are the owner's to mend, oauth_client the administrators';
-    account_end is an account that works until `ends_at`, whatever is done.
+    """Event to notify users about.
 
-    `service` is a module (of a credential) or a provider; `module` is one that the link can name, if there is any.
-    `role_id` is the role that shares it. `told_by` names the channels that have told it already. `over`: it has been
-    mended meanwhile; if it has come again since, that has a notice of its own, so that what comes and goes is told
-    once, and when it has stayed for a while.
+    Problems `about` an account or credential are for its owner to solve, those about an oauth_client for
+    administrators; account_end announces that an account stops working at `ends_at`. `service` is a module (of a
+    credential) or a provider; `module` is one that the link can name, if there is any. `role_id` is the role that
+    shares the account. `told_by` names the channels that have sent it. `over`: the problem was solved meanwhile; if it
+    has recurred, it has a new event, so that a flapping problem is sent once, after it has persisted for a while.
     """
 
     tenant_id: UUID

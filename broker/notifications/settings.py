@@ -46,7 +46,7 @@ def decode_webhook_secret(secret: Secret) -> bytes:
     """
     text = secret.reveal()
     if not text.startswith(WEBHOOK_SECRET_PREFIX):
-        raise ValueError("no webhook secret")
+        raise ValueError("invalid webhook secret")
     return base64.b64decode(text.removeprefix(WEBHOOK_SECRET_PREFIX), validate=True)
 
 
@@ -83,7 +83,7 @@ class MailSettings(_Table):
 
     @property
     def safe(self) -> bool:
-        """Whether nobody on the way can read along."""
+        """Check whether the connection to the mail server is encrypted or local."""
         return self.security != "none" or self.server in LOOPBACK
 
 

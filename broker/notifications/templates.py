@@ -1,4 +1,4 @@
-"""What a notice says: in English and in Japanese, because nobody knows which of them the reader reads."""
+"""Texts of notifications, in English and Japanese in one message, because the reader's language is unknown."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

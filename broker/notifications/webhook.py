@@ -31,7 +31,7 @@ class WebhookChannel:
         self._http = http
 
     async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
-        """Whether it was taken (2xx)."""
+        """Send a notification; return whether the receiver accepted it (2xx)."""
         body = orjson.dumps(self._build_event(notice, wording))
         stamp = str(int(now.timestamp()))
         headers = {

@@ -1,1 +1,1 @@
-"""MCPist as a client of vendors' OAuth servers: one request each, its answer sorted, nothing of it told to a log."""
+"""OAuth client for vendors' servers: single requests and the classification of their responses; nothing is logged."""

@@ -1,4 +1,4 @@
-"""Where the browser is sent so that a person may say yes (RFC 6749 §4.1.1, RFC 7636)."""
+"""Authorization URL that the browser is redirected to (RFC 6749 §4.1.1, RFC 7636)."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ def build_authorize_url(
     """
     oauth = provider.oauth
     if oauth is None:
-        raise Invalid(f"{provider.id} has keys and no OAuth server")
+        raise Invalid(f"provider {provider.id} supports keys only, not OAuth")
     values = resolve_settings(provider, client.settings)
     parts = urlsplit(fill_url(oauth.authorize_url, values))
     asked = dict(parse_qsl(parts.query, keep_blank_values=True)) | fill_parameters(oauth.authorize_params, values)
@@ -47,7 +47,7 @@ def build_authorize_url(
 
 
 def get_expected_issuer(provider: Provider, client: OAuthClientConfig) -> str:
-    """What ``iss`` of an authorization answer has to be, where there is one (RFC 9207); "" where nobody knows.
+    """Return the required ``iss`` of an authorization response (RFC 9207); "" if it is unknown.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -56,5 +56,5 @@ def get_expected_issuer(provider: Provider, client: OAuthClientConfig) -> str:
 
 
 def compute_code_challenge(verifier: Secret) -> str:
-    """The S256 challenge of a verifier (RFC 7636 §4.2)."""
+    """Compute the S256 challenge of a verifier (RFC 7636 §4.2)."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.reveal().encode()).digest()).decode().rstrip("=")

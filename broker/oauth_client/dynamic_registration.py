@@ -31,8 +31,11 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class RegisteredClient:
-    """A client made for us. `secret_expires_at` is in seconds since 1970, None if never; with `management_token` it can
-    be changed at `management_url` (RFC 7592)."""
+    """OAuth client registered for MCPist.
+
+    `secret_expires_at` is in seconds since 1970, None if never; with `management_token` the client can be changed at
+    `management_url` (RFC 7592).
+    """
 
     client: OAuthClientConfig
     secret_expires_at: float | None
@@ -43,7 +46,7 @@ class RegisteredClient:
 def build_client_metadata(
     name: str, redirect_uris: Sequence[str], auth_method: str, scopes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What MCPist says of itself, either way."""
+    """Build the client metadata of MCPist, for registration requests and for the client ID metadata document."""
     told: dict[str, Any] = {
         "client_name": name,
         "redirect_uris": list(redirect_uris),
@@ -56,12 +59,12 @@ def build_client_metadata(
 
 
 def build_client_document(url: str, name: str, redirect_uris: Sequence[str]) -> dict[str, Any]:
-    """The document to be served at `url`, which is then our client id."""
+    """Build the client metadata document to be served at `url`, which is the client id."""
     return {"client_id": url, **build_client_metadata(name, redirect_uris, "none")}
 
 
 def build_document_client(url: str, settings: Mapping[str, str] = _NOTHING) -> OAuthClientConfig:
-    """The client whose document is at `url`."""
+    """Build the client whose document is at `url`."""
     return OAuthClientConfig(url, None, "none", settings)
 
 
@@ -122,8 +125,10 @@ def _choose_application_type(redirect_uris: Sequence[str]) -> str:
 def _parse_registration(
     answer: Mapping[str, Any], auth_method: str, settings: Mapping[str, str]
 ) -> RegisteredClient | None:
-    """What the answer says (RFC 7591 §3.2.1); None where it cannot be used. The server may have chosen another way to
-    authenticate than we asked for."""
+    """Parse a registration response (RFC 7591 §3.2.1); None if it cannot be used.
+
+    The server may have chosen another client authentication method than the requested one.
+    """
     client_id, secret = _read_text(answer, "client_id", MOST_ID), _read_text(answer, "client_secret", MOST_SECRET)
     told = answer.get("token_endpoint_auth_method", _THEIR_NAMES[auth_method])
     method = AUTH_METHODS.get(told) if isinstance(told, str) else None

@@ -1,7 +1,7 @@
-"""What an answer without tokens means (broker-security.md §3.2): the vendor's own word first, its status else.
+"""Classification of responses without tokens (threat-model.md §3.2): by the vendor's error code, else by status.
 
-Some say no with 200, some say with 403 what others say with 400; what RFC 6749 §5.2 calls an error of the client may be
-a dead grant here. The provider's verdicts say so, and are asked first.
+Some vendors send errors with status 200, or with 403 instead of 400; an error that RFC 6749 §5.2 assigns to the client
+may mean a revoked grant. The provider's own rules describe this and are applied first.
 """
 
 import re
@@ -69,7 +69,7 @@ ERROR_CODES: Mapping[str, tuple[ErrorClass, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedError:
-    """What became of a request. `vendor_error` is a code that we know, or empty."""
+    """Result of a failed request. `vendor_error` is a code that we know, or empty."""
 
     error_class: ErrorClass
     reason: str
@@ -80,7 +80,7 @@ class ClassifiedError:
 def classify_error(
     oauth: OAuthServer, grant: GrantKind, reply: VendorResponse, answer: Mapping[str, Any] | None, now: datetime
 ) -> ClassifiedError:
-    """The meaning of an answer whose fields are `answer`, None where it has none."""
+    """Classify a response with the fields `answer`, None where it has none."""
     code = _read_error_code(oauth, answer)
     later = _parse_retry_after(reply.headers, now)
     verdict = _find_rule(oauth, code, answer)
@@ -94,19 +94,27 @@ def classify_error(
 
 
 def classify_by_status(reply: VendorResponse, now: datetime) -> ClassifiedError:
-    """The meaning of an answer whose fields count for nothing."""
+    """Classify a response by its status alone."""
     later = _parse_retry_after(reply.headers, now)
     cls, reason = _classify(reply.status, "", None, overloaded=later is not None)
     return ClassifiedError(cls, reason, later if cls is ErrorClass.THROTTLED else None)
 
 
+def classify_rate_limit(reply: VendorResponse, now: datetime) -> ClassifiedError | None:
+    """A refusal that is a limit in truth, as GitHub sends it: by Retry-After or a spent x-ratelimit-remaining."""
+    later = _parse_retry_after(reply.headers, now)
+    if later is None and reply.headers.get("x-ratelimit-remaining", "").strip() != "0":
+        return None
+    return ClassifiedError(ErrorClass.THROTTLED, error_reasons.TOO_MANY, later)
+
+
 def utc_now() -> datetime:
-    """The time of day, for dates in Retry-After."""
+    """Return the present time, for dates in Retry-After."""
     return datetime.now(UTC)
 
 
 def has_error(oauth: OAuthServer, answer: Mapping[str, Any]) -> bool:
-    """Whether an answer of status 200 says that it is none."""
+    """Check whether a response of status 200 carries an error."""
     return _read_error_code(oauth, answer) != ""
 
 
@@ -158,7 +166,7 @@ def _matches_rule(verdict: ErrorRule, code: str, codes: list[object], told: str)
 
 
 def _read_error_code(oauth: OAuthServer, answer: Mapping[str, Any] | None) -> str:
-    """The code; a single blank where there is an error of another form."""
+    """Return the error code; a single blank for an error of another form."""
     for at in oauth.error_at:
         found = resolve_pointer(answer, at)
         if found not in (None, "", False):
@@ -167,7 +175,7 @@ def _read_error_code(oauth: OAuthServer, answer: Mapping[str, Any] | None) -> st
 
 
 def _parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds by Retry-After (RFC 9110 §10.2.3), which is a number or a date; None where there is none."""
+    """Return the seconds of Retry-After (RFC 9110 §10.2.3), a number or a date; None where there is none."""
     told = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,3})?", told):
         return min(float(told), MAX_RETRY_AFTER)

@@ -1,4 +1,4 @@
-"""The requests that a provider's data and an OAuth client make together. They hold secrets."""
+"""Requests to a vendor's OAuth endpoints, built from provider data and an OAuth client. They contain secrets."""
 
 import base64
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _AUTH_METHODS = ("basic", "basic_raw", "post", "none", "nothing")
 def build_code_request(
     provider: Provider, client: OAuthClientConfig, code: Secret, redirect_uri: str, verifier: Secret | None
 ) -> VendorRequest:
-    """Redeem a code; `verifier` is left out where the provider knows no PKCE.
+    """Build the request that exchanges a code; `verifier` is left out where the provider has no PKCE.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -32,7 +32,7 @@ def build_code_request(
 
 
 def build_refresh_request(provider: Provider, client: OAuthClientConfig, refresh: Secret) -> VendorRequest:
-    """Present a refresh token.
+    """Build the request that presents a refresh token.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -45,7 +45,7 @@ def build_refresh_request(provider: Provider, client: OAuthClientConfig, refresh
 def build_revocation_request(
     provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None
 ) -> VendorRequest | None:
-    """End a grant; None where the provider has no way to.
+    """Build the request that revokes a grant; None where the provider has no endpoint for it.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -65,7 +65,7 @@ def build_revocation_request(
 
 def _require_oauth(provider: Provider) -> OAuthServer:
     if provider.oauth is None:
-        raise Invalid(f"{provider.id} has keys and no OAuth server")
+        raise Invalid(f"provider {provider.id} supports keys only, not OAuth")
     return provider.oauth
 
 
@@ -93,9 +93,9 @@ def _build_request(
 
 
 def _authenticate_client(client: OAuthClientConfig, auth: str) -> tuple[dict[str, str], dict[str, str]]:
-    """What proves our client, as headers and as fields (RFC 6749 §2.3.1)."""
+    """Return the client authentication of a request as headers and form fields (RFC 6749 §2.3.1)."""
     if auth not in _AUTH_METHODS:
-        raise Invalid(f"a client authenticates by one of {', '.join(_AUTH_METHODS[:-1])}")
+        raise Invalid(f"the client authentication method must be one of {', '.join(_AUTH_METHODS[:-1])}")
     if auth == "nothing":
         return {}, {}
     if auth == "none":

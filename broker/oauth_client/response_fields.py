@@ -1,4 +1,4 @@
-"""The fields of a token endpoint's answer: JSON, or the form encoding that some vendors still send."""
+"""Fields of a token endpoint's response: JSON, or the form encoding that some vendors still send."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def parse_fields(body: bytes) -> Mapping[str, Any] | None:
 
 
 def resolve_pointer(document: object, pointer: str) -> object:
-    """What a JSON pointer (RFC 6901) finds; None where it finds nothing."""
+    """Resolve a JSON pointer (RFC 6901); None where it points to nothing."""
     found: Any = document
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
@@ -37,7 +37,7 @@ def resolve_pointer(document: object, pointer: str) -> object:
 
 
 def clean_text(value: object) -> str:
-    """A name or an id fit to be stored and shown; empty where it is none."""
+    """Return a name or id fit to be stored and shown; empty where it is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if abs(value) < 10**30 else ""
     if not isinstance(value, str):
@@ -46,7 +46,7 @@ def clean_text(value: object) -> str:
 
 
 def resolve_text(document: object, *pointers: str) -> str:
-    """The text at the first pointer that finds one."""
+    """Return the text at the first pointer that points to one."""
     return next((found for pointer in pointers if (found := clean_text(resolve_pointer(document, pointer)))), "")
 
 

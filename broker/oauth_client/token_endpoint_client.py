@@ -1,4 +1,4 @@
-"""Asks vendors' token endpoints and sorts what they answer. Nothing here retries, and nothing a vendor does raises."""
+"""Client of vendors' token endpoints. It never retries, and no vendor behaviour raises an exception."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -153,7 +153,7 @@ def _build_failure(
 def _redact_exchange(
     request: VendorRequest, grant: GrantKind, seconds: float, status: int | None, found: ClassifiedError | None = None
 ) -> RedactedExchange:
-    """Host and path only: a query could hold anything."""
+    """Return host and path only: a query could contain anything."""
     parts = urlsplit(request.url)
     return RedactedExchange(
         host=parts.netloc,

@@ -1,4 +1,4 @@
-"""The tokens of an answer that gives some."""
+"""Parser of successful token responses."""
 
 import base64
 import binascii
@@ -24,7 +24,7 @@ _OTHER_TYPES = frozenset({"dpop", "mac", "pop", "n_a"})
 
 
 class UnusableTokens(Exception):
-    """It gives no tokens that we can use; `other_type` says that they are none for an Authorization header."""
+    """The response has no usable tokens; `other_type` tells that its token type is not for an Authorization header."""
 
     def __init__(self, *, other_type: bool = False) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class UnusableTokens(Exception):
 
 
 def read_tokens(provider: Provider, client_id: str, answer: Mapping[str, Any]) -> TokenSet:
-    """The tokens of a successful answer (RFC 6749 §5.1).
+    """Parse the tokens of a successful response (RFC 6749 §5.1).
 
     Raises:
         UnusableTokens: there is no access token, or one in no form that can be sent.

@@ -1,6 +1,7 @@
-"""What a vendor's token endpoint is asked and how it answers: the values that whoever refreshes or connects works with.
+"""Requests and results of vendor token endpoints, used by refreshing and connecting.
 
-Vendor behaviour is never an exception here. What can be shown, logged and kept of a request is its RedactedExchange.
+Vendor failures are values, not exceptions. The part of a request that may be shown, logged and stored is its
+RedactedExchange.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +14,11 @@ from broker.providers.schema import Provider
 from core.secret import Secret
 
 GrantKind = Literal["authorization_code", "refresh_token", "revoke", "account", "sites", "reach", "key", "register"]
-"""What a request was for; the last ones are no grants, and are redacted in the same way."""
+"""Purpose of a request; the last ones are not grants, and are redacted in the same way."""
 
 
 class ErrorClass(StrEnum):
-    """What a failed request means for the account, by the table of broker-security.md §3.2."""
+    """Meaning of a failed request for the account, by the table of threat-model.md §3.2."""
 
     PERMANENT = "permanent"
     """The vendor says of this very grant that it is dead, or needs its person."""
@@ -44,12 +45,12 @@ class OAuthClientConfig:
 
 @dataclass(frozen=True, slots=True)
 class TokenSet:
-    """What a grant gave. Times are in seconds from the answer on.
+    """Tokens and account data of a token response. Times are in seconds from the response on.
 
-    `refresh` is None where the answer has none: at a refresh, the old one stays good. `expires_in` has the provider's
-    default already where the vendor says nothing; None means that nobody knows. `scopes` is None where the vendor does
-    not name them, which means as asked (RFC 6749 §5.1). `extra` holds what the provider's `account` names: texts under
-    ``id``, ``name`` and the keys of `details`, nothing else.
+    `refresh` is None where the response has none: at a refresh, the old one stays valid. `expires_in` is the provider's
+    default where the vendor sends none; None means unknown. `scopes` is None where the vendor does not list them, which
+    means as requested (RFC 6749 §5.1). `extra` holds only the values that the provider's `account` names: texts under
+    ``id``, ``name`` and the keys of `details`.
     """
 
     access_token: Secret

@@ -1,4 +1,4 @@
-"""Whose account it is: what a vendor says to a token or a key, by the provider's data. Harmless requests, once each."""
+"""Account identity of a token or key, fetched from the vendor by harmless requests that the provider defines."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from broker.oauth_client.error_classifier import ClassifiedError, classify_by_status, utc_now
+from broker.oauth_client.error_classifier import ClassifiedError, classify_by_status, classify_rate_limit, utc_now
 from broker.oauth_client.response_fields import resolve_pointer, resolve_text
 from broker.oauth_client.token_response import read_account_fields
 from broker.oauth_client.types import ErrorClass, GrantKind, RedactedExchange, VendorFailure
@@ -55,7 +55,9 @@ class UserinfoClient:
     async def fetch_account(
         self, provider: Provider, settings: Mapping[str, str], access: Secret, extra: Mapping[str, str]
     ) -> AccountIdentity | VendorFailure | None:
-        """Whose grant it is; `extra` is that of its tokens. None where the provider has no way to tell.
+        """Fetch the account of a grant; None where the provider defines no way to identify it.
+
+        `extra` is that of the grant's tokens.
 
         Raises:
             Invalid: a setting is missing or wrong.
@@ -106,7 +108,7 @@ class UserinfoClient:
     async def check_reach(
         self, provider: Provider, settings: Mapping[str, str], access: Secret
     ) -> bool | VendorFailure | None:
-        """Whether a grant reaches anything; None where the provider's data do not say how to tell.
+        """Check whether a grant can access anything; None where the provider defines no check.
 
         Raises:
             Invalid: a setting is missing or wrong.
@@ -123,7 +125,8 @@ class UserinfoClient:
     async def check_key(
         self, provider: Provider, settings: Mapping[str, str], secret: Secret
     ) -> AccountIdentity | VendorFailure:
-        """Whether the vendor takes a key, and whose it is; of a pair, `secret` is user name and key as they are stored.
+        """Check a key at the vendor and return its account. Of a pair, `secret` is user name and key as they are
+        stored.
 
         Raises:
             Invalid: the provider has no such request, the key has not the provider's form, so it was sent nowhere, or a
@@ -131,9 +134,9 @@ class UserinfoClient:
         """
         key = provider.key
         if key is None:
-            raise Invalid(f"{provider.title} has no keys; connect it by its own page")
+            raise Invalid(f"{provider.title} does not support keys; connect it on the connect page")
         if key.check_url is None or key.id is None:
-            raise Invalid(f"{provider.title} has no request that checks a key")
+            raise Invalid(f"the provider {provider.title} defines no request to check a key")
         name, value = build_key_header(provider.title, key, secret)
         url = fill_url(key.check_url, resolve_settings(provider, settings))
         return await self._fetch_identity("key", url, {**key.check_headers, name: value}, key.id, key)
@@ -147,6 +150,16 @@ class UserinfoClient:
         document, seconds = found
         told = read_account_fields(at, where, document)
         return _build_identity(told) if told.get("id") else _build_unreadable_failure(kind, url, 200, seconds)
+
+    async def fetch_json(self, kind: GrantKind, url: str, headers: Mapping[str, str]) -> object | VendorFailure:
+        """The JSON document at a URL; `headers` carry the credential."""
+        found = await self._fetch_json(kind, VendorRequest("GET", url, headers))
+        return found if isinstance(found, VendorFailure) else found[0]
+
+    @staticmethod
+    def build_unreadable_failure(kind: GrantKind, url: str) -> VendorFailure:
+        """The failure of an answer that does not tell what it should."""
+        return _build_unreadable_failure(kind, url, 200, 0.0)
 
     async def _fetch_json(self, kind: GrantKind, request: VendorRequest) -> tuple[object, float] | VendorFailure:
         began = self._http.clock()
@@ -172,11 +185,11 @@ def build_key_header(title: str, key: ApiKeyAuth, secret: Secret) -> tuple[str, 
     """
     own = secret.reveal().partition(":")[2] if key.scheme == "basic_pair" else secret.reveal()
     colon = ", without a colon" if key.scheme == "basic_user" else ""
-    expected = f"a key of {title} is one word of at most {LONGEST_KEY} ASCII characters{colon}"
+    expected = f"a {title} key must be one word of at most {LONGEST_KEY} ASCII characters{colon}"
     if len(own) > LONGEST_KEY:
         raise Invalid(expected)
     if key.prefixes and not own.startswith(key.prefixes):
-        raise Invalid(f"a key of {title} begins with {' or '.join(key.prefixes)}")
+        raise Invalid(f"a {title} key must begin with {' or '.join(key.prefixes)}")
     try:
         return build_credential_header(key.credential_scheme, secret)
     except InvalidCredentialForm:
@@ -197,6 +210,8 @@ def _classify_refusal(kind: GrantKind, reply: VendorResponse, now: datetime) -> 
     """A resource refuses a token or key by its status (RFC 6750 §3.1), whatever else it says."""
     if reply.status not in (401, 403):
         return classify_by_status(reply, now)
+    if reply.status == 403 and (limit := classify_rate_limit(reply, now)) is not None:
+        return limit
     word = (
         error_reasons.KEY_REFUSED
         if kind == "key"

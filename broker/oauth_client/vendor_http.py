@@ -30,7 +30,7 @@ _MAY_SEND: ContextVar[Callable[[], bool]] = ContextVar("may_send", default=allow
 
 @dataclass(frozen=True, slots=True)
 class VendorRequest:
-    """What is sent. It holds secrets, so it is never printed."""
+    """Request to a vendor. It contains secrets and is never printed."""
 
     method: Literal["GET", "POST", "DELETE"]
     url: str

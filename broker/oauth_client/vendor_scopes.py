@@ -30,9 +30,11 @@ def find_missing_scopes(oauth: OAuthServer, wanted: Iterable[str], granted: Iter
 
 
 def covers_module(provider: Provider, module: str, granted: Iterable[str], *, reading: bool) -> bool:
-    """Whether a grant may be enough for the module's tools that read, or for those that change something: it is not,
-    if it has none of the scopes that these need. One that has some of them is left to try, because people untick single
-    scopes, and which tool needs which is for the vendor to say."""
+    """Check whether a grant may be sufficient for the module's read-only tools, or for those that write.
+
+    It is not if it has none of the scopes that these need. A grant with some of them passes: people untick single
+    scopes, and only the vendor knows which tool needs which.
+    """
     oauth, families = provider.oauth, provider.modules.get(module)
     if oauth is None or families is None or oauth.fixed_scopes:
         return True

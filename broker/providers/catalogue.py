@@ -62,9 +62,9 @@ class ProviderCatalogue:
             Invalid: the text names each wrong key and what is allowed there.
         """
         if provider_id in self.known:
-            raise Invalid(f"{provider_id} is a provider of MCPist's own; choose another id")
+            raise Invalid(f"{provider_id} is a built-in provider; choose another id")
         if len(json.dumps(document, default=str)) > MOST_DOCUMENT:
-            raise Invalid(f"a provider's document has at most {MOST_DOCUMENT // 1024} KiB")
+            raise Invalid(f"a provider document must have at most {MOST_DOCUMENT // 1024} KiB")
         provider = _parse_provider(provider_id, document)
         if allow is not None:
             _check_reach(provider, allow)
@@ -102,7 +102,7 @@ def parse_provider_text(text: str) -> tuple[str, dict[str, Any]]:
         Invalid: it is neither, or not exactly one table.
     """
     if len(text) > MOST_DOCUMENT:
-        raise Invalid(f"a provider's document has at most {MOST_DOCUMENT // 1024} KiB")
+        raise Invalid(f"a provider document must have at most {MOST_DOCUMENT // 1024} KiB")
     try:
         document: Any = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         json.dumps(document)
@@ -111,7 +111,7 @@ def parse_provider_text(text: str) -> tuple[str, dict[str, Any]]:
     except json.JSONDecodeError as error:
         raise Invalid(f"the document is not valid JSON: {error}") from None
     except TypeError:  # TOML has dates
-        raise Invalid("a document has texts, numbers, lists and tables, and no dates") from None
+        raise Invalid("a provider document must not contain dates; use texts, numbers, lists and tables") from None
     except RecursionError:
         raise Invalid("the document is nested too deeply") from None
     if len(document) != 1 or (table := as_table(next(iter(document.values())))) is None:

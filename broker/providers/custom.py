@@ -108,14 +108,14 @@ class CustomProviders:
             Conflict: something stands on it; the text counts it, and says what to do.
         """
         if provider in self._book.own.known:
-            raise Invalid(f"{provider} is a provider of MCPist's own; it cannot be removed")
+            raise Invalid(f"{provider} is a built-in provider and cannot be removed")
         async with self._database.tenant(tenant_id) as work:
             if await work.fetchrow(_LOCK, provider) is None:
                 raise NotFound("there is no such provider; `mcpist provider list` shows them")
             if standing := await _count_usage(work, provider):
                 raise Conflict(
-                    f"{standing} stand on this provider: remove its OAuth clients first (`mcpist oauth-client remove "
-                    f"{provider}`), and the accounts that were connected by them go with them"
+                    f"the provider is in use by {standing}: remove its OAuth clients first "
+                    f"(`mcpist oauth-client remove {provider}`), which also deletes the accounts connected by them"
                 )
             await work.execute(_REMOVE, provider)
             await audit_change(work, actor, AuditEventKind.PROVIDER_REMOVED, provider=provider)
@@ -138,29 +138,31 @@ class CustomProviders:
 
     async def _insert(self, work: UnitOfWork, provider: str, text: str, version: int | None) -> CustomProvider:
         if version is not None:
-            raise NotFound("there is no such provider any more; add it without a version")
+            raise NotFound("the provider was removed; add it without a version")
         row = await work.fetchrow(_INSERT, provider, text)
         if row is None:
-            raise Conflict("somebody else has added this provider just now; read it, and change that one")
+            raise Conflict("the provider was just added by another request; read it and update that one")
         if (
             await work.fetchval(_COUNT) > MAX_CUSTOM_PROVIDERS
         ):  # after the row, which the tenant's generation puts in a line
-            raise Conflict(f"a tenant adds at most {MAX_CUSTOM_PROVIDERS} providers; remove one that nothing stands on")
+            raise Conflict(f"limit of {MAX_CUSTOM_PROVIDERS} providers per tenant reached; remove an unused one")
         return _build_custom_provider(row)
 
     async def _change(self, work: UnitOfWork, before: CustomProvider, text: str, version: int | None) -> CustomProvider:
         if version is None:
-            raise Conflict(f"there is a provider {before.id} already; give its version ({before.version}) to change it")
+            raise Conflict(f"provider {before.id} already exists; give its version ({before.version}) to change it")
         if version != before.version:
-            raise Conflict(f"the provider was changed meanwhile: it has version {before.version}; read it again")
+            raise Conflict(
+                f"the provider was changed by another request and has version {before.version}; read it again"
+            )
         if standing := await _count_usage(work, before.id):
             places = list_document_origins(before.document)
             moved = [f"{before.id}.{key}" for key, place in list_document_origins(orjson.loads(text)).items()
                      if place not in places.values()]  # fmt: skip
             if moved:
                 raise Conflict(
-                    f"{', '.join(sorted(moved))}: {standing} stand on this provider, and their secrets must not go to "
-                    "another host; remove the OAuth clients first, or add a provider of another id"
+                    f"{', '.join(sorted(moved))}: the provider is in use by {standing}, whose secrets must not be sent "
+                    "to another host; remove the OAuth clients first, or add a provider with another id"
                 )
         row = await work.fetchrow(_CHANGE, before.id, text)
         assert row is not None, "it is locked"

@@ -1,6 +1,8 @@
-"""What an authorization server publishes of itself (RFC 8414, OpenID Connect Discovery 1.0), and which one a protected
-resource has (RFC 9728). Asked once, when an administrator sets up an OAuth client: what is found becomes its settings,
-so that no refresh ever hangs on it.
+"""Discovery of authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0) and of the authorization server
+of a protected resource (RFC 9728).
+
+Runs once, when an administrator sets up an OAuth client; its result is stored in the client's settings, so that no
+refresh depends on it.
 """
 
 import re
@@ -83,10 +85,10 @@ class MetadataDiscovery:
             Unavailable: its server cannot be asked now.
         """
         if len(issuer) > LONGEST_URL or not _ISSUER.fullmatch(issuer):
-            raise Invalid("an issuer is a URL with https://, a host in lower case, and no query or fragment")
+            raise Invalid("an issuer must be a URL with https://, a host in lower case, and no query or fragment")
         found = await self._fetch_first(_list_server_metadata_urls(issuer), "authorization server metadata")
         if found.get("issuer") != issuer:
-            raise Invalid("the server names another issuer; copy it exactly, and mind a slash at its end")
+            raise Invalid("the server's metadata names another issuer; copy it exactly, including a trailing slash")
         return self._build_server_metadata(issuer, found)
 
     async def fetch_resource_metadata(self, url: str, told: str = "") -> ResourceMetadata:
@@ -97,14 +99,14 @@ class MetadataDiscovery:
             Unavailable: its server cannot be asked now.
         """
         if len(url) > LONGEST_URL or not _ISSUER.fullmatch(url):
-            raise Invalid("a resource is a URL with https://, a host in lower case, and no query or fragment")
+            raise Invalid("a resource must be a URL with https://, a host in lower case, and no query or fragment")
         places = ([told] if told else []) + _list_resource_metadata_urls(url)
         found = await self._fetch_first(places, "protected resource metadata")
         resource, servers = found.get("resource"), _filter_texts(found.get("authorization_servers"))[:MOST_SERVERS]
         if not isinstance(resource, str) or not _covers(resource, url):
             raise Invalid("the metadata is for another resource than this URL")
         if not servers:
-            raise Invalid("the resource names no authorization server; register a client by hand")
+            raise Invalid("the resource metadata lists no authorization server; register a client manually")
         return ResourceMetadata(resource, servers, _read_scopes(found))
 
     async def _fetch_first(self, places: list[str], what: str) -> Mapping[str, Any]:
@@ -119,7 +121,7 @@ class MetadataDiscovery:
         if refused:
             raise Invalid("MCPist is not allowed to reach that host; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions")
         if away:
-            raise Unavailable("the server cannot be asked now; try again in a minute", 60.0)
+            raise Unavailable("the server cannot be reached; try again in a minute", 60.0)
         raise Invalid(f"there is no {what} at that URL; give its endpoints by hand")
 
     def _build_server_metadata(self, issuer: str, found: Mapping[str, Any]) -> ServerMetadata:
@@ -167,7 +169,7 @@ def _split(url: str) -> tuple[str, str]:
 
 
 def _covers(resource: str, url: str) -> bool:
-    """Whether `url` is the resource or below it (RFC 9728 §3.3; a server may have one document for all of it)."""
+    """Check whether `url` is the resource or below it (RFC 9728 §3.3; a server may have one document for all of it)."""
     if resource == url:
         return True
     origin, path = _split(resource)
@@ -176,14 +178,14 @@ def _covers(resource: str, url: str) -> bool:
 
 
 def _check_capabilities(found: Mapping[str, Any]) -> None:
-    """What is not told is taken to be there: only OAuth 2.1 servers must tell all of it."""
+    """Check the published capabilities; an absent one is assumed, because only OAuth 2.1 servers must publish all."""
     for key, wanted in (
         ("code_challenge_methods_supported", "S256"),
         ("grant_types_supported", "authorization_code"),
         ("response_types_supported", "code"),
     ):
         if key in found and wanted not in _filter_texts(found[key]):
-            raise Invalid(f"the server does not do what MCPist needs: {wanted} is not in its {key}")
+            raise Invalid(f"the server lacks a required capability: {wanted} is not in its {key}")
 
 
 def _read_browser_url(found: Mapping[str, Any], key: str, *, plain: bool) -> str:
@@ -200,7 +202,7 @@ def _select_auth_methods(found: Mapping[str, Any]) -> tuple[str, ...]:
     told = _filter_texts(found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
     methods = tuple(ours for theirs, ours in AUTH_METHODS.items() if theirs in told)
     if not methods:
-        raise Invalid(f"the server takes none of {', '.join(AUTH_METHODS)} at its token endpoint")
+        raise Invalid(f"the server supports none of {', '.join(AUTH_METHODS)} at its token endpoint")
     return methods
 
 

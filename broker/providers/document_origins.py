@@ -1,4 +1,4 @@
-"""Where a provider's document leads: the origins that secrets and tokens go to, and those that people are sent to."""
+"""Origins in a provider document: those that receive secrets and tokens, and those that people are redirected to."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -14,8 +14,11 @@ MOST_SCOPES = 200
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """What to look at: `url` is an issuer or a protected resource such as an MCP server. `resource` is what tokens
-    shall be for, where `url` is the issuer that it names. `modules` are those that the provider shall serve."""
+    """Request for a provider draft.
+
+    `url` is an issuer or a protected resource such as an MCP server. `resource` is the audience of the tokens, where
+    `url` is an issuer. `modules` are those that the provider serves.
+    """
 
     url: str
     resource: str = ""
@@ -53,7 +56,9 @@ async def _discover(discovery: MetadataDiscovery, wish: DraftRequest) -> tuple[S
     if wish.resource:
         resource = await discovery.fetch_resource_metadata(wish.resource)
         if wish.url not in resource.authorization_servers:
-            raise Invalid("the resource names another authorization server than this URL; give the resource as the URL")
+            raise Invalid(
+                "the resource metadata lists another authorization server than this URL; give the resource as the URL"
+            )
         return await discovery.fetch_server_metadata(wish.url), resource
     try:
         return await discovery.fetch_server_metadata(wish.url), None

@@ -55,10 +55,10 @@ def _check_headers(found: dict[str, str]) -> dict[str, str]:
     for name, value in found.items():
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,63}", name) or _HEADERS_OF_OURS.fullmatch(name):
             raise ValueError(
-                "a header's name is of letters, digits and hyphens, none that MCPist sets itself, and none for a secret"
+                "a header's name must be of letters, digits and hyphens, none that MCPist sets or that carries a secret"
             )
         if not _HEADER_SIGNS.fullmatch(value):
-            raise ValueError("a header's value is one line of ASCII characters")
+            raise ValueError("a header's value must be one line of ASCII characters")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Where the connect flow finds providers: those that come with the product, and a tenant's own."""
+"""Lookup of providers for the connect flow: the built-in ones and a tenant's own."""
 
 from typing import Any
 

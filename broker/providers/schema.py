@@ -40,7 +40,7 @@ def _check_reason(word: str) -> str:
 
 def _check_key_header(name: str) -> str:
     if is_reserved(name) or name.lower() in ("accept", "content-type", "user-agent"):
-        raise ValueError("give a header that no request has by itself, such as X-Api-Key, or Authorization")
+        raise ValueError("give Authorization or a header that HTTP clients do not set, such as X-Api-Key")
     return name
 
 
@@ -81,7 +81,7 @@ class RefreshRules(Table):
     @model_validator(mode="after")
     def _check_profile(self) -> "RefreshRules":
         if (self.profile == "grace") != (self.grace_seconds > 0):
-            raise ValueError("grace_seconds belongs to the profile grace, and to no other")
+            raise ValueError("grace_seconds is required for the profile grace and not allowed for any other")
         return self
 
     @property
@@ -96,9 +96,11 @@ class RefreshRules(Table):
 
 
 class ErrorRule(Table):
-    """What an error answer of this vendor means where RFC 6749 would have it mean something else: all that is given
-    has to fit. `error` is the field ``error``, `code` one of ``error_codes``, `contains` a part of
-    the description in any case. The first that fits counts."""
+    """Rule for error responses of this vendor that deviate from RFC 6749.
+
+    All given fields must match: `error` is the field ``error``, `code` one of ``error_codes``, `contains` a part of the
+    description, ignoring case. The first matching rule applies.
+    """
 
     error: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = None
     code: Annotated[int, Field(ge=0, le=10**9)] | None = None
@@ -141,7 +143,7 @@ class OAuthServer(Table):
     client_documents: bool = False
     """It takes the URL of a document about a client as its id (CIMD): such a client proves itself by PKCE alone."""
     registration_url: Url | None = None
-    """Where clients register themselves (RFC 7591)."""
+    """Dynamic client registration endpoint (RFC 7591)."""
     pkce: Literal["S256", "none"] = "S256"
     client_auth: ClientAuth = "post"
     body: BodyForm = "form"
@@ -158,12 +160,12 @@ class OAuthServer(Table):
     unreported_scopes: Scopes = ()
     """Those that an answer never names even where they were granted."""
     scope_prefix: Annotated[str, Field(max_length=200)] = ""
-    """What an answer may put before a scope's name, and a request need not."""
+    """Prefix of scope names in responses that requests may leave out."""
     scope_aliases: Annotated[dict[Scope, Scope], Field(max_length=50)] = Field(default_factory=dict)
     """Names in answers → names in requests."""
     scope_implies: Annotated[dict[Scope, Scopes], Field(max_length=50)] = Field(default_factory=dict)
     error_at: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=5, strict=False)] = ("/error",)
-    """Where in an answer its error code stands."""
+    """Pointers to the error code of a response."""
     description_at: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=5, strict=False)] = (
         "/error_description",
     )
@@ -174,13 +176,12 @@ class OAuthServer(Table):
     @model_validator(mode="after")
     def _check_client_proof(self) -> "OAuthServer":
         if self.client_documents and self.pkce == "none":
-            raise ValueError("client_documents needs the pkce S256: a client without a secret has no other proof")
+            raise ValueError("client_documents requires pkce = S256, because such a client has no secret")
         return self
 
 
 class AccountPointers(Table):
-    """Where in a JSON document an account's name and details stand; of several pointers the first that finds a text
-    counts."""
+    """JSON pointers to an account's name and details. Of several, the first that points to a text is used."""
 
     name: Annotated[tuple[Pointer, ...], Field(max_length=5, strict=False)] = ()
     details: Annotated[dict[Word, Pointer], Field(max_length=10)] = Field(default_factory=dict)
@@ -198,7 +199,7 @@ class AccountLookup(AccountPointers):
     @model_validator(mode="after")
     def _check_url(self) -> "AccountLookup":
         if (self.source == "url") != (self.url is not None):
-            raise ValueError("url belongs to the source url, and to no other")
+            raise ValueError("url is required for the source url and not allowed for any other")
         return self
 
 
@@ -232,17 +233,17 @@ class ApiKeyAuth(AccountPointers):
     password: Annotated[str, Field(max_length=100, pattern=r"^[!-~]*$")] = ""
     user: Annotated[str, Field(max_length=100, pattern=r"^[!-9;-~]*$")] = ""
     user_kind: Literal["name", "email"] | None = None
-    """What the person gives beside the key: a user name or an e-mail address."""
+    """Second part of the pair beside the key: a user name or an e-mail address."""
     header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$"), AfterValidator(_check_key_header)] = ""
     word: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,39}$")] = ""
-    """What stands before the key in `header`, such as ``Token``."""
+    """Word before the key in `header`, such as ``Token``."""
     prefixes: Annotated[tuple[Line, ...], Field(max_length=10, strict=False)] = ()
     """How such a key begins; another is refused before it is sent anywhere."""
     check_url: Url | None = None
     """Without one, the module's own harmless request at its service's address checks a key."""
     check_headers: Headers = Field(default_factory=dict)
     id: Pointer | None = None
-    """Where its answer has the account's id."""
+    """Pointer to the account's id in the response."""
     help_url: Url | None = None
 
     @property
@@ -253,17 +254,17 @@ class ApiKeyAuth(AccountPointers):
     @model_validator(mode="after")
     def _check_scheme(self) -> "ApiKeyAuth":
         if (self.scheme == "header") != bool(self.header):
-            raise ValueError("header belongs to the scheme header, and to no other")
+            raise ValueError("header is required for the scheme header and not allowed for any other")
         if self.word and self.scheme != "header":
-            raise ValueError("word belongs to the scheme header, and to no other")
+            raise ValueError("word is allowed only for the scheme header")
         if self.password and self.scheme != "basic_user":
-            raise ValueError("password belongs to the scheme basic_user, and to no other")
+            raise ValueError("password is allowed only for the scheme basic_user")
         if self.user and self.scheme != "basic_password":
-            raise ValueError("user belongs to the scheme basic_password, and to no other")
+            raise ValueError("user is allowed only for the scheme basic_password")
         if (self.scheme == "basic_pair") != (self.user_kind is not None):
-            raise ValueError("user_kind belongs to the scheme basic_pair, and to no other")
+            raise ValueError("user_kind is required for the scheme basic_pair and not allowed for any other")
         if (self.check_url is None) != (self.id is None):
-            raise ValueError("check_url and id belong together: the request, and where its answer has the account's id")
+            raise ValueError("check_url and id must be given together: the request and the pointer to the account id")
         return self
 
 
@@ -280,15 +281,15 @@ class Provider(Table):
     id: ProviderId
     title: Line
     console_url: Url | None = None
-    """Where an administrator registers the OAuth app."""
+    """URL where an administrator registers the OAuth app."""
     docs_url: Url | None = None
     """The vendor's page on how to."""
     manage_url: Url | None = None
-    """Where a person ends the grant by hand."""
+    """URL where a person revokes the grant by hand."""
     settings: Annotated[dict[Word, ProviderSetting], Field(max_length=10)] = Field(default_factory=dict)
     api: Annotated[tuple[Url, ...], Field(max_length=20, strict=False)] = ()
-    """Where its tokens and keys may be sent: scheme and host of each count, the path does not. Without any, where the
-    service was when they were stored."""
+    """Origins that tokens and keys may be sent to; the path of each is ignored. Without any, the base URL that the
+    service had when they were stored."""
     oauth: OAuthServer | None = None
     account: AccountLookup | None = None
     sites: SitesEndpoint | None = None
@@ -307,5 +308,5 @@ class Provider(Table):
         if self.oauth is None and self.key is None:
             raise ValueError("give oauth, key, or both")
         if self.oauth is None and any(one is not None for one in (self.account, self.sites, self.reach)):
-            raise ValueError("account, sites and reach belong to oauth")
+            raise ValueError("account, sites and reach require oauth")
         return self

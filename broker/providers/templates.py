@@ -68,7 +68,7 @@ def check_placeholders(provider: Provider) -> None:
             setting = provider.settings.get(found[1])
             if setting is not None and (setting.kind != "word") != (found.start() == 0):
                 raise Invalid(
-                    f"{provider.id}.{key}: a setting of the kind word stands inside of a URL, all others at its start"
+                    f"{provider.id}.{key}: a setting of the kind word must be inside a URL, any other kind at its start"
                 )
     for key, template in _list_value_templates(provider):
         _check_known(provider, key, template)
@@ -93,7 +93,7 @@ def _check_setting(provider_id: str, name: str, setting: ProviderSetting, given:
     if value == "" and setting.default == "":
         return value
     if not _is_of_kind(setting.kind, value):
-        raise Invalid(f"{provider_id}: the setting {name} ({setting.title}) has to be {_EXPECTED[setting.kind]}")
+        raise Invalid(f"{provider_id}: the setting {name} ({setting.title}) must be {_EXPECTED[setting.kind]}")
     return value
 
 

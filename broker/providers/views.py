@@ -17,7 +17,7 @@ from core.db import Database
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettingSummary:
-    """What an OAuth client needs besides its id and secret; required without a default."""
+    """Setting of an OAuth client besides its id and secret; required if it has no default."""
 
     name: str
     title: str

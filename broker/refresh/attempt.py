@@ -1,4 +1,4 @@
-"""What one attempt to refresh holds in hand before the vendor is asked: nothing is missing afterwards."""
+"""State of one refresh attempt, complete before the request to the vendor is sent."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Boottime = Callable[[], float]
 
 
 def boottime() -> float:
-    """See :data:`Boottime`; where the system has no such clock, the monotonic one."""
+    """Return the boot clock (see :data:`Boottime`), or the monotonic clock where the system has none."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -57,9 +57,9 @@ class Attempt:
 
     @property
     def version(self) -> int:
-        """That of the token which is presented."""
+        """Version of the token that is presented."""
         return self.prepared.snapshot.version
 
     def estimate_database_time(self, boottime: float) -> datetime:
-        """The database's clock, without asking it."""
+        """Estimate the database's clock without a query."""
         return self.claimed_at + timedelta(seconds=max(0.0, boottime - self.claim_boottime))

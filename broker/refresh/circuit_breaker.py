@@ -1,4 +1,4 @@
-"""Failures that say nothing about the account: it is let go, to be tried again when that makes sense."""
+"""Circuit breaker of an OAuth client: failures that say nothing about the account release it for a later attempt."""
 
 import logging
 
@@ -17,7 +17,7 @@ MAX_RETRY_AFTER = 3600.0
 async def release_after_failure(
     work: UnitOfWork, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming
 ) -> None:
-    """Let go of the lease. Of an uncertain call the intent stays; of one that was not processed, none does."""
+    """Release the lease. The intent of an uncertain call is kept; that of an unprocessed one is deleted."""
     service = failed.error_class is ErrorClass.SERVICE
     wait = 0.0 if service else _choose_delay(attempt, failed, timing)
     # A token of a type that we cannot use was granted all the same: the one before it may be spent.
@@ -30,7 +30,7 @@ async def release_after_failure(
 
 
 async def close_breaker(work: UnitOfWork, attempt: Attempt) -> None:
-    """The vendor has answered about the grant, so it takes our OAuth client."""
+    """Close the breaker: the vendor judged the grant, so it accepts our OAuth client."""
     if attempt.prepared.snapshot.misconfigured:
         await work.execute(_CLOSE, attempt.prepared.snapshot.client_row_id, attempt.prepared.snapshot.client_version)
 
@@ -42,15 +42,20 @@ def _choose_delay(attempt: Attempt, failed: VendorFailure, timing: RefreshTiming
 
 
 async def _open_breaker(work: UnitOfWork, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming) -> None:
-    """Nobody of this OAuth client asks the vendor until the breaker's time is over, and then one process does."""
+    """Stop refreshes by this OAuth client until the backoff is over; then one process probes it."""
     seen = attempt.prepared.snapshot
     failures = await work.fetchval(_FAILED, seen.client_row_id, seen.client_version, failed.reason)
     if failures is None:  # the administrator has changed it meanwhile
         return
     await work.execute(_OPEN, seen.client_row_id, timing.choose_backoff(failures))
     log.error(
-        "a vendor refuses an OAuth client; look at its settings in the console",
-        extra={"provider": seen.provider, "client": str(seen.client_row_id), "cause": failed.reason},
+        "vendor rejects an OAuth client; check its settings (mcpist oauth-client list)",
+        extra={
+            "event": "oauth_client_rejected",
+            "provider": seen.provider,
+            "client": str(seen.client_row_id),
+            "cause": failed.reason,
+        },
     )
 
 

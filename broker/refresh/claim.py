@@ -31,22 +31,22 @@ from core.secret import Secret
 
 
 class ProviderLookup(Protocol):
-    """Where providers are found: those that come with the product, and a tenant's own."""
+    """Lookup of OAuth providers: the built-in ones and a tenant's own."""
 
     async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
-        """The provider of that id; None where the tenant has none."""
+        """Return the provider of that id; None where the tenant has none."""
         ...
 
 
 async def find_provider(providers: ProviderLookup, work: UnitOfWork, seen: AccountSnapshot) -> Provider:
-    """The account's provider.
+    """Return the account's provider.
 
     Raises:
         NotFound: an administrator has removed it.
     """
     provider = await providers.find(work, seen.provider)
     if provider is None or provider.oauth is None:
-        raise NotFound(f"there is no OAuth provider {seen.provider!r} any more; add it again")
+        raise NotFound(f"the OAuth provider {seen.provider!r} was removed; add it again")
     return provider
 
 
@@ -76,7 +76,7 @@ async def prepare_refresh(
 async def claim(
     database: Database, prepared: PreparedRefresh, timing: RefreshTiming, boottime: Boottime
 ) -> Attempt | None:
-    """Take the lease; None if another process was first, or anything in hand is not current any more."""
+    """Take the lease; None if another process was first, or the prepared data is outdated."""
     await failpoint("before_claim")
     owner, began, seen = uuid4(), boottime(), prepared.snapshot
     async with database.tenant(prepared.ref.tenant_id) as work:
@@ -97,7 +97,7 @@ async def claim(
 
 
 async def claim_probe(database: Database, tenant_id: UUID, seen: AccountSnapshot, timing: RefreshTiming) -> bool:
-    """Whether it is us who try an OAuth client that the vendor has refused: one process at a time does."""
+    """Claim the probe of an OAuth client that the vendor has refused; True for one process at a time."""
     async with database.tenant(tenant_id) as work:
         return bool(await work.execute(_PROBE, seen.client_row_id, timing.lease))
 

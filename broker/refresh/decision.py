@@ -1,8 +1,8 @@
-"""What to do about an account as it was just seen: pure decisions, each a step of docs/refresh.pml.
+"""Decisions about the next refresh action of an account; pure functions, each a step of docs/refresh.pml.
 
-`recover`: a call whose outcome nobody knows is answered by the vendor's profile. Where a spent refresh token may be
-shown again, it is; where it may not, the old access token is used while it lasts, and the refresh token is shown once
-more only when nothing is left to lose (broker-security.md §3.2, rule 7).
+`recover` decides about a call with an unknown outcome by the vendor's profile. Where a used refresh token may be
+presented again, it is; where it may not, the old access token is used until it expires, and the refresh token is
+presented once more only after that (threat-model.md §3.2, rule 7).
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ REVOKED = "revoked"
 
 @dataclass(frozen=True, slots=True)
 class TokenRequirement:
-    """What whoever asks needs: a token for `need` more seconds, other than the `rejected` version. `beyond` is a
-    version that shall be refreshed though it is good.
+    """Requirement of a caller: a token valid for `need` more seconds, of another version than `rejected`.
 
-    However great the need, a token is good for half of its life: of those that live shortly another would be no better.
+    `beyond` is a version to refresh even if it is still valid. A token always satisfies half of its lifetime, however
+    large `need` is: a new token of a short-lived kind would be no better.
     """
 
     min_ttl: float
@@ -32,14 +32,14 @@ class TokenRequirement:
     outdated_version: int | None = None
 
     def is_met_by(self, seen: AccountSnapshot) -> bool:
-        """Whether the account's token is what was wished for."""
+        """Check whether the account's token meets the requirement."""
         if not seen.is_access_valid(self.rejected_version) or seen.version == self.outdated_version:
             return False
         return seen.expires_in is None or seen.expires_in > min(self.min_ttl, HALF * seen.access_lifetime)
 
 
 class RefreshAction(Enum):
-    """The next step."""
+    """Next step of a refresh."""
 
     HAND_OUT = auto()
     """The access token as it is."""
@@ -56,7 +56,7 @@ class RefreshAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReauthRequired:
-    """The account's owner has to come back."""
+    """Result where the account's owner must connect it again."""
 
     reason: str
 
@@ -67,7 +67,7 @@ RefreshStep = RefreshAction | ReauthRequired | TokenUnavailable
 def choose_next_step(
     seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming
 ) -> RefreshStep:
-    """Decide."""
+    """Choose the next refresh action for an account (pure)."""
     if seen.status != "active":
         state = UnavailableReason.DISABLED if seen.status == "disabled" else UnavailableReason.NEEDS_REAUTH
         return TokenUnavailable(state, seen.reason)
@@ -89,7 +89,7 @@ def choose_next_step(
 
 
 def _find_obstacle(seen: AccountSnapshot, wish: TokenRequirement, timing: RefreshTiming) -> RefreshStep | None:
-    """What keeps the refresh token from being presented now."""
+    """Return the reason why the refresh token must not be presented now, if there is one."""
     if seen.lease_left is not None:
         return RefreshAction.WAIT
     if seen.breaker_open_for > 0:
@@ -106,7 +106,7 @@ def _find_obstacle(seen: AccountSnapshot, wish: TokenRequirement, timing: Refres
 
 
 def recover(seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming) -> RefreshStep:
-    """The step for a row whose last call has no known outcome."""
+    """Choose the step for a row whose last call has an unknown outcome."""
     present = RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
     if rules.profile == "non_rotating" or _is_in_grace(seen, rules, timing):
         return present
@@ -118,7 +118,7 @@ def recover(seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, 
 
 
 def _is_in_grace(seen: AccountSnapshot, rules: RefreshRules, timing: RefreshTiming) -> bool:
-    """Whether the vendor gives the lost answer again, even if our call takes as long as it may."""
+    """Check whether the vendor repeats a lost response, even if our request takes as long as its deadline."""
     if rules.profile != "grace" or seen.presented_ago is None:
         return False
     return seen.presented_ago + timing.call_timeout < rules.grace_seconds

@@ -1,4 +1,4 @@
-"""Whose answers are counted together: those of one token endpoint, as far as no tenant has a say in where it is."""
+"""Keys that group responses by token endpoint, without letting one tenant's settings influence another's group."""
 
 import contextlib
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def get_token_endpoint_key(tenant_id: UUID, provider: Provider, settings: Mappin
 
 
 def get_api_endpoint_key(tenant_id: UUID, origin: str) -> str:
-    """The same for an API at `origin`: every tenant's where it is one of MCPist's own providers', else the tenant's."""
+    """Return the key of an API at `origin`: shared by all tenants for a built-in provider's, else the tenant's own."""
     return origin if origin in _list_builtin_api_origins() else f"{tenant_id} {origin}"
 
 
@@ -42,7 +42,7 @@ def _list_builtin_api_origins() -> frozenset[str]:
 
 
 def _get_token_origin(provider: Provider, settings: Mapping[str, str]) -> str:
-    """Scheme and host; "" where a setting is missing or wrong."""
+    """Return scheme and host; "" where a setting is missing or wrong."""
     if provider.oauth is None:
         return ""
     try:

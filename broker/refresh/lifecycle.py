@@ -1,4 +1,4 @@
-"""Accounts as a process keeps them: what was left in the spool stored first, refreshed ahead of time, drained last."""
+"""Lifecycle of refreshing in a process: replay the spool, refresh ahead of expiry, drain at the end."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ async def run_refresher(
     timing: RefreshTiming | None = None,
     every: float = SWEEP_INTERVAL,
 ) -> AsyncGenerator[AccountTokenService]:
-    """The accounts, until the block is left: then no refresh begins any more, and those under way get up to 15 s.
+    """Run the token service until the block is left; then start no refresh and wait up to 15 s for running ones.
 
     `database` is in the broker's role, and `spool` a folder on a disk that outlives the process. The block has to be
     left on SIGTERM, and before `endpoint` and `database` are closed.
@@ -52,4 +52,7 @@ async def run_refresher(
         sweeping.cancel()
         await asyncio.wait([sweeping])
         if not await accounts.drain():
-            log.error("a refresh did not end in time; its answer will be in the spool, if it comes")
+            log.error(
+                "refresh still running at shutdown; its response goes to the spool if it arrives",
+                extra={"event": "refresh_shutdown_timeout"},
+            )

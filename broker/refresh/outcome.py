@@ -1,4 +1,4 @@
-"""What the vendor granted, sealed for its place: it can be stored now, or later from the spool, and nowhere else."""
+"""Sealed outcome of a refresh, which can be stored at once or later from the spool, and only in its own row."""
 
 import random
 from collections.abc import Callable
@@ -53,7 +53,7 @@ class RefreshOutcome:
 def seal_outcome(
     attempt: Attempt, tokens: TokenSet, now: datetime, chance: Callable[[], float] = random.random
 ) -> RefreshOutcome:
-    """Seal what the vendor granted, `now` being the database's time. Nothing here can fail or has to wait."""
+    """Seal the tokens that the vendor granted; `now` is the database's time. Never fails and never waits."""
     prepared, version = attempt.prepared, attempt.version
     seal, rules, candidate_id = prepared.sealer.seal, prepared.rules, uuid4()
     account_id, access = attempt.ref.id, tokens.access_token.reveal().encode()
@@ -83,7 +83,7 @@ def seal_outcome(
 
 
 def add_seconds(now: datetime, seconds: float | None) -> datetime | None:
-    """The time in `seconds`; None where nobody knows."""
+    """Return the time in `seconds`; None if unknown."""
     return None if seconds is None else now + timedelta(seconds=seconds)
 
 
@@ -101,7 +101,7 @@ def schedule_refresh(rules: RefreshRules, now: datetime, life: float | None, cha
 
 
 def schedule_keep_alive(rules: RefreshRules, now: datetime) -> datetime | None:
-    """When a grant that nobody uses is refreshed, so that the vendor does not let it die: at a third of its limit."""
+    """Return the time at which an unused grant is refreshed to keep it alive: a third of the vendor's limit."""
     if rules.idle_seconds is None:
         return None
     return now + timedelta(seconds=max(MIN_REFRESH_INTERVAL, rules.idle_seconds * KEEP_ALIVE_SHARE))

@@ -1,4 +1,4 @@
-"""Step `settle`, where the vendor granted: one transaction that moves an account from one version to the next.
+"""Step `settle` for granted tokens: one transaction that moves an account from one version to the next.
 
 The compare-and-set names the version that was presented and the lease it was presented under. Where it misses, the
 answer is late: another process has gone on. It is never written over anything, and never thrown away either.
@@ -16,11 +16,11 @@ from core.failpoints import failpoint
 from core.generations import DROPPED_VERSION_CHANNEL
 
 GRANT_VERSION_STEP = 1 << 20
-"""What a new grant adds to an account's version: more than refreshes ever do."""
+"""Version increment of a new grant: more than refreshes ever add."""
 
 
 class StoreResult(Enum):
-    """What became of an outcome."""
+    """Result of storing an outcome."""
 
     STORED = auto()
     ALREADY = auto()
@@ -34,8 +34,10 @@ class StoreResult(Enum):
 
 
 async def store(work: UnitOfWork, outcome: RefreshOutcome, exchange: RedactedExchange | None = None) -> StoreResult:
-    """Store an outcome, or find out why that is not possible any more. The exchange with the vendor, where it is still
-    known, is for the account's history."""
+    """Store an outcome, or determine why it can no longer be stored.
+
+    The exchange with the vendor, where it is known, is recorded in the account's history.
+    """
     said = exchange.as_json() if exchange else {}
     if await _write_row(work, outcome, late=False):
         await _drop_cached_leases(work, outcome)
@@ -82,7 +84,7 @@ async def _write_row(work: UnitOfWork, outcome: RefreshOutcome, *, late: bool) -
 
 
 async def _drop_cached_leases(work: UnitOfWork, outcome: RefreshOutcome) -> None:
-    """Where the vendor takes the access token before this one no more, no gateway keeps a lease of it."""
+    """Drop cached leases where the vendor has invalidated the previous access token."""
     if outcome.invalidates_old_access:
         await work.execute(_TELL_GATEWAYS, DROPPED_VERSION_CHANNEL, f"{outcome.ref.tenant_id} {outcome.version}")
 

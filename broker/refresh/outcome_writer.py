@@ -1,4 +1,4 @@
-"""Step `settle`: what the vendor answered gets into the database, however long that takes.
+"""Step `settle`: writes the vendor's response to the database and retries for as long as necessary.
 
 The call is over and cannot be made again, so the write is repeated until the database is back. What was granted lies in
 the spool meanwhile.
@@ -24,6 +24,7 @@ from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.errors import Unavailable
 from core.failpoints import failpoint
+from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 
 class OutcomeWriter:
-    """Writes outcomes, to the spool and to the database."""
+    """Writer of outcomes to the spool and to the database."""
 
     def __init__(
         self, database: Database, vault: Vault, spool: Spool | None, timing: RefreshTiming, boottime: Boottime
@@ -45,15 +46,17 @@ class OutcomeWriter:
         self._boottime = boottime
 
     async def settle(self, attempt: Attempt, answer: TokenResult) -> StoreResult | None:
-        """Store what the answer means; what became of tokens, if it has any. Raises nothing that repeating could
-        mend."""
+        """Store the result of a response; return the store result of its tokens, if it has any.
+
+        Raises nothing that a retry could solve.
+        """
         if isinstance(answer, TokenResponse):
             return await self._write_granted(attempt, answer)
         await self._retry_until_written(attempt, lambda work: self._write_failure(work, attempt, answer))
         return None
 
     async def replay(self) -> int:
-        """Store what processes before this one could not: how many answers there were.
+        """Store the outcomes that earlier processes left in the spool; return their number.
 
         Raises:
             core.errors.Unavailable: the database is away; what is not stored yet stays in the spool.
@@ -76,7 +79,14 @@ class OutcomeWriter:
         )
         await failpoint("stored")
         if stored is not StoreResult.STORED:
-            log.warning("an answer came late", extra={"account": str(attempt.ref.id), "became": stored.name.lower()})
+            log.warning(
+                "refresh response arrived too late to be stored as usual",
+                extra={
+                    "event": "refresh_outcome_late",
+                    "account": str(attempt.ref.id),
+                    "result": stored.name.lower(),
+                },
+            )
         if spooled is not None and self._spool is not None:
             self._spool.remove(spooled)
         return stored
@@ -109,7 +119,14 @@ class OutcomeWriter:
             except Unavailable:
                 pass
             except asyncpg.PostgresError as error:
-                log.error("an answer is not taken", extra={"error": type(error).__name__, "id": str(attempt.ref.id)})
+                log.error(
+                    "database rejected a refresh outcome",
+                    extra={
+                        "event": "refresh_outcome_write_failed",
+                        "account": str(attempt.ref.id),
+                        **describe_error(error),
+                    },
+                )
                 if self._boottime() > attempt.claim_boottime + self._timing.lease:
                     raise
             if spooled is not None and self._spool is not None and not synced:
@@ -121,7 +138,14 @@ class OutcomeWriter:
             async with self._database.tenant(outcome.ref.tenant_id) as work:
                 await store(work, outcome)
         except asyncpg.PostgresError as error:
-            log.error("an answer of the spool is not taken", extra={"error": type(error).__name__})
+            log.error(
+                "database rejected a spooled refresh outcome",
+                extra={
+                    "event": "spooled_outcome_write_failed",
+                    "account": str(outcome.ref.id),
+                    **describe_error(error),
+                },
+            )
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""When an account's owner is asked to connect it again, and what stands in place of that where it would be wrong."""
+"""Handling of refused grants: ask the owner to connect again, or avoid asking where that would be wrong."""
 
 import logging
 from datetime import timedelta
@@ -30,8 +30,10 @@ GRANT_END_TOLERANCE = 300.0
 async def handle_refusal(
     work: UnitOfWork, vault: Vault, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming
 ) -> None:
-    """The vendor says that the grant is dead. What it says of a token that is not the account's any more, or that
-    another process is presenting, concerns nobody."""
+    """Handle the vendor's statement that the grant is revoked.
+
+    It is ignored for a token that is no longer the account's, or that another process is presenting.
+    """
     lost = attempt.uncertain and attempt.prepared.rules.profile != "non_rotating"
     cls = "" if lost else failed.error_class.value
     row = await work.fetchrow(
@@ -90,8 +92,11 @@ async def _reseal(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row, 
 
 
 async def _check_mass_refusal(work: UnitOfWork, prepared: PreparedRefresh, timing: RefreshTiming) -> bool:
-    """Whether the vendor refuses so many accounts at once that it is the vendor's doing: of this tenant, or of several.
-    Who was taken for revoked in the minutes before it showed is so no more."""
+    """Check whether the vendor refuses so many accounts at once that the cause is the vendor's, in one tenant or in
+    several.
+
+    Accounts marked as revoked in the minutes before it was detected are restored.
+    """
     window = timedelta(seconds=timing.mass_window)
     if _is_mass_refusal(of_one := await work.fetchrow(_OWN_ANSWERS, prepared.endpoint, window), timing):
         told = of_one, await work.fetchval(_UNDO, prepared.endpoint, window, work.tenant_id)
@@ -104,7 +109,8 @@ async def _check_mass_refusal(work: UnitOfWork, prepared: PreparedRefresh, timin
     row, undone = told
     detail = {"provider": prepared.provider.id, **dict(row or {}), "undone": undone}
     log.error(
-        "a vendor refuses many accounts at once: nobody is asked to connect again until it refuses few", extra=detail
+        "vendor refuses many accounts at once; treated as a vendor outage, no user is asked to reconnect",
+        extra={"event": "vendor_mass_refusal", **detail},
     )
     return True
 

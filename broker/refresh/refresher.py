@@ -1,4 +1,4 @@
-"""One account until it has what was wished for, or until it is clear why not: look, decide, claim, present, settle."""
+"""Refresh loop of one account: load, decide, claim, present, settle, until the requirement is met or cannot be."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,6 @@ from broker.refresh import reauth
 from broker.refresh.attempt import Boottime, PreparedRefresh, boottime
 from broker.refresh.claim import ProviderLookup, claim, claim_probe, find_provider, prepare_refresh
 from broker.refresh.decision import ReauthRequired, RefreshAction, RefreshStep, TokenRequirement, choose_next_step
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.refresh.outcome_store import StoreResult
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.revoke_orphaned import revoke_orphaned_grant
@@ -20,6 +19,7 @@ from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_request import present
 from broker.vault.envelope import DecryptionError
 from broker.vault.vault import Vault
+from core.concurrency.fair_semaphore import FairSemaphore
 from core.db import Database, UnitOfWork
 from core.secret import Secret
 
@@ -34,7 +34,7 @@ MAX_TOTAL = 192
 
 @dataclass(frozen=True, slots=True)
 class RefreshDependencies:
-    """What a refresh works with."""
+    """Dependencies of a refresh."""
 
     database: Database
     vault: Vault
@@ -46,7 +46,7 @@ class RefreshDependencies:
 
 
 class Refresher:
-    """Runs refreshes. `stopping` keeps it from claiming any more; what it has claimed, it ends."""
+    """Runner of refreshes. `stopping` prevents new claims; claimed refreshes are completed."""
 
     def __init__(self, tools: RefreshDependencies) -> None:
         self._tools = tools
@@ -54,7 +54,7 @@ class Refresher:
         self.stopping = False
 
     async def find_valid_token(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable | None:
-        """The answer that needs no refresh; None if one is to be made."""
+        """Return the result that needs no refresh; None if a refresh is necessary."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
             seen = await load_snapshot(work, ref.id)
             if seen is None:
@@ -65,7 +65,7 @@ class Refresher:
         return None
 
     async def run(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
-        """Refresh as far as that is needed and possible.
+        """Refresh as far as necessary and possible.
 
         Raises:
             core.errors.Unavailable: the database or the keys' keeper is away, before anything was claimed.
@@ -101,7 +101,7 @@ class Refresher:
         return await self.run(ref, TokenRequirement(0.0, outdated_version=seen.version))
 
     async def get_unexpired_token(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
-        """For a caller who cannot wait for the refresh under way: what the account has, if it still lives."""
+        """Return the present token, if it is still valid, to a caller that cannot wait for the running refresh."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
             seen = await load_snapshot(work, ref.id)
             if seen is not None and seen.status == "active" and seen.is_access_valid(wish.rejected_version):
@@ -113,7 +113,7 @@ class Refresher:
     async def _decide(
         self, ref: AccountRef, wish: TokenRequirement
     ) -> AccessToken | TokenUnavailable | PreparedRefresh | None:
-        """Look and decide; a Prepared is to be claimed, None means to look again later."""
+        """Load the account and decide; a PreparedRefresh is to be claimed, None means to look again later."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
             seen = await load_snapshot(work, ref.id)
             if seen is None:
@@ -159,7 +159,7 @@ class Refresher:
             return None
 
     async def _attempt(self, prepared: PreparedRefresh) -> TokenResult | None:
-        """Claim, present and settle: the vendor's answer; None if another process was first."""
+        """Claim, present and settle; return the vendor's response, or None if another process was first."""
         tools = self._tools
         async with self._turns.slot(prepared.ref.tenant_id, prepared.endpoint):
             if self.stopping:

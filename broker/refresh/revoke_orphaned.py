@@ -1,10 +1,11 @@
-"""What a vendor grants for an account that has gone meanwhile: given back, or it would live on and nobody knew."""
+"""Revocation of tokens granted to an account that was deleted during its refresh."""
 
 import logging
 
 from broker.oauth_client.types import TokenEndpointClient, TokenSet
 from broker.refresh.attempt import Attempt
 from core.db import Database
+from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -21,11 +22,19 @@ async def revoke_orphaned_grant(
             if await work.fetchval(_STILL_USED, seen.client_row_id, seen.vendor_account_id, owner):
                 return
         refresh = tokens.refresh_token or prepared.refresh_token
-        told = await endpoint.revoke(prepared.provider, prepared.client, access=tokens.access_token, refresh=refresh)
+        revocation = await endpoint.revoke(
+            prepared.provider, prepared.client, access=tokens.access_token, refresh=refresh
+        )
     except Exception as error:  # noqa: BLE001 whoever waits for the account gets their answer all the same
-        log.error("a grant was not given back", extra={"error": type(error).__name__, "provider": seen.provider})
+        log.error(
+            "grant of a deleted account was not revoked",
+            extra={"event": "orphaned_grant_revocation_failed", "provider": seen.provider, **describe_error(error)},
+        )
         return
-    log.warning("an account went while it was refreshed", extra={"provider": seen.provider, "given_back": told.done})
+    log.warning(
+        "account was deleted during its refresh",
+        extra={"event": "account_deleted_during_refresh", "provider": seen.provider, "revoked": revocation.done},
+    )
 
 
 # Where the vendor has not told whose one of them is, the owner's others count.

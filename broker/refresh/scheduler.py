@@ -1,4 +1,4 @@
-"""Refreshes ahead of time what is in use, and keeps alive what is not, for all tenants.
+"""Scheduler that refreshes tokens in use ahead of expiry and keeps unused grants alive, for all tenants.
 
 Every broker process may run one: the lease decides who refreshes, and nobody waits for anybody: what one tenant's
 vendor keeps waiting delays no other's, neither in a look nor from one look to the next.
@@ -14,11 +14,12 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
+from core.concurrency.fair_semaphore import FairSemaphore
 from core.db import Database
 from core.errors import Unavailable
+from core.log_events import describe_error
 
 SWEEP_INTERVAL = 15.0
 MIN_SWEEP_PAUSE = 1.0
@@ -38,7 +39,7 @@ _Client = tuple[UUID, UUID]
 
 
 class RefreshScheduler:
-    """Looks for due accounts every :data:`EVERY` seconds, each time a little earlier or later than the others.
+    """Scheduler of due accounts. Looks every :data:`EVERY` seconds, with jitter between processes.
 
     In a copy of another's database that nobody has adopted it leaves all of them alone, and says so once.
     """
@@ -63,7 +64,7 @@ class RefreshScheduler:
         self._more = asyncio.Event()
 
     async def run(self) -> None:
-        """Until cancelled. What it has begun goes on: cancel it first, then drain the accounts."""
+        """Run until cancelled. Started refreshes continue: cancel this first, then drain the token service."""
         until_tidy = 0.0
         try:
             while True:
@@ -76,13 +77,16 @@ class RefreshScheduler:
                         await self._clean_up()
                         until_tidy = CLEANUP_INTERVAL
                 except (Unavailable, asyncpg.PostgresError) as error:
-                    log.warning("accounts were not swept", extra={"error": type(error).__name__})
+                    log.warning(
+                        "refresh sweep failed",
+                        extra={"event": "refresh_sweep_failed", "error": type(error).__name__},
+                    )
         finally:
             for task in self._under_way.values():
                 task.cancel()
 
     async def sweep(self) -> int:
-        """Refresh what is due now, and wait for it; how many of those are not due any more.
+        """Refresh all due accounts and wait for them; return how many are no longer due.
 
         Raises:
             core.errors.Unavailable: the database is away.
@@ -103,7 +107,7 @@ class RefreshScheduler:
         await self._database.call("SELECT vault.announce_ends()")
 
     async def _begin(self) -> list["asyncio.Task[int]"]:
-        """Begin with what is due, of each OAuth client that has nothing under way."""
+        """Start the due refreshes of each OAuth client that has none running."""
         if not self._is_awake():
             return []
         used_within = timedelta(seconds=self._timing.used_within)
@@ -117,7 +121,10 @@ class RefreshScheduler:
     def _is_awake(self) -> bool:
         was_idle, self._is_idle = self._is_idle, not self._accounts.outbound_allowed
         if self._is_idle and not was_idle:
-            log.warning("accounts are not kept fresh: this is a copy of another's database that nobody has adopted")
+            log.warning(
+                "background refresh is off: this deployment is a copy that was not adopted; see `mcpist adopt`",
+                extra={"event": "background_refresh_paused"},
+            )
         return not self._is_idle
 
     def _start(self, client: _Client, accounts: list[UUID], listed: float) -> "asyncio.Task[int]":
@@ -132,9 +139,11 @@ class RefreshScheduler:
         return count
 
     async def _refresh_account(self, client: _Client, account_id: UUID, listed: float) -> bool:
-        """Whether it got an outcome, good or bad; without one it is due still, and waits for the next look.
+        """Refresh one account; return whether it got an outcome, good or bad.
 
-        Another process may have refreshed it since it was listed, which is an outcome as well."""
+        An account without an outcome stays due and is tried at the next run. A refresh by another process since the
+        listing is an outcome as well.
+        """
         tenant_id, client_id = client
         async with self._turns.slot(tenant_id, client_id):
             try:
@@ -142,7 +151,8 @@ class RefreshScheduler:
                 return True
             except Exception as error:  # noqa: BLE001 what is wrong with one account ends no other's turn
                 log.warning(
-                    "an account was not refreshed", extra={"error": type(error).__name__, "account": str(account_id)}
+                    "account refresh failed",
+                    extra={"event": "account_refresh_failed", "account": str(account_id), **describe_error(error)},
                 )
                 return False
 

@@ -1,4 +1,4 @@
-"""Answers on their way into the database, on this machine's disk: sealed as they will be stored.
+"""Spool of refresh outcomes on the local disk, sealed as in the database, until the database has stored them.
 
 An answer is written here before it is stored and removed after, so that neither a kill nor a database that stays away
 loses it: at the next start it is stored, or kept as a candidate. The files hold nothing that opens anywhere but in the
@@ -19,6 +19,7 @@ import orjson
 
 from broker.connections.token_result import AccountRef
 from broker.refresh.outcome import RefreshOutcome
+from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -29,17 +30,17 @@ _TIMES = ("expires_at", "refresh_at", "idle_at", "refresh_ends_at")
 
 
 class Spool:
-    """A folder of answers, each a file that only the product's user may read."""
+    """Folder of outcomes, one file each, readable by the product's user alone."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def open(self) -> None:
-        """Make the folder."""
+        """Create the folder."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def write(self, outcome: RefreshOutcome) -> Path | None:
-        """Write an answer; None where that fails, which must not keep it from the database.
+        """Write an outcome; None on failure, which must not keep it from the database.
 
         Against a kill it is safe at once. It is not waited for the disk: what fails with the machine is the database's
         to keep, and where the database is away, :meth:`sync` waits.
@@ -51,12 +52,15 @@ class Spool:
                 file.write(_encode_outcome(outcome))
             half.replace(path)
         except Exception as error:  # noqa: BLE001 the database has to get it all the same
-            log.error("an answer cannot be spooled", extra={"error": type(error).__name__})
+            log.error(
+                "refresh outcome cannot be written to the spool",
+                extra={"event": "spool_write_failed", "account": str(outcome.ref.id), **describe_error(error)},
+            )
             return None
         return path
 
     def sync(self, path: Path) -> None:
-        """Wait until the disk has an answer. It blocks: for a thread."""
+        """Wait until the file is on disk. Blocks: call it in a thread."""
         with contextlib.suppress(OSError):
             for one, flags in ((path, os.O_RDONLY), (self._folder, os.O_RDONLY | os.O_DIRECTORY)):
                 opened = os.open(one, flags)
@@ -66,20 +70,23 @@ class Spool:
                     os.close(opened)
 
     def remove(self, path: Path) -> None:
-        """The answer is stored."""
+        """Delete the file of a stored outcome."""
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
 
     def iterate_pending(self) -> Iterator[tuple[Path, RefreshOutcome]]:
-        """The answers of processes that ended before these were stored; what is no answer is left alone."""
+        """Yield the outcomes that ended processes left behind; other files are ignored."""
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             try:
                 with path.open("rb") as file:
                     outcome = _decode_outcome(file.read(MOST_BYTES))
             except FileNotFoundError:  # its own process has stored it meanwhile
                 continue
-            except (OSError, ValueError, KeyError, TypeError):
-                log.error("a file of the spool cannot be read; it is left there", extra={"file": path.name})
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                log.error(
+                    "spool file cannot be read and is left in place",
+                    extra={"event": "spool_file_unreadable", "file": path.name, "error": type(error).__name__},
+                )
                 continue
             yield path, outcome
 

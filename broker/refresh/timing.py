@@ -1,4 +1,4 @@
-"""How long things take and may take, all in seconds. One value, so that a test can shorten them together."""
+"""Time limits and intervals of refreshing, in seconds. One value, so that a test can shorten all of them."""
 
 import random
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RefreshTiming:
-    """The times of the protocol (threat-model.md §3.2)."""
+    """Times of the refresh protocol (threat-model.md §3.2)."""
 
     lease: float = 30.0
     """How long a claim keeps others away: longer than `call` and the retries of the write."""
@@ -44,6 +44,6 @@ class RefreshTiming:
     refused for `mass_held` on end, it is true."""
 
     def choose_backoff(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
-        """Before the attempt after number `attempt` (from 1): exponential with full jitter, and never at once."""
+        """Choose the pause after attempt number `attempt` (from 1): exponential with full jitter, never zero."""
         most = min(self.max_backoff, self.min_backoff * 2 ** min(attempt - 1, 20))
         return max(self.min_backoff / 4, most * chance())

@@ -1,4 +1,4 @@
-"""Step `present`: show the refresh token to the vendor, once."""
+"""Step `present`: send the refresh token to the vendor, once."""
 
 import logging
 
@@ -6,6 +6,7 @@ from broker.oauth_client.types import ErrorClass, RedactedExchange, TokenEndpoin
 from broker.refresh.attempt import Attempt, Boottime
 from broker.refresh.timing import RefreshTiming
 from core.failpoints import failpoint
+from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -15,12 +16,15 @@ INTERRUPTED = "cut_off"
 async def present(
     endpoint: TokenEndpointClient, attempt: Attempt, timing: RefreshTiming, boottime: Boottime
 ) -> TokenResult:
-    """The vendor's answer. What goes wrong in our own code counts as uncertain: the token may have been sent."""
+    """Send the request and return the vendor's response.
+
+    A failure in our own code counts as uncertain: the token may have been sent.
+    """
     prepared = attempt.prepared
     await failpoint("before_send")
 
     def may_send() -> bool:
-        """Not if a frozen process has woken up so late that another may hold the lease before the call has ended."""
+        """Return False if the process was suspended so long that another may take the lease before the call ends."""
         return boottime() + timing.call_timeout < attempt.claim_boottime + timing.lease
 
     if not may_send():
@@ -28,7 +32,10 @@ async def present(
     try:
         answer = await endpoint.refresh(prepared.provider, prepared.client, prepared.refresh_token, may_send=may_send)
     except Exception as error:  # noqa: BLE001 whatever it is, the intent must get its outcome
-        log.error("a refresh broke off", extra={"error": type(error).__name__, "account": str(attempt.ref.id)})
+        log.error(
+            "refresh request failed unexpectedly",
+            extra={"event": "refresh_request_failed", "account": str(attempt.ref.id), **describe_error(error)},
+        )
         return _build_failure(attempt, ErrorClass.UNCERTAIN, INTERRUPTED)
     await failpoint("answered")
     return answer

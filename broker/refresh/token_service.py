@@ -1,4 +1,4 @@
-"""The one way to a vendor's access token: good for as long as it is needed, refreshed where it is not."""
+"""Access tokens of connected accounts: valid for as long as the caller needs, refreshed where they are not."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from broker.connections.token_result import AccessToken, AccountRef, TokenUnavai
 from broker.providers.schema import Provider
 from broker.refresh.decision import TokenRequirement
 from broker.refresh.refresher import RefreshDependencies, Refresher
-from broker.refresh.single_flight import SingleFlight
+from core.concurrency.single_flight import SingleFlight
 from core.db import UnitOfWork
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ DEFAULT_TIMEOUT = 10.0
 
 
 class AccountTokenService:
-    """The accounts of all tenants. Many callers who ask for one account at once cost one look or one refresh."""
+    """Token service for the accounts of all tenants. Concurrent requests for one account share one refresh."""
 
     def __init__(self, tools: RefreshDependencies) -> None:
         self._tools = tools
@@ -28,17 +28,20 @@ class AccountTokenService:
 
     @property
     def outbound_allowed(self) -> bool:
-        """Whether this is the original of the deployment; in a copy that nobody has adopted, every way here is shut."""
+        """Check whether this is the original deployment; a copy that was not adopted gets no token."""
         return self._tools.vault.outbound_allowed
 
     async def replay_spool(self) -> None:
-        """Store what processes before this one had been granted and could not store.
+        """Store the outcomes that earlier processes were granted and could not store.
 
         Raises:
             core.errors.Unavailable: the database is away.
         """
         if count := await self._tools.outcome_writer.replay():
-            log.warning("answers of vendors were waiting in the spool", extra={"answers": count})
+            log.warning(
+                "stored refresh outcomes that an earlier process had left in the spool",
+                extra={"event": "spool_replayed", "outcomes": count},
+            )
 
     async def get_access_token(
         self,
@@ -66,17 +69,17 @@ class AccountTokenService:
             return await self._refresher.get_unexpired_token(ref, wish)
 
     async def find_provider(self, work: UnitOfWork, provider: str) -> Provider | None:
-        """The provider of that id; None where the tenant has none."""
+        """Return the provider of that id; None where the tenant has none."""
         return await self._tools.providers.find(work, provider)
 
     def read_boottime(self) -> float:
-        """The moment, in seconds, that :meth:`refresh` compares with; it goes on while the machine sleeps."""
+        """Return the clock that :meth:`refresh` compares with, in seconds; it advances while the machine sleeps."""
         return self._tools.boottime()
 
     async def refresh(
         self, tenant_id: UUID, account_id: UUID, *, listed: float | None = None
     ) -> AccessToken | TokenUnavailable:
-        """Refresh an account though its token is good: ahead of its end, or because somebody wants to see it work.
+        """Refresh an account whose token is valid: ahead of its expiry, or to check that it works.
 
         `listed` is when it was found to be due (by :meth:`now`): one that was refreshed since then is left as it is.
 
@@ -87,7 +90,7 @@ class AccountTokenService:
         return await self._flights.join(ref, lambda: self._refresher.refresh_ahead(ref, listed))
 
     async def drain(self) -> bool:
-        """Begin no refresh any more, and end those under way; False if one takes longer than it may.
+        """Start no refresh any longer and wait for running ones; False if one exceeds its time.
 
         Its answer, if it comes, is in the spool.
         """
@@ -95,7 +98,9 @@ class AccountTokenService:
         return await self._flights.finish(self._tools.timing.drain_timeout)
 
     async def _join_refresh(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
-        """What the refresh under way brings, unless that is just what this caller's vendor has rejected."""
+        """Wait for the refresh in progress; refresh again if it yields the version that this caller's vendor has
+        rejected.
+        """
         answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))
         if isinstance(answer, AccessToken) and answer.version == wish.rejected_version:
             answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-import asyncpg
-
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.rejections.rejected_credentials import RejectedCredential, claim_recheck
 from broker.rejections.rejection_timing import RejectionTiming
 from broker.rejections.verdict_writer import RecheckOutcome, apply_verdict
 from broker.rejections.verdicts import ProbeResult
 from broker.vault.vault import Vault
+from core.concurrency.fair_semaphore import FairSemaphore
+from core.concurrency.periodic import PeriodicTask
 from core.db import Database
-from core.errors import Unavailable
+from core.log_events import describe_error
 
 RECHECK_INTERVAL = 15.0
 MAX_PER_ENDPOINT = 50
@@ -35,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class CredentialProbe(Protocol):
-    """Asks a module's vendor, by the module's own harmless request, whether it takes a credential."""
+    """Asks a module's vendor, by the harmless request of the module's manifest, whether it takes a credential."""
 
     async def __call__(self, suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
         """The vendor's verdict; `settings` are the tenant's of the service. It raises nothing, and takes less than
@@ -45,7 +44,10 @@ class CredentialProbe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecheckDependencies:
-    """What a question needs. `database` is in the broker's role; `base_urls` are those that the modules' code names."""
+    """Dependencies of a recheck.
+
+    `database` is in the broker's role; `base_urls` are those that the modules' code names.
+    """
 
     database: Database
     vault: Vault
@@ -64,13 +66,8 @@ class Rechecker:
         self._turns = FairSemaphore(each=PARALLEL_PER_ENDPOINT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
 
     async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            await asyncio.sleep(RECHECK_INTERVAL * (0.5 + self._chance()))
-            try:
-                await self.sweep()
-            except (Unavailable, asyncpg.PostgresError) as error:
-                log.warning("refused credentials were not asked about", extra={"error": type(error).__name__})
+        """Run until cancelled."""
+        await PeriodicTask("rechecking rejected credentials", self.sweep, RECHECK_INTERVAL, chance=self._chance).run()
 
     async def sweep(self) -> int:
         """Ask about all that is due; how many questions were answered. In a copy of another's database that nobody has
@@ -92,8 +89,8 @@ class Rechecker:
         for endpoint in {endpoint for endpoint, one in settled if one is RecheckOutcome.HELD_BACK} - self._refusing:
             self._refusing.add(endpoint)
             log.error(
-                "a vendor refuses many credentials at once: nobody is asked for a new one until it refuses few",
-                extra={"endpoint": endpoint},
+                "vendor rejects many credentials at once; treated as a vendor outage, no user is asked for a new one",
+                extra={"event": "vendor_mass_rejection", "endpoint": endpoint},
             )
         self._refusing -= {endpoint for endpoint, one in settled if one is RecheckOutcome.ACCEPTED}
 
@@ -103,8 +100,12 @@ class Rechecker:
                 return await self._recheck(tenant_id, credential_id)
             except Exception as error:  # noqa: BLE001 what is wrong with one credential ends no other's turn
                 log.warning(
-                    "a refused credential was not asked about",
-                    extra={"error": type(error).__name__, "credential": str(credential_id)},
+                    "recheck of a rejected credential failed",
+                    extra={
+                        "event": "credential_recheck_failed",
+                        "credential": str(credential_id),
+                        **describe_error(error),
+                    },
                 )
                 return None
 

@@ -85,7 +85,7 @@ def _build_rejected_credential(row: Row, secret: Secret, origins: tuple[str, ...
 
 
 def _is_current(row: Row) -> bool:
-    """Whether it is the version that was refused, and stands as it did: in doubt, or broken because it was refused."""
+    """Check whether the row is the rejected version, and still in doubt or broken because of the rejection."""
     if row["type"] == "A":
         in_place = row["state"] == "ok" or row["cause"] == REJECTED
         return in_place and row["version"] == row["rejected_version"]

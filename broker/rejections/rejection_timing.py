@@ -15,12 +15,12 @@ class RejectionTiming:
 
     certain_after: float = 1000.0
     min_rechecks: int = 2
-    """What the vendor has refused for so long on end, and to so many questions at least, is broken: found at the next
-    question, so after 24 minutes at the latest, and told five minutes after that."""
+    """A credential that was rejected for `certain_after` seconds, and in `min_rechecks` rechecks, is broken. That
+    is decided at the next recheck, so after 24 minutes at the latest, and notified five minutes later."""
 
     broken_interval: float = 3600.0
     give_up_after: float = 172_800.0
-    """A broken one is asked about each `later` until it was refused for `given_up`: it comes back by itself."""
+    """A broken credential is rechecked at each `broken_interval` until `give_up_after`, and restored if accepted."""
 
     acceptance_grace: float = 600.0
     """For so long after the vendor has taken a credential, the 401 of a call is the tool's own affair: some vendors
@@ -30,7 +30,7 @@ class RejectionTiming:
     """How long a process that asks keeps the others from asking: longer than the question may take."""
 
     overdue_after: float = 300.0
-    """Where nobody has asked for so long after the time for it, no broker process asks at all, and calls go on."""
+    """Delay of a due recheck after which no broker process is taken to run rechecks, and calls are sent again."""
 
     mass_window: float = 600.0
     mass_minimum: int = 5

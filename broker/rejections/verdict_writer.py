@@ -1,4 +1,4 @@
-"""What becomes of a refused credential once the vendor was asked again."""
+"""Storage of the result of rechecking a rejected credential."""
 
 import logging
 from collections.abc import Callable
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class RecheckOutcome(Enum):
-    """What became of it."""
+    """Result of a recheck."""
 
     ACCEPTED = auto()
     POSTPONED = auto()
@@ -61,7 +61,7 @@ async def _handle_accepted(work: UnitOfWork, suspect: RejectedCredential) -> Rec
 
 
 async def _restore(work: UnitOfWork, suspect: RejectedCredential, row: Row) -> None:
-    """What was found broken is used again."""
+    """Restore a credential that was marked broken."""
     if suspect.type == "A":
         mended = await work.execute(_MEND_KEY, suspect.id, suspect.version, REJECTED)
     else:
@@ -119,7 +119,9 @@ async def _postpone(work: UnitOfWork, suspect: RejectedCredential, pause: float,
 
 
 async def _is_mass_rejection(work: UnitOfWork, suspect: RejectedCredential, timing: RejectionTiming) -> bool:
-    """Whether the vendor refuses so much at once that it is the vendor's doing: of this tenant, or of several."""
+    """Check whether the vendor rejects so many credentials at once that the cause is the vendor's, in one tenant or in
+    several.
+    """
     window = timedelta(seconds=timing.mass_window)
     of_one = await work.fetchrow(_OWN_ANSWERS, suspect.endpoint, window)
     of_all = await work.fetchrow(_ANSWERS, suspect.endpoint, window, timing.mass_cap_per_tenant)

@@ -1,4 +1,4 @@
-"""What a vendor says to a credential that it has refused before."""
+"""Results of presenting a rejected credential to the vendor again."""
 
 from dataclasses import dataclass
 from enum import StrEnum

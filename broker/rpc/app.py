@@ -66,7 +66,7 @@ class BrokerApp:
         try:
             status, body, retry_after = await self._serve(scope, receive)
         except InvalidServiceToken as error:
-            self._log_cause("a request had no valid service token", error.cause)
+            self._log_cause("rpc_token_rejected", "request has no valid service token", error.cause)
             status, body, retry_after = 401, b'{"error":"unauthorized"}', None
         await _send_response(
             send, status, body, retry_after, compute_answer_mark(_read_authorization(scope).removeprefix("Bearer "))
@@ -76,7 +76,9 @@ class BrokerApp:
         claims = self._tokens.verify(_read_bearer_token(scope), scope["method"], scope["path"])
         if scope["path"] not in self._paths or scope["method"] != "POST":
             self._log_cause(
-                "a gateway asks for what this version does not have", "do both run the same version of MCPist?"
+                "rpc_path_unknown",
+                "gateway requests a path that this version does not serve",
+                "do both run the same version of MCPist?",
             )
             return 404, b'{"error":"not_found"}', None
         try:
@@ -95,18 +97,24 @@ class BrokerApp:
         except MalformedMessage:
             return 400, b'{"error":"malformed"}', None
         except Unavailable as error:
-            log.warning("a request was not served", extra={"cause": type(error).__name__})
+            log.warning(
+                "broker request refused: a dependency is unavailable",
+                extra={"event": "rpc_request_unavailable", "path": path, "error": type(error).__name__},
+            )
             return 503, b'{"error":"unavailable"}', error.retry_after
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, and may not end the connection
-            log.error("a broker request failed", extra={"event": "rpc_request_failed", **describe_error(error)})
+            log.error(
+                "broker request failed unexpectedly",
+                extra={"event": "rpc_request_failed", "path": path, **describe_error(error)},
+            )
             return 500, b'{"error":"internal"}', None
 
-    def _log_cause(self, text: str, cause: str) -> None:
+    def _log_cause(self, event: str, text: str, cause: str) -> None:
         """Log each cause now and then: whoever can reach the port must not be able to fill the log."""
         now = self._clock()
         if now - self._told.get(cause, -math.inf) >= LOG_INTERVAL_SECONDS:
             self._told[cause] = now
-            log.warning(text, extra={"cause": cause})
+            log.warning(text, extra={"event": event, "cause": cause})
 
 
 def _read_bearer_token(scope: Scope) -> str:
@@ -117,7 +125,7 @@ def _read_bearer_token(scope: Scope) -> str:
 
 
 def _read_authorization(scope: Scope) -> str:
-    """The one Authorization header; empty for none or several."""
+    """Return the Authorization header; empty if there is none or more than one."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     return given[0].decode("latin-1") if len(given) == 1 else ""
 

@@ -61,7 +61,7 @@ class LeasePayload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BrokerResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the broker says: exactly one of these."""
+    """Response of the broker; exactly one field is set."""
 
     credential: Credential | None = None
     connections: dict[str, ModuleConnection] | None = None
@@ -120,7 +120,7 @@ def encode_result(outcome: BrokerResult) -> bytes:
 
 
 def decode_result(body: bytes) -> BrokerResult:
-    """What the broker said.
+    """Decode a response of the broker.
 
     Raises:
         Malformed: it is not one of ours.

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def compute_gateway_id(key: Ed25519PublicKey) -> str:
-    """What a gateway is called: 32 hexadecimal digits of its public key's SHA-256."""
+    """Compute the id of a gateway: 32 hexadecimal digits of its public key's SHA-256."""
     return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:32]
 
 
@@ -62,7 +62,7 @@ def load_private_key(path: Path) -> Ed25519PrivateKey:
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise Invalid(f"{path} is no Ed25519 key; make one: openssl genpkey -algorithm ed25519 -out {path}")
+        raise Invalid(f"{path} is not an Ed25519 key; create one: openssl genpkey -algorithm ed25519 -out {path}")
     return key
 
 
@@ -83,7 +83,7 @@ def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
         keys = []
     usable = {compute_gateway_id(key): key for key in keys if isinstance(key, Ed25519PublicKey)}
     if not keys or len(usable) != len(keys):
-        raise Invalid(f"{path} has to hold Ed25519 public keys in PEM, one for each gateway, and nothing else")
+        raise Invalid(f"{path} must contain only Ed25519 public keys in PEM, one for each gateway")
     return usable
 
 
@@ -119,10 +119,13 @@ class TrustedGateways:
         self._seen = found
         try:
             self._keys = load_public_keys(self._path)
-        except (Invalid, OSError):
-            log.error("the file of the gateways' public keys cannot be used; the last good one counts")
+        except (Invalid, OSError) as error:
+            log.error(
+                "file of gateway public keys cannot be used; the keys read before stay in use",
+                extra={"event": "gateway_keys_unreadable", "error": type(error).__name__},
+            )
         else:
-            log.info("the gateways' public keys have changed", extra={"count": len(self._keys)})
+            log.info("gateway public keys reloaded", extra={"event": "gateway_keys_reloaded", "count": len(self._keys)})
 
 
 def _read_file_version(path: Path) -> tuple[int, int, int] | None:

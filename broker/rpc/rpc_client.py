@@ -59,7 +59,7 @@ class HttpBroker:
 
     @property
     def reachable(self) -> bool:
-        """Whether the last request was answered."""
+        """Check whether the last request was answered."""
         return not self._cause
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
@@ -120,9 +120,9 @@ class HttpBroker:
         if cause == self._cause:
             return
         if cause:
-            log.warning("the broker does not serve this gateway", extra={"cause": cause})
+            log.warning("broker requests fail", extra={"event": "broker_unavailable", "cause": cause})
         else:
-            log.info("the broker serves this gateway again")
+            log.info("broker requests succeed again", extra={"event": "broker_recovered"})
         self._cause = cause
 
 

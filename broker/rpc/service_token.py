@@ -1,4 +1,4 @@
-"""A token for one request from a gateway to the broker (broker-security.md §3.3, §2 rows 45 and 46).
+"""A token for one request from a gateway to the broker (threat-model.md §3.3, §2 rows 45 and 46).
 
 A JWT (RFC 7519) signed with Ed25519 (RFC 8037) whose one header is pinned. It names the method, the path and the
 SHA-256 of the body that it is for, counts once, and for less than half a minute. It says which gateway asks and
@@ -43,7 +43,9 @@ HEADER = _encode_base64url(b'{"alg":"EdDSA","typ":"mcpist-service+jwt"}')
 
 
 class Claims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a token says: the gateway, the time, and the one request (`htm`, `htu` after RFC 9449, and the body)."""
+    """Claims of a service token: gateway, time, and the one request (`htm` and `htu` after RFC 9449, and the body's
+    hash).
+    """
 
     iss: str
     aud: str
@@ -160,7 +162,7 @@ class _UsedTokenIds:
 
 
 def compute_answer_mark(token: str) -> str:
-    """What the answer to the request with this token carries, so that no other answer is taken for it."""
+    """Compute the value that binds a response to the request with this token."""
     return hashlib.sha256(token.encode()).hexdigest()[:MARK_LENGTH]
 
 

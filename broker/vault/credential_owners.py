@@ -1,4 +1,4 @@
-"""Whose a credential is."""
+"""Owners of stored credentials."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,7 +11,7 @@ from core.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class CredentialOwner:
-    """Whose a credential is: a user's (personal) or a role's (shared)."""
+    """Owner of a credential: a user (personal) or a role (shared)."""
 
     kind: CredentialKind
     id: UUID

@@ -185,7 +185,7 @@ class _NewCredential:
 
 
 def build_credential_context(credential_id: UUID, version: int) -> CiphertextContext:
-    """What a credential's secret is bound to."""
+    """Return the encryption context that binds a secret to its credential row."""
     return CiphertextContext(CREDENTIALS_TABLE, credential_id, ACCESS_FIELD, version)
 
 
@@ -225,7 +225,7 @@ async def _audit_credential(
 def _encode_secret(secret: Secret) -> bytes:
     text = secret.reveal()
     if not text or not text.isprintable() or text != text.strip() or len(text) > MAX_SECRET_LENGTH:
-        raise Invalid(f"a credential is one line of 1 to {MAX_SECRET_LENGTH} printable characters")
+        raise Invalid(f"a credential must be one line of 1 to {MAX_SECRET_LENGTH} printable characters")
     return text.encode()
 
 

@@ -1,12 +1,13 @@
 """Unwrapped data keys in memory: few, for minutes, and for no longer than their rows exist."""
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from core.concurrency.single_flight import SingleFlight
 
 CACHED_SECONDS = 300.0
 ROW_SEEN_SECONDS = 1.0
@@ -31,7 +32,7 @@ class DekCache:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._entries: OrderedDict[DekName, _Entry] = OrderedDict()
-        self._unwrapping: dict[DekName, asyncio.Task[AESGCM]] = {}
+        self._unwrapping = SingleFlight[DekName, AESGCM]()
 
     def get(self, name: DekName) -> AESGCM | None:
         """The key, unless it was kept for too long. Whether its row still exists is another question: see `seen`."""
@@ -39,12 +40,13 @@ class DekCache:
         if entry is None:
             return None
         if self._monotonic() < entry.until:
+            self._entries.move_to_end(name)
             return entry.key
         del self._entries[name]
         return None
 
     def is_recently_seen(self, name: DekName) -> bool:
-        """Whether the key's row was there within the last second."""
+        """Check whether the key's row was seen in the database within the last second."""
         entry = self._entries.get(name)
         return entry is not None and self._monotonic() < entry.seen + ROW_SEEN_SECONDS
 
@@ -58,11 +60,7 @@ class DekCache:
         if (kept := self.get(name)) is not None:  # somebody else was done while this one read the row
             self.mark_seen(name)
             return kept
-        task = self._unwrapping.get(name)
-        if task is None:
-            task = self._unwrapping[name] = asyncio.create_task(self._unwrap_and_cache(name, unwrap), name="data key")
-            task.add_done_callback(lambda done: self._finish_unwrap(name, done))
-        return await asyncio.shield(task)
+        return await self._unwrapping.join(name, lambda: self._unwrap_and_cache(name, unwrap))
 
     def forget(self, tenant_id: UUID) -> None:
         """Drop all keys of a tenant."""
@@ -86,8 +84,3 @@ class DekCache:
         if len(self._entries) > MAX_CACHED:
             self._entries.popitem(last=False)
         return key
-
-    def _finish_unwrap(self, name: DekName, done: "asyncio.Task[AESGCM]") -> None:
-        self._unwrapping.pop(name, None)
-        if not done.cancelled():
-            done.exception()  # whoever waits has it; nobody may be left who does

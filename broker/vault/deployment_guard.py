@@ -1,9 +1,9 @@
-"""Whether this deployment is the one that may talk to vendors, or a copy of it (broker-security.md §2, row 29).
+"""Guard against using a copy of a deployment's database (threat-model.md §2, row 29).
 
-A copy that was restored from a backup would present refresh tokens that the original has spent since, and so end
-accounts that work. Two things tell a copy from the original: the id in the data folder's own file, which no backup of
-the database has, must be the database's; and the database must lie where it lay when that id was given (the server's
-system identifier and the database's number), which a restored dump never does.
+A copy restored from a backup would present refresh tokens that the original has already used, and so break working
+accounts. Two checks tell a copy from the original: the id in the data folder, which no database backup contains, must
+equal the id in the database; and the server's system identifier and the database's number must be those recorded with
+that id, which no restored dump has.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class NotAdopted(Unavailable):
-    """This is a copy, and nobody has said that it may be used."""
+    """Refusal of outbound use in a copy of a deployment that was not adopted."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ class DeploymentGuard:
         self._original = False
 
     def is_outbound_allowed(self) -> bool:
-        """Whether tokens may be opened, refreshed and handed out."""
+        """Check whether tokens may be decrypted, refreshed and returned."""
         return self._original
 
     def require_adopted(self) -> None:
@@ -75,19 +75,23 @@ class DeploymentGuard:
         """Look again every few seconds while this is a copy, so that an adoption needs no restart; then return."""
         if not self._original:
             log.error(
-                "this MCPist runs on a copy of its database: no service is asked, no token handed out. If the original "
-                "runs no more, run `mcpist adopt`"
+                "MCPist runs on a copy of its database: vendors are not contacted and tokens are not issued. If the "
+                "original deployment is shut down, run `mcpist adopt`",
+                extra={"event": "deployment_not_adopted"},
             )
         while not self._original:
             await asyncio.sleep(WATCH_INTERVAL_SECONDS)
             try:
                 await self.verify_deployment()
             except (Unavailable, Invalid, OSError) as error:
-                log.debug("the deployment's id could not be read", extra={"cause": type(error).__name__})
+                log.debug(
+                    "deployment id cannot be read",
+                    extra={"event": "deployment_id_unreadable", "error": type(error).__name__},
+                )
 
 
 async def get_adoption_state(database: Database, file: Path) -> bool | None:
-    """Whether this is the original; None if it was never started. Nothing is changed.
+    """Check whether this is the original deployment; None if it was never started. Changes nothing.
 
     Raises:
         core.errors.Invalid: the file can be read by others, or is damaged.
@@ -107,13 +111,13 @@ async def adopt(database: Database, file: Path, actor: Actor) -> None:
 
 
 async def mark_as_copy(database: Database) -> None:
-    """Mark this database as a copy: it was restored."""
+    """Mark this database as a restored copy."""
     async with database.tenant(DEPLOYMENT_CHAIN) as work:
         await work.execute(_ADOPT, uuid4(), "")
 
 
 class _Deployment:
-    """What the database says of itself, and where it lies now."""
+    """Deployment id in the database, with the database's present location."""
 
     __slots__ = ("instance", "now", "place")
 

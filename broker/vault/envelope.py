@@ -1,4 +1,4 @@
-"""Sealing one field of one row (broker-security.md §3.1): AES-256-GCM under a tenant's data key.
+"""Sealing one field of one row (threat-model.md §3.1): AES-256-GCM under a tenant's data key.
 
 Format 1, frozen: ``0x01 | id of the data key (16) | nonce (12) | ciphertext and tag``. What a blob is bound to goes
 in as associated data, so that it opens in its own row, field, version, tenant and deployment and nowhere else.
@@ -22,7 +22,7 @@ KEY_BYTES = 32
 
 
 class DecryptionError(MCPistError):
-    """The blob was not sealed for this place, or was changed since. There is no more to learn from it."""
+    """The blob was sealed for another place or was changed; the two cannot be told apart."""
 
     def __init__(self) -> None:
         super().__init__("a secret in the vault was changed in the database and cannot be opened; store it again")
@@ -30,7 +30,10 @@ class DecryptionError(MCPistError):
 
 @dataclass(frozen=True, slots=True)
 class CiphertextContext:
-    """Where in a tenant's rows a secret belongs. `version` is the row's, so an earlier secret cannot come back."""
+    """Place of a secret: tenant, table, row and version.
+
+    `version` is the row's, so that an earlier ciphertext cannot be put back.
+    """
 
     table: str
     row_id: UUID
@@ -56,13 +59,13 @@ def join_length_prefixed(*parts: bytes) -> bytes:
 
 
 def encrypt_blob(key: AESGCM, dek_id: UUID, plain: bytes, context: bytes) -> bytes:
-    """`plain` as a blob of format 1, under a fresh random nonce.
+    """Encrypt `plain` as a blob of format 1, under a fresh random nonce.
 
     Raises:
         ValueError: `plain` is empty.
     """
     if not plain:
-        raise ValueError("nothing to seal")
+        raise ValueError("the plaintext is empty")
     nonce = os.urandom(NONCE_BYTES)
     return FORMAT + dek_id.bytes + nonce + key.encrypt(nonce, plain, context)
 
@@ -79,7 +82,7 @@ def read_dek_id(blob: bytes) -> UUID:
 
 
 def decrypt_blob(key: AESGCM, blob: bytes, context: bytes) -> bytes:
-    """What was sealed.
+    """Decrypt and verify a sealed blob.
 
     Raises:
         Unreadable: a bit was changed, or the blob belongs elsewhere.

@@ -65,8 +65,10 @@ class FileKeyProvider:
             try:
                 self._keys = _load_keys(self._path)
             except (Invalid, OSError) as error:
-                log.error("the vault's key file cannot be read; going on with the keys that were read before",
-                          extra={"cause": type(error).__name__})  # fmt: skip
+                log.error(
+                    "the vault's key file cannot be read; the keys read before stay in use",
+                    extra={"event": "key_file_unreadable", "error": type(error).__name__},
+                )
         return self._keys
 
 

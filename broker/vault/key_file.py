@@ -18,7 +18,7 @@ from core.private_file import read_private, write_once
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KeyFile:
-    """What a key file holds."""
+    """Parsed contents of a key file."""
 
     active: str
     keys: Mapping[str, bytes]

@@ -1,4 +1,4 @@
-"""What hangs on each key-encryption key."""
+"""References from wrapped data keys and signing keys to each key-encryption key."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -8,13 +8,13 @@ from core.db import Database
 
 
 async def count_data_keys(database: Database, tenant_id: UUID) -> Mapping[str, int]:
-    """How many of a tenant's data keys each key-encryption key wraps, `database` being logged in as the broker."""
+    """Count the tenant's data keys by wrapping key; `database` is logged in as the broker."""
     async with database.tenant(tenant_id) as work:
         return {row["kek_id"]: row["count"] for row in await work.fetch(_COUNT)}
 
 
 async def count_signing_keys(database: Database) -> Mapping[str, int]:
-    """How many of the keys that sign access tokens each key-encryption key wraps."""
+    """Count the keys that sign access tokens by wrapping key."""
     async with database.tenant(DEPLOYMENT_CHAIN) as work:
         return {row["kek_id"]: row["count"] for row in await work.fetch(_SIGNING)}
 

@@ -36,7 +36,7 @@ async def retire_key(database: Database, provider: KeyProvider, actor: Actor, ke
             if before is None:
                 await audit_change(work, actor, AuditEventKind.KEY_RETIRED, purpose="vault", key=kek_id)
     except asyncpg.ForeignKeyViolationError:
-        raise Conflict(f"something still hangs on the key {kek_id}; run: mcpist keys rewrap") from None
+        raise Conflict(f"the key {kek_id} still wraps other keys; run: mcpist keys rewrap") from None
 
 
 # Keys have no tenant; $1 is there because every statement has it.

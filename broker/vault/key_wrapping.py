@@ -31,14 +31,14 @@ class KeyMissing(Unavailable):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WrappedKey:
-    """What was wrapped, and the key that did it."""
+    """Wrapped key material, with the id of the key that wrapped it."""
 
     kek_id: str
     blob: bytes
 
 
 class KeyProvider(Protocol):
-    """A keeper of key-encryption keys: a file, or a key management service."""
+    """Provider of key-encryption keys: a file, or a key management service."""
 
     async def get_active_id(self) -> str:
         """The key that new data keys are wrapped with.
@@ -54,11 +54,11 @@ class KeyProvider(Protocol):
         ...
 
     def has(self, kek_id: str) -> bool:
-        """Whether what this key has wrapped can be brought here."""
+        """Check whether this provider can unwrap material of that key."""
         ...
 
     async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
-        """`plain` under the active key, bound to `context`.
+        """Wrap `plain` under the active key, bound to `context`.
 
         Raises:
             core.errors.Unavailable: the keeper cannot be asked now.
@@ -66,7 +66,7 @@ class KeyProvider(Protocol):
         ...
 
     async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        """What was wrapped.
+        """Unwrap key material.
 
         Raises:
             KeyMissing: the key is not at hand.
@@ -76,11 +76,11 @@ class KeyProvider(Protocol):
         ...
 
     def compute_check_value(self, kek_id: str) -> bytes:
-        """32 bytes that tell this key from another of the same id, and nothing else about it."""
+        """Compute 32 bytes that tell this key from another of the same id and reveal nothing else."""
         ...
 
     async def find_problem(self) -> str:
-        """What keeps keys from being used now, for the operator; empty if nothing does."""
+        """Describe for the operator why keys cannot be used now; empty if they can."""
         ...
 
 

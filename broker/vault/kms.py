@@ -1,6 +1,4 @@
-"""What key management services have in common: a deadline, patience with throttling, and a way to be away without
-taking the rest of the broker along.
-"""
+"""Shared client of key management services: deadline, retries when throttled, and isolation of outages."""
 
 import asyncio
 import hashlib
@@ -57,7 +55,7 @@ class KmsClient(Protocol):
         ...
 
     def owns(self, kek_id: str) -> bool:
-        """Whether `kek_id` is an id of this key, or of a version of it."""
+        """Check whether `kek_id` is an id of this key, or of one of its versions."""
         ...
 
     async def encrypt(self, plain: bytes, context: bytes) -> WrappedKey:
@@ -65,7 +63,7 @@ class KmsClient(Protocol):
         ...
 
     async def decrypt(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        """What was wrapped."""
+        """Decrypt wrapped key material."""
         ...
 
     async def close(self) -> None:
@@ -165,8 +163,11 @@ class KmsKeyProvider:
                     await self._sleep(INITIAL_BACKOFF_SECONDS * 2**tried * (0.5 + random.random() / 2))  # noqa: S311 no secret
             return await ask()
 
-    def _record_failure(self, cause: str) -> None:
+    def _record_failure(self, error: str) -> None:
         if not self._failing:
-            log.error("the key service fails", extra={"service": self._service.title, "cause": cause})
+            log.error(
+                "key management service failed",
+                extra={"event": "kms_failed", "service": self._service.title, "error": error},
+            )
         self._failing = True
         self._rests_until = self._monotonic() + COOLDOWN_SECONDS

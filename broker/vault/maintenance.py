@@ -1,4 +1,4 @@
-"""What looks after a vault while it is open."""
+"""Background maintenance of an open vault."""
 
 import asyncio
 import contextlib
@@ -39,5 +39,8 @@ async def _run_cleanup(vault: Vault, database: Database) -> None:
         try:
             tenants = await vault.evict_expired(database)
         except (Unavailable, asyncpg.PostgresError) as error:
-            log.debug("the tenants could not be looked at", extra={"cause": type(error).__name__})
+            log.debug(
+                "expired data keys were not evicted",
+                extra={"event": "dek_eviction_failed", "error": type(error).__name__},
+            )
         await asyncio.sleep(max(CLEANUP_INTERVAL_SECONDS, tenants / TENANTS_PER_SECOND))

@@ -1,4 +1,4 @@
-"""Where stored credentials may be sent, as it counts when they are used, and what is known of their connections."""
+"""Origins that stored credentials may be sent to, checked at each use, and the attributes of their connections."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ class OriginPolicy:
         self._base_urls = base_urls
 
     def knows(self, module: str) -> bool:
-        """Whether the module is installed here."""
+        """Check whether the module is installed here."""
         return module in self._base_urls
 
     def get_origins(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:
@@ -30,12 +30,12 @@ class OriginPolicy:
         return (get_origin(self._base_urls[module]),)
 
     def is_origin_changed(self, module: str, origins: Sequence[str], settings: Mapping[str, Any]) -> bool:
-        """Whether the service, by these settings of the tenant's, is at no address that the credential is for."""
+        """Check whether the service's current base URL is outside the origins that the credential was stored for."""
         url = settings.get("base_url") or self._base_urls.get(module)
         return not isinstance(url, str) or not is_within_origins(url, self.get_origins(module, origins))
 
 
 def read_attributes(details: str) -> dict[str, str]:
-    """What modules are told of a connection."""
+    """Return the connection attributes that modules receive."""
     found: dict[str, Any] = orjson.loads(details)
     return {name: value for name, value in found.items() if isinstance(value, str) and name != WARNING_DETAIL}

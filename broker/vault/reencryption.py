@@ -27,7 +27,7 @@ FIRST_ID = UUID(int=0)
 
 @dataclass(slots=True)
 class ReencryptionResult:
-    """What was done, and what is left: secrets `busy` in somebody else's hands, and `damaged` ones."""
+    """Counts of a re-encryption run: secrets done, `busy` (locked by another process) and `damaged` (unreadable)."""
 
     data_keys: int = 0
     secrets: int = 0

@@ -20,7 +20,7 @@ class SealedColumn:
     version: LiteralString = "version"
 
     def build_context(self, row_id: UUID, version: int) -> CiphertextContext:
-        """What the value of a row is bound to."""
+        """Return the encryption context that binds a value to its row."""
         return CiphertextContext(self.table, row_id, self.field, version)
 
 

@@ -1,4 +1,4 @@
-"""What may be shown of stored credentials: everything but the secret."""
+"""Listing of stored credentials, without their secrets."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -85,7 +85,7 @@ class Vault:
         return TenantSealer(key, dek_id, self._deployment_id, work.tenant_id)
 
     async def open(self, work: UnitOfWork, place: CiphertextContext, blob: bytes) -> bytes:
-        """What was sealed for this place.
+        """Decrypt a secret that was sealed for this place.
 
         Raises:
             Unreadable: it was changed, moved here from elsewhere, or its data key is gone.
@@ -113,7 +113,7 @@ class Vault:
 
     @property
     def outbound_allowed(self) -> bool:
-        """Whether this is the original of the deployment, whose tokens may be used."""
+        """Check whether this is the original deployment, whose tokens may be used."""
         return self._guard is None or self._guard.is_outbound_allowed()
 
     def require_adopted(self) -> None:
@@ -187,7 +187,7 @@ class Vault:
 
 
 def build_wrap_context(deployment_id: UUID, tenant_id: UUID, dek_id: UUID) -> bytes:
-    """What a wrapped data key is bound to."""
+    """Return the encryption context that binds a wrapped data key to its row."""
     return join_length_prefixed(WRAP_LABEL, deployment_id.bytes, tenant_id.bytes, dek_id.bytes)
 
 

@@ -133,7 +133,7 @@ def _parse_flow_id(request: Request) -> UUID:
     try:
         return UUID(request.path_params["flow"])
     except ValueError:
-        raise NotFound("there is nothing to decide here") from None
+        raise NotFound("there is no pending confirmation") from None
 
 
 def _redirect_to_module(flow: ConnectFlow, done: str) -> Response:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from core.errors import NotFound
+from core.names import MODULE_NAME_PATTERN
 
 CONNECT_PATH = "/connect"
 CLIENT_DOCUMENTS_PATH = "/connect/-/clients/"
@@ -20,7 +21,6 @@ REFUSAL_STATUS = {"connect_away": 503, "key_away": 503, "key_busy": 429, "key_of
 """The status of a page that tells of a failure, where it is not that of its kind."""
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOTHING = "-"
-_MODULE = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def parse_queue(fields: Mapping[str, str]) -> ConnectQueue:
     number = fields.get("of", "")
     if not number.isdecimal() or len(number) > 2 or len(names) > MAX_QUEUED:
         return ConnectQueue()
-    if not all(_MODULE.fullmatch(name) for name in names) or not len(names) < int(number) <= MAX_QUEUED:
+    if not all(MODULE_NAME_PATTERN.fullmatch(name) for name in names) or not len(names) < int(number) <= MAX_QUEUED:
         return ConnectQueue()
     session = fields.get("session", "")
     return ConnectQueue(names, int(number), session if _SESSION.fullmatch(session) else "")
@@ -87,7 +87,7 @@ def parse_module(path_params: Mapping[str, Any]) -> str:
         NotFound: it has no such form.
     """
     module: str = path_params["module"]
-    if not _MODULE.fullmatch(module):
+    if not MODULE_NAME_PATTERN.fullmatch(module):
         raise NotFound("there is no such service for you")
     return module
 

@@ -1,4 +1,4 @@
-"""What the pages of connecting show of a service: plain values for the templates."""
+"""Views of services for the connect pages: plain values for the templates."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -72,7 +72,7 @@ def build_refused_client_views(clients: Sequence[OAuthClient], public_url: str) 
 
 
 def build_shared_views(held: Sequence[CredentialSummary], titles: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """What roles share, for an administrator."""
+    """Build the views of shared credentials, for an administrator."""
     return [
         {
             "module": one.module,
@@ -99,7 +99,7 @@ def find_connected_title(
 
 
 def is_current(done: str, service: AvailableService) -> bool:
-    """Whether what an address says was done is what there is: anybody can write an address."""
+    """Check the `done=` query parameter against stored state: anybody can write a URL."""
     if done in ("connected", "connected_less"):
         return service.own is not None and service.own.state == "connected"
     return done not in ("disconnected", "removed") or service.own is None

@@ -1,4 +1,4 @@
-"""The headers that make a browser take a page for nothing but what we wrote (broker-security.md §2, row 37)."""
+"""The headers that make a browser take a page for nothing but what we wrote (threat-model.md §2, row 37)."""
 
 from collections.abc import Mapping
 

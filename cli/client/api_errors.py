@@ -1,4 +1,4 @@
-"""What a server refuses, as the errors that local commands have: the same codes, the same exit codes, clear texts."""
+"""Errors of the admin API as the command line's own: the same codes and exit codes, with clear texts."""
 
 from collections.abc import Mapping
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What the command line shows a server: an API token that was given, or the access of a person who has signed in."""
+"""Bearer credentials of the command line: an API token, or the access token of a person who has signed in."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol

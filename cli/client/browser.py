@@ -8,8 +8,10 @@ import sys
 
 
 def open_browser(url: str) -> bool:
-    """Whether a browser could be started. Nothing is waited for, and none gets this terminal: one that runs inside it
-    would take it over."""
+    """Open a browser without waiting for it; return whether one could be started.
+
+    None gets this terminal: a browser that runs inside it would take it over.
+    """
     return _open_with_environment(url) or _open_with_desktop(url)
 
 

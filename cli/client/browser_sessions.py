@@ -7,7 +7,7 @@ from cli.client.users import fetch_user
 
 
 def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[SessionEntry]]:
-    """Whose they are, and the live ones, newest first."""
+    """Return the owner and the live sessions, newest first."""
     mine = fetch_profile(api)
     if user is None or user.lower() == mine.email:
         return mine.email, list(api.iterate("/sessions", SessionEntry))

@@ -31,5 +31,5 @@ def fetch_keys(api: AdminApiClient) -> VaultKeys:
 
 
 def fetch_findings(api: AdminApiClient) -> list[Finding]:
-    """What the person may know of what is wrong."""
+    """Fetch the findings that the person may read."""
     return api.get("/doctor", _DoctorView).checks

@@ -1,4 +1,4 @@
-"""Who is signed in where: one private file for each server, below the user's configuration folder.
+"""Stored logins: one private file for each server, below the user's configuration folder.
 
 A file is replaced as a whole, and read, refreshed and replaced under a lock that the kernel frees when its holder dies:
 of several processes at once one uses the refresh token, and the others find what it got.
@@ -72,7 +72,7 @@ class LoginStore:
         self._folder = config / LOGINS_FOLDER
 
     def list_servers(self) -> list[str]:
-        """Where somebody is signed in, in the order of letters."""
+        """List the servers with a stored login, in alphabetical order."""
         if not self._folder.is_dir():
             return []
         files = sorted(self._folder.glob("*.json"))[:MAX_LOGINS]

@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "mcpist", ""
 
     def is_expected(self, given: Mapping[str, str]) -> bool:
-        """Whether this is the answer that is waited for."""
+        """Check whether this is the expected answer."""
         raise NotImplementedError
 
     def accept(self, given: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Who is asking, as the server sees them."""
+"""The authenticated user, as the server sees them."""
 
 from datetime import datetime
 from uuid import UUID
@@ -33,7 +33,7 @@ class UserProfile(msgspec.Struct, frozen=True):
 
 
 def fetch_profile(api: AdminApiClient) -> UserProfile:
-    """Who is asking."""
+    """Fetch the authenticated user."""
     return api.get("/me", UserProfile)
 
 

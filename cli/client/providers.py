@@ -46,7 +46,7 @@ def remove_provider(api: AdminApiClient, provider: str) -> None:
 
 
 def discover_provider(api: AdminApiClient, wish: DraftRequest) -> ProviderDraft:
-    """What a server says of itself, as a document."""
+    """Draft a provider document from the metadata of a server."""
     body = {name: value for name, value in asdict(wish).items() if value}
     made, _ = api.create("/providers/discover", ProviderDraft, body)
     return made

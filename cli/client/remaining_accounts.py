@@ -1,4 +1,4 @@
-"""What a server tells of the accounts at vendors of whoever was removed."""
+"""Vendor accounts that stay active after their owner was removed, as a server reports them."""
 
 from collections.abc import Sequence
 from typing import Any

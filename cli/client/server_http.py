@@ -1,7 +1,8 @@
 """HTTP as the command line needs it: one request, one bounded answer, no redirects, failures that say what to do."""
 
 import ssl
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import TracebackType
@@ -16,6 +17,8 @@ from core.secret import Secret
 
 MAX_RESPONSE_BYTES = 8 * 1024 * 1024
 REQUEST_TIMEOUT = 30.0
+MAX_RETRIES, MAX_RETRY_WAIT = 3, 5
+"""Of a request that a rate limit refused: how often, and for how many seconds at most. A longer wait is an error."""
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -45,9 +48,10 @@ class ServerResponse:
 
 
 class ServerHttp:
-    """A client of one server. Proxies of the environment count, but not for this machine."""
+    """A client of one server. Proxies of the environment count, but not for this machine. `sleep` takes seconds."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._sleep = sleep
         local = urlsplit(server).hostname in LOOPBACK_HOSTS
         headers = {"User-Agent": f"mcpist/{version('mcpist')}", "Accept": "application/json"}
         self._client = httpx2.Client(
@@ -72,7 +76,8 @@ class ServerHttp:
         bearer: Secret | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> ServerResponse:
-        """Ask once.
+        """Send a request, and again where a rate limit refused it for a few seconds (429, RFC 6585 §4): such a
+        request was not executed.
 
         Raises:
             Unavailable: the server cannot be reached, is too slow, or says more than anybody can read.
@@ -82,13 +87,27 @@ class ServerHttp:
         content = None if body is None else orjson.dumps(body, default=str)
         if content is not None:
             sent["Content-Type"] = "application/json"
+        retries = 0
         try:
-            with self._client.stream(method, url, data=form, content=content, headers=sent) as response:
-                return ServerResponse(url, response.status_code, _read_body(response))
+            while True:
+                with self._client.stream(method, url, data=form, content=content, headers=sent) as response:
+                    wait = _get_retry_wait(response) if retries < MAX_RETRIES else None
+                    if wait is None:
+                        return ServerResponse(url, response.status_code, _read_body(response))
+                self._sleep(wait)
+                retries += 1
         except httpx2.InvalidURL:
             raise Invalid("this is no URL; write it as https://mcp.example.com") from None
         except httpx2.HTTPError as error:
             raise Unavailable(f"{_get_origin(url)} {_explain_error(error)}") from None
+
+
+def _get_retry_wait(response: httpx2.Response) -> int | None:
+    """The seconds to wait before the same request, or None if the response is what the caller gets."""
+    after = response.headers.get("Retry-After", "")
+    if response.status_code != 429 or not (after.isascii() and after.isdecimal() and len(after) < 4):
+        return None
+    return int(after) if int(after) <= MAX_RETRY_WAIT else None
 
 
 def _read_body(response: httpx2.Response) -> bytes:

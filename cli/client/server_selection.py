@@ -1,4 +1,4 @@
-"""The one place that chooses where a command acts: on this machine's data folder, or at a server.
+"""Selection of where a command acts: on this machine's data folder, or at a server.
 
 A server that is named (``--server``, MCPIST_SERVER) always counts. Otherwise whoever has a data folder or a database
 here is its operator; on a machine without either, the only stored login counts.
@@ -83,7 +83,7 @@ def refuse_named_server() -> None:
 
 
 def select_server(settings: Settings) -> ServerSelection | None:
-    """Where a command acts that could do both; None is here.
+    """Select the server of a command; None is this machine's data folder.
 
     Raises:
         Invalid: nothing is here, and somebody is signed in at several servers.

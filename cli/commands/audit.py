@@ -65,7 +65,7 @@ def show(
         from core.audit.event import DEPLOYMENT_CHAIN
         from core.audit.query import AuditFilter, fetch_audit_page
         from core.directory.users import find_user
-        from server.operator_context import get_utc_now
+        from server.role_database import get_utc_now
 
         found = None if deployment else await resolve_tenant(operating, tenant)
         chain = DEPLOYMENT_CHAIN if found is None else found.id
@@ -82,7 +82,7 @@ def show(
         from cli.client.audit_log import fetch_deployment_audit, fetch_tenant_audit
         from cli.time_arguments import parse_past_time
         from core.audit.query import AuditFilter
-        from server.operator_context import get_utc_now
+        from server.role_database import get_utc_now
 
         begin, end = parse_past_time(since, get_utc_now()), parse_past_time(until, get_utc_now())
         asked = AuditFilter(since=begin, until=end, kind=kind, module=module, tool=tool, outcome=outcome)
@@ -166,7 +166,7 @@ def anchors(as_json: JsonOption = False) -> None:
 async def _seal_pending_events(operating: "OperatorContext") -> None:
     """What was appended in the last moment shows too. Where another sealer is at work, wait for it."""
     from core.audit.sealer import AuditSealer
-    from server.operator_context import get_utc_now
+    from server.role_database import get_utc_now
 
     sealer = AuditSealer(operating.console, get_utc_now)
     for _ in range(MAX_SEAL_ROUNDS):

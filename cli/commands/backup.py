@@ -149,8 +149,8 @@ def _build_url(admin: "DatabaseAddress") -> str:
 async def _adopt_or_disown(deployment: "Deployment", *, adopted: bool) -> None:
     from broker.vault import deployment_guard
     from server.bootstrap import OPERATOR_ACTOR
-    from server.operator_context import BROKER_ROLE, open_role_database
     from server.operator_vault import get_id_file_path
+    from server.role_database import BROKER_ROLE, open_role_database
 
     async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
         if adopted:
@@ -162,7 +162,7 @@ async def _adopt_or_disown(deployment: "Deployment", *, adopted: bool) -> None:
 async def _record_event(deployment: "Deployment", kind: "AuditEventKind") -> None:
     from core.audit.event import AuditEvent
     from core.audit.writer import append_events
-    from server.operator_context import CONSOLE_ROLE, open_role_database
+    from server.role_database import CONSOLE_ROLE, open_role_database
 
     actor = f"operator (uid {os.getuid()})"
     async with open_role_database(deployment, CONSOLE_ROLE, most=1) as console:

@@ -101,7 +101,7 @@ def _run_until_stopped(
     document: Callable[[_ReadyT], dict[str, object]],
     human: Callable[[_ReadyT], None],
 ) -> None:
-    from gateway.observability.logs import configure_logs
+    from core.observability.logs import configure_logs
 
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)

@@ -48,7 +48,7 @@ def stdio(
     With MCPIST_URL and MCPIST_TOKEN it relays to that MCPist; else to the data folder's own, which it joins, or starts
     for as long as it lives.
     """
-    from gateway.observability.logs import configure_logs
+    from core.observability.logs import configure_logs
 
     settings = load_settings()
     if settings.url and settings.token is None:

@@ -49,7 +49,7 @@ def create(
         from cli.lookup import resolve_tenant, resolve_user
         from cli.time_arguments import parse_future_time
         from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_context import get_utc_now
+        from server.role_database import get_utc_now
 
         found = await resolve_tenant(operating, tenant)
         person = await resolve_user(operating, found, user)
@@ -70,7 +70,7 @@ def create(
         from broker.identity.api_tokens import DEFAULT_SCOPES
         from cli.client.api_tokens import create_token
         from cli.time_arguments import parse_future_time
-        from server.operator_context import get_utc_now
+        from server.role_database import get_utc_now
 
         until = parse_future_time(expires, get_utc_now())
         return *create_token(api, user, name, scope or [*DEFAULT_SCOPES], read_only, until, tool_result_format), until
@@ -105,7 +105,7 @@ def list_(
     async def work(operating: "OperatorContext") -> "list[ApiToken]":
         from cli.lookup import resolve_tenant
         from core.directory.users import find_user
-        from server.operator_context import get_utc_now
+        from server.role_database import get_utc_now
 
         found = await resolve_tenant(operating, tenant)
         owner = (await find_user(operating.console, found.id, user)).id if user else None
@@ -114,7 +114,7 @@ def list_(
 
     def call_api(api: "AdminApiClient") -> "list[ApiToken]":
         from cli.client.api_tokens import fetch_tokens
-        from server.operator_context import get_utc_now
+        from server.role_database import get_utc_now
 
         return [one for one in fetch_tokens(api, user) if everything or _is_live(one, get_utc_now())]
 

@@ -21,10 +21,11 @@ from server.all_in_one import ServerReady, run_all_in_one
 from server.bootstrap import OPERATOR_ACTOR
 from server.data_folder import Report
 from server.endpoint_file import find_running_server, is_answering
-from server.operator_context import OperatorContext, get_utc_now, open_operator_context
+from server.operator_context import OperatorContext, open_operator_context
 from server.postgres.errors import HomeInUse, PostgresError
 from server.postgres.layout import find_layout
 from server.postgres.lock import is_held
+from server.role_database import get_utc_now
 
 TOKEN_LIFETIME = timedelta(hours=12)
 READY_TIMEOUT = 60.0
@@ -65,7 +66,7 @@ class AttachedServer:
         self._product: asyncio.Task[None] | None = None
 
     async def get_endpoint(self) -> UpstreamEndpoint:
-        """Where the product listens, and a token for it; both are made when first asked for.
+        """Return the product's address and a token for it; both are made at the first call.
 
         Raises:
             core.errors.MCPistError, server.postgres.errors.PostgresError: with what to do.

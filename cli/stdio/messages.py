@@ -1,4 +1,4 @@
-"""What the relay must know of a message: who waits for an answer, and which headers mirror it."""
+"""Fields of a message that the relay needs: which request waits for an answer, and which headers mirror it."""
 
 import base64
 import re

@@ -30,7 +30,7 @@ class Upstream(Protocol):
     """Finds the endpoint."""
 
     async def get_endpoint(self) -> UpstreamEndpoint:
-        """Where to send messages now.
+        """Return the endpoint to send messages to.
 
         Raises:
             core.errors.MCPistError: there is none; the text says what to do.
@@ -66,7 +66,7 @@ def complete_mcp_url(url: str) -> str:
 
 
 def create_http_session(version: str) -> aiohttp.ClientSession:
-    """The one HTTP session of a relay; it respects the proxy settings of the environment."""
+    """Create the HTTP session of a relay; it respects the proxy settings of the environment."""
     return aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT),
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),

@@ -1,4 +1,4 @@
-"""What happens at vendors when somebody is removed: the control plane knows no vendor, and asks whoever does."""
+"""Interface to revoke vendor accounts when their owner is removed: the control plane itself knows no vendor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who administers, and how a change is recorded."""
+"""Actors of administrative changes, and how a change is recorded."""
 
 import time
 from collections.abc import Iterator, Sequence

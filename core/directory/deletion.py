@@ -36,7 +36,7 @@ async def remove_tenant(
         pass
     async with console.tenant(tenant_id) as work:
         if not await work.execute("DELETE FROM core.tenants WHERE tenant_id = $1"):
-            raise NotFound("somebody else has just removed this tenant")
+            raise NotFound("the tenant was removed meanwhile")
         await audit_change(work, actor, AuditEventKind.TENANT_REMOVED, slug=slug)
         await audit_deployment_change(work, actor, AuditEventKind.TENANT_REMOVED, tenant=str(tenant_id), slug=slug)
     return said

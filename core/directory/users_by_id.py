@@ -137,7 +137,7 @@ async def _check_removable(work: UnitOfWork, user_id: UUID) -> User:
 
 def _check_administrator_remains(administrators: set[UUID]) -> None:
     if len(administrators) == 1:
-        raise Conflict("this is the tenant's last active administrator; make somebody else one first")
+        raise Conflict("this is the tenant's last active administrator; make another user an administrator first")
 
 
 async def _audit_user_change(

@@ -1,5 +1,5 @@
 """Small JSON documents from strangers' servers: client metadata, key sets. Nothing that a stranger names is trusted to
-be where it says, to be small, or to answer at all (broker-security.md §2, rows 13 and 14).
+be where it says, to be small, or to answer at all (threat-model.md §2, rows 13 and 14).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Same-origin check of browsers' requests (broker-security.md §2, row 36)."""
+"""Same-origin check of browsers' requests (threat-model.md §2, row 36)."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({"same-origin", "none"})

@@ -1,22 +1,22 @@
 """Authentication of an Authorization header: cached, single-flight, the same refusal for every wrong credential."""
 
-import asyncio
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.interface import CredentialRefusal, Verifier
+from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.caller import Caller, Credential
+from core.concurrency.lru_cache import GenerationCache
+from core.concurrency.single_flight import SingleFlight
 from core.db import Database
 from core.generations import Generations
 from core.scopes import MCP_SCOPES, format_scopes
 from core.secret import Secret
 from core.token_format import MAX_JWT_BYTES, is_jwt, parse_token
 from gateway.auth.caller_loader import load_caller
-from gateway.auth.failed_auth import AuthFailureLog
 from gateway.mcp.errors import Unauthenticated
 
 MAX_CACHED_CALLERS = 10_000
@@ -31,7 +31,6 @@ INVALID_TOKEN_CHALLENGE = f'Bearer realm="mcpist", error="invalid_token", scope=
 @dataclass(frozen=True, slots=True)
 class _CachedCaller:
     caller: Caller
-    generation: int
     valid_until: float
 
 
@@ -54,8 +53,8 @@ class CallerAuthenticator:
         self._generations = generations
         self._refusals = refusals
         self._clock = clock
-        self._known: OrderedDict[bytes, _CachedCaller] = OrderedDict()
-        self._loading: dict[bytes, asyncio.Task[Caller]] = {}
+        self._known = GenerationCache[bytes, _CachedCaller](MAX_CACHED_CALLERS, generations.current)
+        self._loading = SingleFlight[bytes, Caller]()
 
     def __len__(self) -> int:
         """Return the number of cached credentials."""
@@ -73,20 +72,18 @@ class CallerAuthenticator:
             raise Unauthenticated(MISSING_CREDENTIAL_CHALLENGE)
         digest = hashlib.sha256(authorization.encode()).digest()
         known = self._known.get(digest)
-        if known is not None and self._is_current(known):
+        if known is not None:
             if self._clock() < known.valid_until:
                 return known.caller
             if self._has_expired(known):
                 self._refusals.record_expired()
                 raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
-        return await self._load_once(digest, authorization, client)
+        # Once for all requests that wait for the same credential; one that goes away stops nobody.
+        return await self._loading.join(digest, lambda: self._load(digest, authorization, client))
 
     def is_current(self, caller: Caller) -> bool:
         """Check whether the caller's tenant is unchanged since they were verified."""
         return self._generations.current(caller.tenant_id) == caller.credential.generation
-
-    def _is_current(self, known: _CachedCaller) -> bool:
-        return self._generations.current(known.caller.credential.tenant_id) == known.generation
 
     def _has_expired(self, known: _CachedCaller) -> bool:
         """Access tokens do so every few minutes, and some clients notice by the 401: nobody has to be asked, and it is
@@ -94,33 +91,21 @@ class CallerAuthenticator:
         expires_at = known.caller.credential.expires_at
         return expires_at is not None and expires_at.timestamp() <= self._clock()
 
-    async def _load_once(self, digest: bytes, authorization: str, client: str) -> Caller:
-        """Verify once for all requests that wait for the same credential; a waiter that goes away stops nobody."""
-        task = self._loading.get(digest)
-        if task is None:
-            task = self._loading[digest] = asyncio.create_task(self._load(digest, authorization, client))
-            task.add_done_callback(lambda done: self._finish_load(digest, done))
-        return await asyncio.shield(task)
-
-    def _finish_load(self, digest: bytes, task: "asyncio.Task[Caller]") -> None:
-        self._loading.pop(digest, None)
-        if not task.cancelled():
-            task.exception()  # taken note of here too, for the case that every waiter has gone
-
     async def _load(self, digest: bytes, authorization: str, client: str) -> Caller:
         if digest not in self._known:  # one that was good may come from an address that has sent many wrong ones
             self._refusals.admit(client)
         try:
             credential = await self._verify(authorization, client)
         except Unauthenticated:
-            self._known.pop(digest, None)
+            self._known.discard(digest)
             raise
         loaded = await load_caller(self._database, credential)
         if loaded is None:
             raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
         caller, generation = loaded
         self._generations.observe(caller.tenant_id, generation)
-        self._cache_caller(digest, _CachedCaller(caller, generation, self._compute_expiry(credential)))
+        cached = _CachedCaller(caller, self._compute_expiry(credential))
+        self._known.put(digest, cached, credential.tenant_id, generation)
         return caller
 
     async def _verify(self, authorization: str, client: str) -> Credential:
@@ -139,11 +124,6 @@ class CallerAuthenticator:
     def _compute_expiry(self, credential: Credential) -> float:
         until = self._clock() + MAX_CACHE_SECONDS
         return min(until, credential.expires_at.timestamp()) if credential.expires_at else until
-
-    def _cache_caller(self, digest: bytes, known: _CachedCaller) -> None:
-        self._known[digest] = known
-        if len(self._known) > MAX_CACHED_CALLERS:
-            self._known.popitem(last=False)
 
 
 def _is_credential_like(token: str) -> bool:

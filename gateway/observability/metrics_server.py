@@ -13,8 +13,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from core.errors import Unavailable
-from gateway.http_server.http_limits import HttpLimits
-from gateway.http_server.server import HttpServer, run_http_server
+from core.http_server.http_limits import HttpLimits
+from core.http_server.server import HttpServer, run_http_server
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Mapping
 
+from core.observability.logs import current_request
 from gateway.mcp.request_context import Handler, Params, RequestContext, Result
-from gateway.observability.logs import current_request
 from gateway.observability.tracing import NoopTracer, Tracer
 
 

@@ -2,7 +2,6 @@
 caller."""
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import orjson
 
 from core.caller import Caller
+from core.concurrency.lru_cache import LruCache
 from core.permissions import Policy, permits
 from gateway.catalogue import Catalogue, CatalogueTool
 from gateway.sieve.schema_summary import summarize_schema
@@ -45,16 +45,15 @@ class Sieve:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._views: OrderedDict[tuple[Policy, bool], SieveView] = OrderedDict()
+        self._views = LruCache[tuple[Policy, bool], SieveView](MAX_VIEWS)
 
     def get_view(self, caller: Caller) -> SieveView:
         """Return the modules and tools that exist for `caller`."""
         key = (caller.policy, caller.credential.read_only)
         view = self._views.get(key)
         if view is None:
-            view = self._views[key] = _sift(self._catalogue, *key)
-            if len(self._views) > MAX_VIEWS:
-                self._views.popitem(last=False)
+            view = _sift(self._catalogue, *key)
+            self._views.put(key, view)
         return view
 
 

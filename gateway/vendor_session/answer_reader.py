@@ -66,7 +66,7 @@ class AnswerReader:
         self._writes = method not in SAFE_METHODS
         self._parser: Any = httptools.HttpResponseParser(self)
         self._has_begun = False
-        self._head_bytes = 0
+        self._fed_bytes = self._header_bytes = 0
         self._interim = 0
         self._status = 0
         self._headers: dict[str, str] = {}
@@ -96,7 +96,7 @@ class AnswerReader:
             return
         self._has_begun = True
         if not self._in_body:
-            self._head_bytes += len(data)
+            self._fed_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # 101: nobody asked for another protocol
@@ -105,7 +105,8 @@ class AnswerReader:
             self._fail(UnreadableAnswer())
         if self._fault is not None:
             raise self._fault
-        if not self._in_body and self._head_bytes > MAX_HEAD_BYTES:
+        # What the parser still holds of an unfinished head counts, and so does a head that ended within one read.
+        if self._header_bytes > MAX_HEAD_BYTES or (not self._in_body and self._fed_bytes > MAX_HEAD_BYTES):
             raise UnreadableAnswer
 
     def end(self) -> VendorAnswer:
@@ -156,6 +157,7 @@ class AnswerReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_body or self.is_complete:  # a trailer, or a second answer
             return
+        self._header_bytes += len(name) + len(value)
         field, text = name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
         if field != "set-cookie":
             before = self._headers.get(field)

@@ -12,7 +12,7 @@ from modules.github import (
     rest_client,
     search,
 )
-from modules.kit import Module, VendorApi
+from modules.kit import AccountRequest, Module, VendorApi
 
 TOOLS = (
     *repositories.TOOLS,
@@ -33,7 +33,7 @@ MODULE = Module(
     tools=TOOLS,
     vendor=VendorApi(
         base_url="https://api.github.com",
-        fetch_account=rest_client.fetch_login,
+        account=AccountRequest("/user", name="/login"),
         headers=rest_client.HEADERS,
         settings=rest_client.GitHubSettings,
         rate_limit=error_messages.read_rate_limit,

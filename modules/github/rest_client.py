@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from modules.github.cursors import build_next_cursor, parse_paging
 from modules.github.error_messages import explain_problem
-from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, VendorSettings, build_path
+from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
 
 MAX_ITEMS = 300
 """Of one page: the most that GitHub sends (the files of a commit)."""
@@ -36,11 +36,6 @@ class GitHubSettings(VendorSettings):
     (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
 
     concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 32
-
-
-async def fetch_login(vendor: Vendor) -> str:
-    """The login of the account behind the credential."""
-    return (await vendor.request("GET", "/user")).json()["login"]
 
 
 async def send_request(

@@ -9,10 +9,20 @@ from modules.kit.context import Context, Store
 from modules.kit.declarations import Hints, Module, Prompt, Resource, SensitiveParameter, Tool, tool
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.schema import build_json_schema
-from modules.kit.vendor import RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, build_path
+from modules.kit.vendor import (
+    AccountRequest,
+    RateLimit,
+    Vendor,
+    VendorAnswer,
+    VendorApi,
+    VendorProblem,
+    VendorSettings,
+    build_path,
+)
 
 __all__ = [
     "OUTCOME_UNKNOWN",
+    "AccountRequest",
     "Context",
     "Hints",
     "Module",

@@ -1,7 +1,7 @@
 """HTTP client of one vendor, already authorised for the caller, as modules use it."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
@@ -172,9 +172,19 @@ class VendorSettings(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class AccountRequest:
+    """A harmless GET request that tells whose a credential is. `path` is below the base URL and already encoded; `name`
+    is the JSON pointer (RFC 6901) of the account's name in the answer, such as ``/login``."""
+
+    path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class VendorApi:
-    """Description of a vendor's API as data. `account` is a harmless request that names the account behind a
-    credential. The provider's data states how a credential is sent (docs/providers/README.md), not the module.
+    """Description of a vendor's API as data. The broker makes the `account` request before it stores a pasted key, and
+    for a credential that the vendor has refused: it runs no code of a module. The provider's data states how a
+    credential is sent (docs/providers/README.md), not the module.
 
     `rate_limit` reads a limit out of an answer of status 400 to 499 where Retry-After and the x-ratelimit headers do
     not say it, such as from a code in its body; None for any other refusal. The session remembers it for the
@@ -185,7 +195,7 @@ class VendorApi:
     """
 
     base_url: str
-    fetch_account: Callable[[Vendor], Awaitable[str]]
+    account: AccountRequest
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: type[VendorSettings] = VendorSettings
     rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None

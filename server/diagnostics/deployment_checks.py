@@ -25,9 +25,9 @@ from server.diagnostics.finding import Finding
 from server.diagnostics.vault_checks import check_credentials, check_vault
 from server.endpoint_file import find_running_server, is_answering
 from server.listen_port import build_port_error
-from server.operator_context import CONSOLE_ROLE, get_utc_now, open_role_database
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
+from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
 from server.start_files import list_start_files
 
 LOW_FREE_BYTES = 512 * 1024 * 1024

@@ -13,13 +13,14 @@ from core.db import Database
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
 from core.errors import Invalid
+from core.module_manifest import list_vendor_manifests
 from gateway.catalogue import Catalogue
+from gateway.module_manifests import build_module_manifests
 from server.deployment import Deployment
 from server.diagnostics.finding import Finding
 from server.diagnostics.vault_key_report import KeyReport, VaultKeys, inspect_vault_keys
-from server.operator_context import BROKER_ROLE, open_role_database
 from server.operator_vault import get_id_file_path
-from server.wiring.connect import build_module_manifests
+from server.role_database import BROKER_ROLE, open_role_database
 
 MAX_SHOWN_CREDENTIALS = 50
 PAGE_SIZE = 500
@@ -105,7 +106,8 @@ async def check_tenant_credentials(
 ) -> list[Finding]:
     """Report the status of each credential of a tenant and the services that nobody has connected, or only those that a
     user may use."""
-    doctor = ConnectionHealth(ProviderRegistry(load_builtin_providers()), build_module_manifests(catalogue))
+    manifests = list_vendor_manifests(build_module_manifests(catalogue))
+    doctor = ConnectionHealth(ProviderRegistry(load_builtin_providers()), manifests)
     listed = [one async for one in _iterate_statuses(broker, doctor, tenant.id, user_id)]
     enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled}
     found = [_check_credential(tenant, one, enabled, catalogue, public_url) for one in listed]

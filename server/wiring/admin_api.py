@@ -1,13 +1,12 @@
-"""The admin API out of its two parts, the control plane's and identity's. Importing this loads FastAPI."""
+"""The admin API of one process: the broker's part, and the control plane's where it is here.
 
-from dataclasses import replace
+Importing this loads FastAPI.
+"""
+
 from importlib.metadata import version
 
 from starlette.types import ASGIApp
 
-from admin_ui.api.admin_dependencies import AdminDependencies
-from admin_ui.api.app import build_admin_api as control_plane_api
-from admin_ui.api.deployment_checks import NoDeploymentChecks
 from broker.api.app import build_identity_api as identity_api
 from broker.api.app import build_identity_section
 from broker.api.authentication import ApiAuthenticator
@@ -20,17 +19,10 @@ from broker.connect.connect_services import ConnectServices
 from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
 from core.api.security import ApiSecurity
-from core.config.settings import Settings
-from core.db import Database
-from gateway.auth.failed_auth import AuthFailureLog
-from gateway.auth.protected_resource import build_metadata_url
-from gateway.catalogue import Catalogue
-from server.bootstrap import list_module_names
-from server.deployment import Deployment
-from server.diagnostics.server_checks import ServerChecks, build_installed_modules
-from server.operator_access import OperatorAccess
+from core.audit.failed_auth import AuthFailureLog
+from core.protected_resource import build_metadata_url
 from server.wiring.broker import BrokerRuntime
-from server.wiring.operator_authentication import OperatorAuthenticator
+from server.wiring.control_plane_api import ControlPlaneApi
 
 
 def build_admin_api(
@@ -38,15 +30,10 @@ def build_admin_api(
     parts: WebDependencies,
     grants: Grants,
     refusals: AuthFailureLog,
-    console: Database | None,
-    catalogue: Catalogue,
     connect: ConnectServices,
-    settings: Settings,
-    deployment: Deployment | None,
-    operator: OperatorAccess | None = None,
+    control_plane: ControlPlaneApi | None,
 ) -> ASGIApp:
-    """Build the application under /api/v1; without the control plane's database, identity's part alone. `deployment` is
-    what the doctor checks."""
+    """Build the application under /api/v1; without the control plane, the broker's part alone."""
     release = version("mcpist")
     clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
     identity = IdentityDependencies(
@@ -58,15 +45,10 @@ def build_admin_api(
         zone.identity_services.identities,
     )
     door = _build_security(zone, parts, refusals)
-    if console is None:
+    if control_plane is None:
         return identity_api(door, identity, connections(connect), version=release)
     sections = build_identity_section(identity), connections(connect)
-    if operator is not None:
-        door = replace(door, authenticate=OperatorAuthenticator(operator, console, door.authenticate))
-    looking = None if deployment is None else ServerChecks(settings, deployment, console, zone.database, catalogue)
-    installed, checks = build_installed_modules(catalogue), looking or NoDeploymentChecks()
-    control = AdminDependencies(console, list_module_names(catalogue), installed, checks, connect.account_revoker)
-    return control_plane_api(door, control, *sections, version=release)
+    return control_plane.build_api(door, zone.database, connect.account_revoker, sections, release)
 
 
 def _build_security(zone: BrokerRuntime, parts: WebDependencies, refusals: AuthFailureLog) -> ApiSecurity:

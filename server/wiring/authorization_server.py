@@ -19,7 +19,7 @@ from broker.authorization_server.token_revocation import TokenRevocation
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.web.oauth_endpoints import AuthorizationServerServices
 from core.config.settings import Settings
-from gateway.auth.protected_resource import build_resource_identifier
+from core.protected_resource import build_resource_identifier
 from server.wiring.broker import BrokerRuntime, OwnTokenSigning
 
 

@@ -2,7 +2,7 @@
 tokens, on the broker's own database role."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -27,12 +27,12 @@ from core.config.settings import Settings
 from core.db import Database
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.auth.protected_resource import build_resource_identifier
-from gateway.catalogue import Catalogue
+from core.module_manifest import ModuleManifest, list_vendor_manifests
+from core.protected_resource import build_resource_identifier
 from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment
-from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
 from server.operator_vault import load_deployment_guard, open_key_provider
+from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.wiring.oauth_client import open_vendor_accounts, open_vendor_http
 
@@ -69,7 +69,7 @@ class BrokerRuntime:
 async def open_broker_runtime(
     deployment: Deployment,
     settings: Settings,
-    catalogue: Catalogue,
+    manifests: Sequence[ModuleManifest],
     *,
     clock: Callable[[], datetime] = get_utc_now,
     only_for: InProcessSubject | None = None,
@@ -99,7 +99,7 @@ async def open_broker_runtime(
             open_vendor_http(settings) as http,
             open_vendor_accounts(deployment, database, vault, http) as accounts,
         ):
-            tools, urls = list_vendor_tools(catalogue), list_vendor_urls(catalogue)
+            tools, urls = list_vendor_tools(manifests), list_vendor_urls(manifests)
             known = verifier if only_for is None else InProcessVerifier(only_for, database)
             leases = LeaseService(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
             broker = LocalBroker(SigningVerifier(known, await load_signer(database)), leases)
@@ -116,19 +116,17 @@ async def _open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetc
         await documents.close()
 
 
-def list_vendor_urls(catalogue: Catalogue) -> dict[str, str]:
-    """The vendors' base URLs that the modules' code names."""
-    return {module.name: module.vendor.base_url for module in catalogue.modules if module.vendor is not None}
+def list_vendor_urls(manifests: Iterable[ModuleManifest]) -> dict[str, str]:
+    """The vendors' base URLs that the modules name."""
+    return {module.name: module.base_url for module in list_vendor_manifests(manifests)}
 
 
-def list_vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:
-    """List the tools of modules that have a vendor, and whether each only reads: all that the broker knows of
-    modules."""
+def list_vendor_tools(manifests: Iterable[ModuleManifest]) -> dict[tuple[str, str], bool]:
+    """List the tools of modules that have a vendor, and whether each only reads."""
     return {
-        (module.name, entry.tool.name): entry.tool.hints.read_only
-        for module in catalogue.modules
-        if module.vendor is not None
-        for entry in catalogue.tools[module.name]
+        (module.name, name): tool.read_only
+        for module in list_vendor_manifests(manifests)
+        for name, tool in module.tools.items()
     }
 
 

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from broker.interface import Broker
+from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
@@ -18,11 +19,10 @@ from core.db import Database
 from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.app import PathDispatcher
+from core.http_server.asgi import PathDispatcher
+from core.protected_resource import METADATA_PATHS as METADATA_PATHS
+from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
 from gateway.auth.authenticator import CallerAuthenticator
-from gateway.auth.failed_auth import AuthFailureLog
-from gateway.auth.protected_resource import METADATA_PATHS as METADATA_PATHS
-from gateway.auth.protected_resource import ProtectedResourceMetadata, build_metadata_url
 from gateway.catalogue import Catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
@@ -33,7 +33,6 @@ from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
-from gateway.observability.health import HealthMonitor, build_health_routes, create_disk_check
 from gateway.observability.metrics import Metrics
 from gateway.observability.tracing import Tracer, start_tracer
 from gateway.observability.tracing_handlers import wrap_handlers
@@ -42,7 +41,8 @@ from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
-from server.operator_context import GATEWAY_ROLE, open_role_database
+from server.health import HealthMonitor, build_health_routes, create_disk_check
+from server.role_database import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
 
 GATEWAY_CONNECTIONS = 16

@@ -2,20 +2,22 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from broker.notifications.dispatcher import NotificationChannel, NotificationDispatcher
 from broker.notifications.mail import MailChannel
 from broker.notifications.webhook import WebhookChannel
 from broker.providers.catalogue import load_builtin_providers
 from core.config.settings import Settings
-from gateway.catalogue import Catalogue
+from core.module_manifest import ModuleManifest
 from server.start_files import load_notification_settings
 from server.wiring.broker import BrokerRuntime
 
 
 @contextlib.asynccontextmanager
-async def run_notifications(zone: BrokerRuntime, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[None]:
+async def run_notifications(
+    zone: BrokerRuntime, settings: Settings, manifests: Sequence[ModuleManifest]
+) -> AsyncGenerator[None]:
     """Tell, until the block is left. Without a file nobody is told, and what would have been is closed.
 
     Raises:
@@ -28,7 +30,7 @@ async def run_notifications(zone: BrokerRuntime, settings: Settings, catalogue: 
     if chosen.webhook is not None:
         channels.append(WebhookChannel(chosen.webhook, zone.oauth_http))
     teller = NotificationDispatcher(
-        zone.database, channels, _build_title_lookup(catalogue), settings.public_url, clock=zone.clock
+        zone.database, channels, _build_title_lookup(manifests), settings.public_url, clock=zone.clock
     )
     telling = asyncio.create_task(teller.run(), name="notices")
     try:
@@ -38,8 +40,8 @@ async def run_notifications(zone: BrokerRuntime, settings: Settings, catalogue: 
         await asyncio.wait([telling])
 
 
-def _build_title_lookup(catalogue: Catalogue) -> Callable[[str], str]:
+def _build_title_lookup(manifests: Sequence[ModuleManifest]) -> Callable[[str], str]:
     titles = {name: provider.title for name, provider in load_builtin_providers().known.items()} | {
-        module.name: module.title for module in catalogue.modules
+        module.name: module.title for module in manifests
     }
     return lambda service: titles.get(service, service)

@@ -2,8 +2,7 @@
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,22 +13,18 @@ from broker.web import account_pages, connect_session_pages, oauth_endpoints, si
 from broker.web import connect_pages as connect_pages
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
+from core.audit.failed_auth import AuthFailureLog
+from core.concurrency.periodic import PeriodicTask
 from core.config.settings import Settings
-from core.db import Database
-from core.log_events import describe_error
-from gateway.auth.failed_auth import AuthFailureLog
-from gateway.catalogue import Catalogue
-from server.deployment import Deployment
-from server.operator_access import OperatorAccess
+from core.module_manifest import ModuleManifest
 from server.wiring.authorization_server import build_authorization_server, build_grants, build_registration
 from server.wiring.broker import BrokerRuntime
 from server.wiring.connect import open_connect_services
+from server.wiring.control_plane_api import ControlPlaneApi
 from server.wiring.notifications import run_notifications
 
 API_PATH = "/api/"
 SWEEP_SECONDS = 3600.0
-
-log = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
@@ -37,23 +32,20 @@ async def open_web_application(
     zone: BrokerRuntime,
     settings: Settings,
     refusals: AuthFailureLog,
-    console: Database | None,
-    catalogue: Catalogue,
-    deployment: Deployment | None = None,
-    operator: OperatorAccess | None = None,
+    manifests: Sequence[ModuleManifest],
+    control_plane: ControlPlaneApi | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """Open the application of every path but the gateway's own, and delete expired records meanwhile.
 
-    Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
-    without `deployment` it does not look at keys and folders.
+    Without `control_plane` the admin API is the broker's own part of it.
     """
     sweeping = asyncio.create_task(_sweep_expired(zone), name="identity sweeper")
     try:
         async with (
-            open_connect_services(zone, settings, catalogue) as connect,
-            run_notifications(zone, settings, catalogue),
+            open_connect_services(zone, settings, manifests) as connect,
+            run_notifications(zone, settings, manifests),
         ):
-            yield _build_application(zone, settings, refusals, console, catalogue, connect, deployment, operator)
+            yield _build_application(zone, settings, refusals, connect, control_plane)
     finally:
         sweeping.cancel()
         await asyncio.wait([sweeping])
@@ -63,19 +55,14 @@ def _build_application(
     zone: BrokerRuntime,
     settings: Settings,
     refusals: AuthFailureLog,
-    console: Database | None,
-    catalogue: Catalogue,
     connect: ConnectServices,
-    deployment: Deployment | None,
-    operator: OperatorAccess | None,
+    control_plane: ControlPlaneApi | None,
 ) -> ASGIApp:
 
     def build_api() -> ASGIApp:
         from server.wiring.admin_api import build_admin_api  # the framework's import takes half a second
 
-        return build_admin_api(
-            zone, parts, grants, refusals, console, catalogue, connect, settings, deployment, operator
-        )
+        return build_admin_api(zone, parts, grants, refusals, connect, control_plane)
 
     parts = build_web_dependencies(settings, zone.identity, zone.clock)
     grants = build_grants(zone)
@@ -94,18 +81,15 @@ def _build_application(
 async def _sweep_expired(zone: BrokerRuntime) -> None:
     """Once an hour; and at the start, have the keys made that the first access token will need."""
     swept = (build_grants(zone), ReplayCache(zone.database, clock=zone.clock), build_registration(zone))
-    while True:
-        try:
-            if zone.own_tokens is not None:
-                await zone.own_tokens.keys.get_jwks()
-            for table in swept:
-                await table.sweep()
-        except Exception as error:  # noqa: BLE001 nothing may end the sweeper; the next hour is early enough
-            log.warning(
-                "deleting expired identity records failed; trying again in an hour",
-                extra={"event": "identity_sweep_failed", **describe_error(error)},
-            )
-        await asyncio.sleep(SWEEP_SECONDS)
+
+    async def sweep() -> None:
+        if zone.own_tokens is not None:
+            await zone.own_tokens.keys.get_jwks()
+        for table in swept:
+            await table.sweep()
+
+    name = "deleting expired rows of identity"
+    await PeriodicTask(name, sweep, SWEEP_SECONDS, jitter=False, runs_at_start=True).run()
 
 
 class _LazyApplication:

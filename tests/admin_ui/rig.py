@@ -45,7 +45,6 @@ from core.directory.audit_trail import Actor
 from core.directory.roles_by_id import find_role
 from core.directory.tenants import create_tenant
 from core.errors import Invalid
-from core.http.credential_headers import CredentialScheme
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
@@ -334,14 +333,10 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
         vault = await open_vault(broker, InMemoryKeyProvider("k", {"k": b"k" * 32}), clock=clock)
         http = VendorHttpClient(AllowedAddresses())
         documents = JsonDocumentFetcher(AllowedAddresses())
-        connect = build_connect_services(broker, vault, URL, (), http, _no_vendor, documents, clock=clock)
+        connect = build_connect_services(broker, vault, URL, (), http, documents, clock=clock)
         await documents.open()
         yield Rig(database, console, broker, clock, parts, verifier, refusals, door, connect)
         await documents.close()
-
-
-async def _no_vendor(module: str, settings: Mapping[str, Any], scheme: CredentialScheme, secret: Secret) -> str:
-    raise AssertionError("no vendor is asked here")
 
 
 _CONNECT_SESSION = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, modules, created_at, expires_at)

@@ -37,7 +37,7 @@ async def test_a_small_storm(tmp_path: Path, way: str, fault: str) -> None:
 
 async def test_what_the_script_prints() -> None:
     require_node_packages()
-    few = ("--only", "mcpist", "--profiles", "grace", "--faults", "none", "--connections", "2", "--seconds", "1")
+    few = ("--only", "mcpist", "--profiles", "grace", "--faults", "none", "--connections", "2", "--seconds", "3")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.bench.refresh_storm", "--json", *few, cwd=ROOT,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,

@@ -143,6 +143,7 @@ async def test_a_credential_is_for_where_it_was_stored(world: World, broker: Bro
     await world.execute(moved, ada.tenant_id)
     assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "elsewhere")
     found = await connection(broker, ada)
+    assert found is not None
     assert (found.state, found.kind, found.cause) == (ConnectionState.BROKEN, "personal", "elsewhere")
     assert (await leased(broker, eve)).origins == ("https://api.github.test",)
     origins = ("https://attacker.test", "https://b.test:8443")

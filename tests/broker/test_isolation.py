@@ -11,18 +11,22 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from broker.connections.connection_status import ConnectionStatus, list_connection_statuses
 from broker.interface import CredentialRefusal, Lease
+from broker.user_policy import load_user_policy
 from broker.vault import reencryption
 from broker.vault.credential_store import StoredCredential
 from broker.vault.key_references import count_data_keys
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
 from broker.vault.key_wrapping import InMemoryKeyProvider
+from broker.vault.origin_policy import OriginPolicy
 from broker.vault.reencryption import Reencryption
 from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.directory.services import set_service
 from core.errors import Conflict, MCPistError, NotFound
+from core.policy_loader import load_roles
 from tests.broker.sealed_rows import connect, texts
 from tests.broker.world import ACTOR, READ, WRITE, Person, World, world_on
 from tests.core.directory.test_isolation import FILTER, mutants, watched
@@ -30,7 +34,11 @@ from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
 
 ROOT = Path(__file__).parents[2]
-WRITTEN_IN = ("broker/vault/*.py", "broker/user_policy.py", "broker/lease_service.py")
+WRITTEN_IN = (
+    "broker/vault/*.py", "broker/user_policy.py", "broker/lease_service.py", "broker/connections/repository.py",
+    "core/policy_loader.py",
+)  # fmt: skip
+NO_ORIGINS = OriginPolicy({})
 SLUGS = (f"tenant-{number}" for number in count())
 KEYS = {"k1": b"k" * 32, "k2": b"2" * 32}
 NEW = InMemoryKeyProvider("k2", KEYS)
@@ -118,19 +126,22 @@ async def reencrypted(world: World, tenant: UUID, *, fresh: bool) -> list[Any]:
     return [waited, done, vault.warmed, await run.count_pending(tenant), await texts(world, vault, tenant)]
 
 
-def shown(one: StoredCredential) -> tuple[str, ...]:
+def shown(one: ConnectionStatus | StoredCredential) -> tuple[str, ...]:
     """What is the same in every run."""
-    return one.module, one.type, one.provider, one.kind, one.owner, one.account, one.state, one.cause
+    return one.module, one.provider, one.kind, one.owner, one.account, one.state, one.cause
 
 
 async def listed(world: World, person: Person) -> list[Any]:
     """Pages of what everybody has, and of what a person has or shares."""
     pages: list[Any] = []
-    for user_id in (None, person.id):
-        page = await world.credentials.list_page(person.tenant_id, user_id, limit=2)
-        after = page[-1].module, page[-1].kind, page[-1].owner
-        rest = await world.credentials.list_page(person.tenant_id, user_id, after=after, limit=50)
-        pages += [[shown(one) for one in page], [shown(one) for one in rest]]
+    async with world.trusted.tenant(person.tenant_id) as work:
+        role_ids = [role_id for role_id, _ in (await load_user_policy(work, person.id)).roles]
+        pages.append([role.name for _, role in await load_roles(work, None)])
+        for user_id in (None, person.id):
+            whose = {"user_id": user_id, "role_ids": role_ids if user_id else ()}
+            page = await list_connection_statuses(work, NO_ORIGINS, **whose, limit=2)
+            rest = await list_connection_statuses(work, NO_ORIGINS, **whose, after=page[-1].sort_key, limit=50)
+            pages += [[shown(one) for one in page], [shown(one) for one in rest]]
     return pages
 
 

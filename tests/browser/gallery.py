@@ -26,7 +26,7 @@ from broker.web.web_dependencies import WebDependencies, build_web_dependencies
 from core.config.settings import Settings
 from core.disk_errors import DiskFull
 from core.errors import Invalid, LimitReached, Unavailable
-from gateway.http_server.server import HttpServer, run_http_server
+from core.http_server.server import HttpServer, run_http_server
 from tests.support.chromium import chromium
 
 AT = datetime(2026, 11, 22, 1, 5, tzinfo=UTC)

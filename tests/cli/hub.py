@@ -12,7 +12,7 @@ from aiohttp import web
 from pydantic import BaseModel, Field
 
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
-from modules.kit import Context, Hints, Module, Vendor, VendorApi, VendorSettings, tool
+from modules.kit import AccountRequest, Context, Hints, Module, VendorApi, VendorSettings, tool
 
 REAL = load_installed_modules
 
@@ -33,17 +33,13 @@ async def look(context: Context) -> Said:
     return Said(said=(await context.vendor.request("GET", "/look")).json()["said"])
 
 
-async def account(vendor: Vendor) -> str:
-    return str((await vendor.request("GET", "/user")).json()["login"])
-
-
 HUB = Module(
     "hub",
     "Hub",
     "A vendor of the tests.",
     frozenset({"hub:read"}),
     (look,),
-    vendor=VendorApi("https://hub.example.com", account, settings=HubSettings),
+    vendor=VendorApi("https://hub.example.com", AccountRequest("/user", name="/login"), settings=HubSettings),
 )
 
 

@@ -62,7 +62,7 @@ def test_a_vendor_is_found_by_what_its_server_publishes(cli: Home, tenant: str, 
     assert same["version"] == 1
     assert same["document"] == json.loads(draft.out)["acme"]
     shown = cli.run("provider", "show", "acme", *there).out
-    for told in ("Vendor: Acme", "From: added", "by registration", "0 OAuth clients, 0 accounts, 0 credentials"):
+    for told in ("Vendor: Acme", "From: custom", "by registration", "0 OAuth clients, 0 accounts, 0 credentials"):
         assert told in shown
     listed = cli.run("provider", "list", *there).out
     assert "From" in listed
@@ -76,7 +76,7 @@ def test_a_file_that_is_no_provider_names_what_is_wrong(cli: Home, tenant: str, 
         ("[acme", "not valid TOML"),
         ('{"acme": ', "not valid JSON"),
         ("[a]\n[b]", "give one table"),
-        ("[acme]\ntitle = 2020-01-01", "no dates"),
+        ("[acme]\ntitle = 2020-01-01", "must not contain dates"),
         ('[acme]\ntitle = "A"\n[acme.oauth]\ntoken_url = "https://a.example"',
          "acme.oauth.authorize_url: it is missing"),
         ('[acme]\ntitle = "A"\n[acme.modules.nowhere]\n[acme.key]\ncheck_url = "https://a.example/"\nid = "/id"',

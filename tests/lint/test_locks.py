@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tools.lock import MARK, WANTED, digest
-from tools.locked import ENTRY, LOCKS, ROOT, locked
+from tools.locked import ENTRY, LOCKS, ROOT, read_locked
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS = PYPROJECT["dependency-groups"]
@@ -20,7 +20,7 @@ ASKED = {"runtime": RUNTIME, "dev": [*RUNTIME, *GROUPS["build"], *DEV], "build":
 
 
 def entries(name: str) -> dict[str, str]:
-    return {one.name: one.version for one in locked(name)}
+    return {one.name: one.version for one in read_locked(name)}
 
 
 @pytest.mark.parametrize("path", LOCK_FILES, ids=lambda path: path.name)

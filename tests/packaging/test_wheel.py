@@ -60,3 +60,10 @@ def test_installed_code_finds_the_installed_migrations(wheel: Path, tmp_path: Pa
 def test_the_providers_are_in_the_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         assert archive.read("broker/providers.toml") == (ROOT / "broker" / "providers.toml").read_bytes()
+
+
+def test_the_module_manifests_are_in_the_wheel(wheel: Path) -> None:
+    manifests = [path.relative_to(ROOT).as_posix() for path in (ROOT / "modules").glob("*/manifest.json")]
+    assert manifests
+    with zipfile.ZipFile(wheel) as archive:
+        assert all(archive.read(name) == (ROOT / name).read_bytes() for name in manifests)

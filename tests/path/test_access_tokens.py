@@ -27,12 +27,12 @@ from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory import deletion, roles, tenants, users
+from core.protected_resource import METADATA_PATHS
 from core.secret import Secret
-from gateway.auth.protected_resource import METADATA_PATHS
 from gateway.observability.call_log import CallLog
 from gateway.tool_runner import NO_SUCH_TOOL
 from server.deployment import KEYS_FOLDER
-from server.operator_context import BROKER_ROLE, open_role_database
+from server.role_database import BROKER_ROLE, open_role_database
 from server.wiring.gateway import open_gateway
 from tests.broker.authorization_server.grants import Grant, add_grant, revoke
 from tests.path.conftest import People

@@ -46,7 +46,7 @@ async def test_a_dead_database_is_a_503(behind: Node, people: People, proxy: Pos
     assert answer.status == 503
     assert int(answer.header("retry-after")) >= 1
     who = b"broker" if over_http() else b"database"  # the first that needs the database
-    assert answer.body == b'{"error":"MCPist is not ready: its ' + who + b' is away"}'
+    assert answer.body == b'{"error":"MCPist is not ready: its ' + who + b' is unavailable"}'
     unseen = await behind.post(people.reader.token, "tools/list", revision=revision)
     assert unseen.comparable == answer.comparable
 

@@ -216,9 +216,9 @@ async def test_a_pair_by_the_api(database: ScratchDatabase, tmp_path: Path) -> N
                 return await browser.http.put(url, json={"secret": KEY, **asked}, headers={"Origin": browser.url})
 
             assert "user name or e-mail address beside the token" in (await put("jira")).json()["detail"]
-            assert "is not wanted by Toggl" in (await put("toggl", user=USER)).json()["detail"]
-            assert (await put("jira", user=USER, provider="github")).status_code == 404
-            stored = await put("jira", user=USER, provider="atlassian")
+            assert "Toggl does not use one" in (await put("toggl", username=USER)).json()["detail"]
+            assert (await put("jira", username=USER, provider="github")).status_code == 404
+            stored = await put("jira", username=USER, provider="atlassian")
             assert (stored.status_code, stored.json()["account"]) == (200, "ada")
             assert KEY not in stored.text
         assert not (await scene.call(ada, "jira")).failed

@@ -8,7 +8,7 @@ import pytest
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.identity.pepper import load_or_create
 from core.db import Database
-from server.operator_context import BROKER_ROLE, open_role_database
+from server.role_database import BROKER_ROLE, open_role_database
 from tests.broker.authorization_server.grants import add_grant
 from tests.path.conftest import People
 from tests.path.test_access_tokens import RESOURCE, Gate, Issuer, gate_of, issuing

@@ -21,14 +21,9 @@ from gateway.vendor_session.answer_reader import MAX_BODY_BYTES
 from modules.kit import OUTCOME_UNKNOWN
 from server.deployment import KEYS_FOLDER
 from server.local_call import open_local_caller
-from server.operator_context import (
-    BROKER_ROLE,
-    OperatorContext,
-    get_utc_now,
-    open_operator_context_on,
-    open_role_database,
-)
+from server.operator_context import OperatorContext, open_operator_context_on
 from server.operator_vault import VAULT_KEYS_FILE
+from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up, silent
 from tests.support.ledger import Gate, ledger_module
 from tests.support.mcp_client import MODERN, Answer
@@ -146,7 +141,14 @@ async def test_a_write_that_is_not_answered_in_time(counter: Counter) -> None:
 
 
 async def test_a_write_that_was_refused_was_not_made(counter: Counter) -> None:
-    refusals = {400: "wrong", 403: "permit", 409: "conflict", 422: "wrong", 429: "try again in 30 s", 401: "refuses"}
+    refusals = {
+        400: "invalid",
+        403: "permit",
+        409: "conflict",
+        422: "invalid",
+        429: "try again in 30 s",
+        401: "refuses",
+    }
     for status, told in refusals.items():
         counter.vendor.scripts = [answering(status, b"{}", **({"retry_after": "30"} if status == 429 else {}))]
         answer = await counter.call("add_entry", counter.eve if status == 429 else None)

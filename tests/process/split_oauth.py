@@ -11,7 +11,7 @@ import httpx2
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.identity.identity_services import build_identity_services
 from broker.vault.key_file import load_or_create
-from server.operator_context import get_utc_now
+from server.role_database import get_utc_now
 from tests.clients.browser_person import BrowserPerson
 from tests.support.eventually import within
 from tests.support.loopback_client import LoopbackClient

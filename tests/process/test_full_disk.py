@@ -181,7 +181,7 @@ async def test_a_database_that_ends_because_of_it(filled: tuple[SmallDisk, Produ
 
     async def told() -> bool:
         await fill_log(disk)
-        return f"ended with code 1: the disk of {disk.home} is full" in disk.log.read_text()
+        return f"exited with code 1: the disk of {disk.home} is full" in disk.log.read_text()
 
     await within(60, told)
     assert (await readiness(product))["disk"] == "full"

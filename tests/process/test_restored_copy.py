@@ -17,8 +17,9 @@ from broker.vault.credential_store import CredentialOwner
 from broker.vault.vault import open_vault
 from core.config.settings import Settings
 from core.db import Database, connect
-from server.operator_context import BROKER_ROLE, OperatorContext, get_utc_now, open_operator_context, open_role_database
+from server.operator_context import OperatorContext, open_operator_context
 from server.operator_vault import open_key_provider
+from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from tests.broker.refresh.vendor import Vendor, vendor_of
 from tests.support.eventually import within
 from tests.support.running_product import command, data_folder, free_port
@@ -62,7 +63,7 @@ async def test_a_restored_copy_asks_no_vendor_until_it_is_adopted(vendor: Vendor
         for name in KEYS:
             shutil.copy2(first / "keys" / name, second / "keys")
         async with running([copy]):
-            await within(SECONDS, lambda: said(copy, "accounts are not kept fresh: this is a copy"))
+            await within(SECONDS, lambda: said(copy, "background refresh is off: this deployment is a copy"))
             assert await vendor.calls() == 2, "the copy has looked, leaves what is due alone, and asked nobody"
             assert "mcpist adopt" in copy.log()
             await command(second, copy.port, "adopt")

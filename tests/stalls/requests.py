@@ -14,7 +14,7 @@ from starlette.routing import Route
 from broker.rpc import codec
 from broker.web.request_parsing import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from core.api.middleware import MAX_BODY_BYTES as MOST_API_BODY
-from gateway.auth.protected_resource import METADATA_PATHS as METADATA
+from core.protected_resource import METADATA_PATHS as METADATA
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.revisions import MODERN_REVISION, REVISIONS
 from tests.linear.patterns import ROOT

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES
-from gateway.observability.logs import JsonLineFormatter, TextLineFormatter
+from core.observability.logs import JsonLineFormatter, TextLineFormatter
 from tests.stalls.requests import filled, post, text_of
 from tests.stalls.surface import Surface
 from tests.stalls.test_stalls import MOST_SECONDS

@@ -20,9 +20,9 @@ from typing import Any
 from unittest import mock
 from urllib.parse import quote, unquote, urlsplit
 
+from core.observability.logs import _NEVER_DEBUG, _QUIET
 from core.secret import Secret
 from core.token_format import parse_token
-from gateway.observability.logs import _NEVER_DEBUG, _QUIET
 
 SHORTEST = 12
 FEWEST_SIGNS = 6

@@ -11,7 +11,7 @@ from broker.rpc.app import BrokerApp
 from broker.rpc.gateway_keys import TrustedGateways, load_private_key, make_key_pair
 from broker.rpc.rpc_client import HttpBroker, open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
-from gateway.http_server.server import HttpServer, run_http_server
+from core.http_server.server import HttpServer, run_http_server
 from server.listener import open_unix_listener
 
 

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from core.http.trusted_proxies import TrustedProxies
-from gateway.http_server.http_limits import HttpLimits
-from gateway.http_server.server import NO_PROXIES, HttpServer, run_http_server
+from core.http_server.http_limits import HttpLimits
+from core.http_server.server import NO_PROXIES, HttpServer, run_http_server
 
 
 @contextlib.asynccontextmanager

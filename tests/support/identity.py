@@ -26,10 +26,12 @@ from broker.authorization_server.registered_clients import NewClient, Registered
 from core.config.settings import Settings
 from core.directory import allow_list
 from core.directory.tenants import Tenant
+from core.http_server.server import HttpServer, run_http_server
 from core.secret import Secret
-from gateway.http_server.server import HttpServer, run_http_server
+from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
+from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
 from server.wiring.web import open_web_application as identity_of
 from tests.support.oauth_provider import OauthProvider, oauth_provider
@@ -103,12 +105,19 @@ async def identity_on(
         chosen = Settings(home=deployment.home, identity_file=file, **{"public_url": url, **settings})
         call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
         stack.callback(call_log.close)
-        zone = await stack.enter_async_context(open_broker_runtime(deployment, chosen, catalogue, clock=product.clock))
+        manifests = build_module_manifests(catalogue)
+        zone = await stack.enter_async_context(open_broker_runtime(deployment, chosen, manifests, clock=product.clock))
         running = await stack.enter_async_context(
             open_gateway(chosen, deployment, contextlib.nullcontext(zone.broker), catalogue, call_log)
         )
         running.app.otherwise = await stack.enter_async_context(
-            identity_of(zone, chosen, running.refusals, product.console, catalogue, deployment)
+            identity_of(
+                zone,
+                chosen,
+                running.refusals,
+                manifests,
+                ControlPlane(chosen, product.console, catalogue, deployment),
+            )
         )
         await stack.enter_async_context(run_http_server(HttpServer(running.app), listener))
         yield Identity(product, url, running, zone, company)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, field_serializer
 
-from modules.kit import Context, Hints, Module, ToolError, Vendor, VendorApi, VendorProblem, tool
+from modules.kit import AccountRequest, Context, Hints, Module, ToolError, VendorApi, VendorProblem, tool
 
 READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=True)
 WRITES = Hints(read_only=False, destructive=False, idempotent=False, open_world=True)
@@ -27,10 +27,6 @@ class Garbled(Entry):
     @field_serializer("url")
     def _fail(self, _url: str) -> str:
         raise ValueError("no text of this reaches anybody")
-
-
-async def _account(vendor: Vendor) -> str:
-    return (await vendor.request("GET", "/me")).json()["name"]
 
 
 @tool(hints=READS, scopes=["ledger"])
@@ -133,5 +129,5 @@ def ledger_module(base_url: str, gate: Gate | None = None) -> Module:
         add_and_wait,
         wait_first,
     )
-    api = VendorApi(base_url=base_url, fetch_account=_account)
+    api = VendorApi(base_url=base_url, account=AccountRequest("/me", name="/name"))
     return Module("ledger", "Ledger", "Enter things in a ledger.", frozenset({"ledger"}), tools, vendor=api)

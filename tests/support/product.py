@@ -38,10 +38,11 @@ from core.directory.tenants import Tenant, create_tenant
 from core.directory.users import create_user
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
+from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog
 from gateway.observability.exposition import build_registry
 from server.deployment import KEYS_FOLDER, Deployment
-from server.operator_context import BROKER_ROLE, CONSOLE_ROLE, open_role_database
+from server.role_database import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway
 from tests.support.canary import SUITE, Canary
@@ -107,7 +108,7 @@ class Product:
         call_log = CallLog(lambda block: SUITE.hear("call log", block), clock=time.time)
         chosen = Settings(home=deployment.home, **settings)
         modules = catalogue or self.catalogue
-        zone = open_broker_runtime(deployment, chosen, modules, clock=self.clock)
+        zone = open_broker_runtime(deployment, chosen, build_module_manifests(modules), clock=self.clock)
         async with open_gateway(chosen, deployment, _reached(zone, deployment), modules, call_log) as running:
             node = Node(running)
             yield node

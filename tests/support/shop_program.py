@@ -11,7 +11,9 @@ from unittest import mock
 from broker.refresh.lifecycle import run_refresher
 from broker.refresh.scheduler import SWEEP_INTERVAL
 from cli import main
+from core.module_manifest import ModuleManifest
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
+from gateway.module_manifests import build_module_manifests
 from tests.support.toy_vendor import shop_module
 
 if __name__ == "__main__":
@@ -19,8 +21,11 @@ if __name__ == "__main__":
     def catalogue() -> Catalogue:
         return build_catalogue([*load_installed_modules().modules, shop_module(os.environ["SHOP_URL"])])
 
+    def manifests() -> tuple[ModuleManifest, ...]:
+        return build_module_manifests(catalogue())
+
     with (
-        mock.patch("server.standalone.load_installed_modules", catalogue),
+        mock.patch("server.standalone.load_installed_manifests", manifests),
         mock.patch("server.all_in_one.load_installed_modules", catalogue),
         mock.patch("server.operator_context.load_installed_modules", catalogue),
         mock.patch(

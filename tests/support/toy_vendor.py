@@ -9,7 +9,7 @@ from typing import Annotated
 from aiohttp import web
 from pydantic import BaseModel, Field
 
-from modules.kit import Context, Hints, Module, Vendor, VendorApi, tool
+from modules.kit import AccountRequest, Context, Hints, Module, VendorApi, tool
 
 READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=True)
 WRITES = Hints(read_only=False, destructive=False, idempotent=False, open_world=True)
@@ -19,10 +19,6 @@ class Seen(BaseModel):
     """What the vendor said."""
 
     said: str
-
-
-async def _account(vendor: Vendor) -> str:
-    return (await vendor.request("GET", "/me")).json()["name"]
 
 
 @tool(hints=READS, scopes=["shop:read"])
@@ -41,7 +37,7 @@ async def buy(context: Context, what: Annotated[str, Field(description="What to 
 
 def shop_module(base_url: str) -> Module:
     """The module ``shop``, whose vendor is at `base_url`."""
-    api = VendorApi(base_url=base_url, fetch_account=_account)
+    api = VendorApi(base_url=base_url, account=AccountRequest("/me", name="/name"))
     scopes = frozenset({"shop:read", "shop:write"})
     return Module("shop", "Shop", "Look and buy in a shop.", scopes, (look, buy), vendor=api)
 

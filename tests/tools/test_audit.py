@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tools.audit import ACCEPTED, JUDGED_FOR, Package, Unusable, audit, judgements, node_packages, packages
-from tools.locked import ROOT, locked
+from tools.locked import ROOT, read_locked
 
 AIOHTTP = Package("PyPI", "aiohttp", "3.0.0", "the product")
 HONO = Package("npm", "hono", "1.0.0", "tests and tools")
@@ -92,7 +92,7 @@ def judged(path: Path, **changes: Any) -> None:
 
 
 def run(osv: Osv, accepted: Path, *, required: bool = False) -> int:
-    return audit([AIOHTTP, HONO], osv.url, accepted, required=required)
+    return audit([AIOHTTP, HONO], osv.url, accepted, required=required, today=TODAY)
 
 
 def test_nothing_known(osv: Osv, accepted: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,8 +179,8 @@ def test_every_locked_package_is_asked_for() -> None:
     asked = packages()
     python = {(one.name, one.version) for one in asked if one.ecosystem == "PyPI"}
     for name in ("runtime", "build", "dev"):
-        assert {(one.name, one.version) for one in locked(name)} <= python
-    assert {one.name for one in asked if one.where == "the product"} == {one.name for one in locked("runtime")}
+        assert {(one.name, one.version) for one in read_locked(name)} <= python
+    assert {one.name for one in asked if one.where == "the product"} == {one.name for one in read_locked("runtime")}
     assert {one.name for one in asked if one.ecosystem == "npm"} >= {"oidc-provider", "@modelcontextprotocol/sdk"}
 
 
@@ -214,7 +214,7 @@ def test_a_list_that_cannot_be_read_fails(osv: Osv, accepted: Path, text: str | 
 
 
 def test_the_command(osv: Osv) -> None:
-    version = next(one.version for one in locked("runtime") if one.name == "aiohttp")
+    version = next(one.version for one in read_locked("runtime") if one.name == "aiohttp")
     osv.known["PyPI", "aiohttp", version] = ["GHSA-1"]
     command = [sys.executable, "-m", "tools.audit", "--database", osv.url]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
-from tools.locked import ROOT, locked
-from tools.sbom import DATABASE, NotInstalled, document, written
+from tools.locked import ROOT, read_locked
+from tools.sbom import DATABASE, NotInstalled, document, render_document
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SCHEMAS = importlib.resources.files("cyclonedx.schema._res")
@@ -22,7 +22,7 @@ SCHEMAS = importlib.resources.files("cyclonedx.schema._res")
 
 @pytest.fixture(scope="module")
 def bill() -> dict[str, Any]:
-    return json.loads(written(locked("runtime"), PROJECT))
+    return json.loads(render_document(read_locked("runtime"), PROJECT))
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def test_it_is_cyclonedx(bill: dict[str, Any]) -> None:
 
 
 def test_every_package_of_the_runtime_lock_is_in_it(bill: dict[str, Any]) -> None:
-    packages = locked("runtime")
+    packages = read_locked("runtime")
     found = {one["name"]: one for one in bill["components"]}
     assert set(found) == {one.name for one in packages}
     for one in packages:
@@ -65,12 +65,12 @@ def test_what_needs_what(bill: dict[str, Any]) -> None:
     asked = {line.split(">")[0].split("[")[0].split("=")[0].strip() for line in PROJECT["dependencies"]}
     assert names["mcpist"] == asked
     assert "multidict" in names["aiohttp"]
-    assert set().union(*names.values()) == {one.name for one in locked("runtime")}
+    assert set().union(*names.values()) == {one.name for one in read_locked("runtime")}
 
 
 def test_the_same_lock_gives_the_same_bytes() -> None:
     """In another time zone, language, folder and process, with another order of sets."""
-    made = written(locked("runtime"), PROJECT)
+    made = render_document(read_locked("runtime"), PROJECT)
     program = (
         "import sys, tomllib; from tools.sbom import *; "
         "project = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']; "
@@ -83,14 +83,14 @@ def test_the_same_lock_gives_the_same_bytes() -> None:
 
 
 def test_another_lock_is_another_bill() -> None:
-    packages = locked("runtime")
+    packages = read_locked("runtime")
     first = document(packages, PROJECT)
     other = document([replace(packages[0], hashes=("0" * 64,)), *packages[1:]], PROJECT)
     assert first["serialNumber"] != other["serialNumber"]
 
 
 def test_no_licence_is_read_of_another_version() -> None:
-    packages = locked("runtime")
+    packages = read_locked("runtime")
     with pytest.raises(NotInstalled, match="make setup"):
         document([replace(packages[0], version="0.0.1"), *packages[1:]], PROJECT)
     with pytest.raises(NotInstalled, match="not installed"):
@@ -106,4 +106,4 @@ def test_the_command() -> None:
     ran = subprocess.run(["make", "sbom"], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     path = ROOT / ran.stdout.split()[-1]
-    assert path.read_bytes() == written(locked("runtime"), PROJECT)
+    assert path.read_bytes() == render_document(read_locked("runtime"), PROJECT)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools.locked import ROOT
-from tools.system_versions import PROGRAMS, Program, told, version_in
+from tools.system_versions import PROGRAMS, Program, check_versions, version_in
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_one_that_is_too_old_is_refused(
     program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert list(told([Program(("spin",), "-V", (6, 5), "a model")])) == [(line, fits)]
+    assert list(check_versions([Program(("spin",), "-V", (6, 5), "a model")])) == [(line, fits)]
 
 
 def test_one_that_is_missing_is_for_others_to_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert list(told([Program(("spin",), "-V", (6, 5), "a model")])) == [("spin: missing", True)]
+    assert list(check_versions([Program(("spin",), "-V", (6, 5), "a model")])) == [("spin: missing", True)]
 
 
 def test_all_that_is_installed_by_apt_is_looked_at() -> None:

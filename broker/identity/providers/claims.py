@@ -1,4 +1,4 @@
-"""What claims say about a person, made fit to be stored and compared."""
+"""Normalization of claims about a person, before they are stored and compared."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,13 +9,13 @@ from core.errors import Invalid
 
 
 def build_openid_account(issuer: str, claims: Mapping[str, Any], *, trusted: bool = True) -> VerifiedAccount:
-    """The account that checked claims tell of; its address counts only if it is verified, and `trusted`."""
+    """Build the account of verified claims; its address is used only if it is verified and `trusted`."""
     email = normalize_email(claims.get("email")) if trusted and is_true(claims.get("email_verified")) else ""
     return VerifiedAccount(issuer, str(claims["sub"]), email, bool(email), clean_person_name(claims.get("name")))
 
 
 def normalize_email(value: object) -> str:
-    """An e-mail address in its normal form; empty where it is none."""
+    """Normalize an e-mail address; empty where it is none."""
     if not isinstance(value, str) or len(value) > 320:
         return ""
     try:
@@ -25,19 +25,19 @@ def normalize_email(value: object) -> str:
 
 
 def clean_person_name(value: object) -> str:
-    """A name of at most 200 characters, all of them visible; empty where there is none."""
+    """Return a name of at most 200 visible characters; empty where there is none."""
     if not isinstance(value, str):
         return ""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in value[:MAX_NAME_LENGTH]).split())
 
 
 def is_true(value: object) -> bool:
-    """Some providers send the text."""
+    """Check for true or the text "true", which some providers send."""
     return value is True or value == "true"
 
 
 def raise_for_error(query: Mapping[str, str]) -> None:
-    """An error answer (RFC 6749 §4.1.2.1) becomes one of ours; of its text nothing is used.
+    """Raise for an error response (RFC 6749 §4.1.2.1); its texts are never used.
 
     Raises:
         SignInFailed: it is one.

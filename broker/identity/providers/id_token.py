@@ -16,7 +16,7 @@ MAX_AGE_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class ExpectedClaims:
-    """What an ID token has to say."""
+    """Values that the claims of an ID token must have."""
 
     issuer: str
     client_id: str

@@ -1,4 +1,4 @@
-"""What sign-in knows of an identity provider, whichever it is."""
+"""Interface of identity providers for sign-in."""
 
 import base64
 import hashlib
@@ -38,12 +38,12 @@ class SignInFlow:
 
     @property
     def state(self) -> str:
-        """What the provider has to send back; another one for each provider."""
+        """Derive the `state` that the provider must return; each provider has its own."""
         return self._derive("state")
 
     @property
     def nonce(self) -> str:
-        """What the ID token has to hold."""
+        """Derive the `nonce` that the ID token must contain."""
         return self._derive("nonce")
 
     @property
@@ -85,7 +85,7 @@ class IdentityProvider(Protocol):
 
     @property
     def label(self) -> str:
-        """What the button says."""
+        """Return the label of the sign-in button."""
         ...
 
     async def start(self, flow: SignInFlow) -> str:

@@ -69,7 +69,7 @@ class IdpClient:
     async def fetch_json(
         self, client: Any, url: str, *, bearer: str | None = None, headers: Mapping[str, str] | None = None
     ) -> Any:
-        """The JSON document at `url`.
+        """Fetch the JSON document at `url`.
 
         Raises:
             SignInFailed: there is none.
@@ -95,7 +95,7 @@ class IdpClient:
 
 
 def require_object(found: Any) -> Mapping[str, Any]:
-    """A JSON object.
+    """Return the JSON object, or raise if it is another value.
 
     Raises:
         SignInFailed: it is something else.
@@ -121,7 +121,7 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             await response.aclose()  # a small answer could unpack to a huge one
-            raise httpx2.DecodingError("a compressed answer, which nobody asked for")
+            raise httpx2.DecodingError("unrequested content encoding")
         response.stream = _LimitedStream(cast("httpx2.AsyncByteStream", response.stream))
         return response
 
@@ -138,7 +138,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         async for part in self._inner:
             read += len(part)
             if read > MAX_RESPONSE_BYTES:
-                raise httpx2.ReadError("the answer is too large")
+                raise httpx2.ReadError("response too large")
             yield part
 
     async def aclose(self) -> None:

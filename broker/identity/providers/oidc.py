@@ -22,7 +22,7 @@ MAX_CODE_LENGTH = 8_192
 
 
 class OidcProfile(Protocol):
-    """Where the providers differ."""
+    """Differences between OpenID Connect providers."""
 
     @property
     def issuer(self) -> str:
@@ -31,11 +31,11 @@ class OidcProfile(Protocol):
 
     @property
     def asks_userinfo(self) -> bool:
-        """Whether the userinfo endpoint is asked where the ID token has no address."""
+        """Check whether to call the userinfo endpoint when the ID token has no e-mail address."""
         ...
 
     def is_issuer(self, named: str) -> bool:
-        """Whether the issuer that the metadata names is the configured one."""
+        """Check whether the issuer in the metadata is the configured one."""
         ...
 
     def build_account(self, metadata: ProviderMetadata, claims: Mapping[str, Any]) -> VerifiedAccount:
@@ -111,7 +111,7 @@ class OidcProvider:
     async def _fetch_userinfo(
         self, client: Any, metadata: ProviderMetadata, token: Mapping[str, Any], subject: str
     ) -> Mapping[str, Any]:
-        """What the userinfo endpoint says of the same person (OpenID Connect Core 1.0 §5.3.2), beside who they are."""
+        """Fetch the userinfo claims of the same subject (OpenID Connect Core 1.0 §5.3.2)."""
         bearer = token.get("access_token")
         if not isinstance(bearer, str):
             return {}
@@ -136,7 +136,7 @@ class OidcProvider:
 
 
 def _check_response(metadata: ProviderMetadata, query: Mapping[str, str]) -> None:
-    """That the answer comes from this provider (RFC 9207 §2.4) is checked before anything else in it counts."""
+    """Check that the response comes from this provider (RFC 9207 §2.4), before any other parameter is used."""
     if "iss" not in query and metadata.sends_issuer:
         raise SignInFailed("provider", "answer without iss")
     if query.get("iss", metadata.issuer) != metadata.issuer:

@@ -1,4 +1,4 @@
-"""What an OpenID provider publishes of itself: its metadata (OpenID Connect Discovery 1.0) and its keys."""
+"""Metadata (OpenID Connect Discovery 1.0) and keys of OpenID providers, with a cache."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ProviderMetadata:
-    """The parts of it that we use; every URL is https, or http where the issuer itself is."""
+    """Used fields of the metadata; every URL is https, or http where the issuer itself is."""
 
     issuer: str
     authorization_endpoint: str
@@ -40,7 +40,7 @@ class ProviderMetadata:
 
 
 def read_metadata(found: Mapping[str, Any], configured: str) -> ProviderMetadata:
-    """Read it.
+    """Parse and check the metadata.
 
     Raises:
         SignInFailed: a URL is missing or of another kind, or no algorithm is left.
@@ -73,7 +73,7 @@ class CachedDocument(Generic[_T]):
         self._failed: datetime | None = None
 
     async def get(self, *, newer_than: timedelta = CACHE_TTL) -> _T:
-        """What was fetched last, or anew where that is older than `newer_than`.
+        """Return the cached document, or fetch it again if it is older than `newer_than`.
 
         Raises:
             SignInFailed: there is nothing, or nothing of the last day.
@@ -106,7 +106,7 @@ class ProviderKeySet:
         self._kept = CachedDocument(fetch_keys, clock)
 
     async def find_candidates(self, kid: str) -> tuple[Key, ...]:
-        """The keys that may have signed what names `kid`: that one, or all where nothing is named.
+        """Return the keys that may have made the signature: the key `kid`, or all where none is named.
 
         Raises:
             SignInFailed: the keys cannot be fetched.

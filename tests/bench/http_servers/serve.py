@@ -7,7 +7,7 @@ import sys
 import uvicorn
 import uvloop
 
-from gateway.http_server.server import HttpServer, run_http_server
+from core.http_server.server import HttpServer, run_http_server
 from tests.bench.http_servers.application import app
 
 

@@ -61,7 +61,7 @@ async def _brokers(lab: Lab, product: Product) -> AsyncGenerator[tuple[Broker, B
     settings = unlimited(product.home, product.port, product.upstream)
     async with (
         open_operator_context(settings, lab.progress) as operating,
-        open_broker_runtime(operating.deployment, settings, operating.catalogue) as zone,
+        open_broker_runtime(operating.deployment, settings, operating.manifests) as zone,
         served_over_http(zone.broker, folder) as served,
     ):
         yield zone.broker, served.client

@@ -101,7 +101,7 @@ async def test_one_of_mcpists_own_is_read_and_neither_changed_nor_removed(rig: R
         assert (await put(admin, copy, path="/providers/my_github")).status_code == 201
         for answer in (await put(admin, DOCUMENT, path="/providers/github"), await admin.delete("/providers/github")):
             assert answer.status_code == 400
-            assert "github is a provider of MCPist's own" in answer.json()["detail"]
+            assert "github is a built-in provider" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ async def test_one_of_mcpists_own_is_read_and_neither_changed_nor_removed(rig: R
         (with_oauth(token_url="https://127.0.0.1/token"), "acme_crm.oauth.token_url"),
         (with_oauth(token_url="https://ada:pw@id.acme.example/token"), "acme_crm.oauth.token_url"),
         (with_oauth(registration_url="https://localhost/register"), "acme_crm.oauth.registration_url"),
-        (with_oauth(client_documents=True, pkce="none"), "client_documents needs the pkce S256"),
+        (with_oauth(client_documents=True, pkce="none"), "client_documents requires pkce = S256"),
         (with_oauth(token_headers={"X-Api-Key": "x"}), "acme_crm.oauth.token_headers"),
         (with_oauth(code_params={"client_secret": "x"}), "secrets belong to the OAuth client"),
         (with_oauth(client_secret="x"), "acme_crm.oauth.client_secret: there is no such key"),
@@ -181,7 +181,7 @@ async def test_there_are_not_endlessly_many(rig: Rig, acme: Tenant, monkeypatch:
     async with rig.browser(acme.admin) as admin:
         assert (await put(admin, provider_document("second"), path="/providers/second")).status_code == 201
         refused = await put(admin, provider_document("third"), path="/providers/third")
-        assert (refused.status_code, "at most 2 providers" in refused.text) == (409, True)
+        assert (refused.status_code, "limit of 2 providers" in refused.text) == (409, True)
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1", "https://localhost", "http://example.com", "x", "https://[::1]/"])

@@ -21,8 +21,8 @@ from broker.authorization_server.client_registry import (
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.registered_clients import NewClient
 from core.errors import Invalid, LimitReached, NotFound
+from core.observability.redaction import redact
 from core.token_format import TOKEN_PATTERN
-from gateway.observability.redaction import redact
 from tests.broker.authorization_server.rig import ACTOR, Rig, ec_key, public_set, rig_on, rsa_key
 from tests.support.postgres import MadeTenant, ScratchDatabase
 

@@ -1,4 +1,4 @@
-"""Answers that do not belong to whoever brings them (broker-security.md §2, rows 3 to 8, 10, 14, 25 and 36): nothing is
+"""Answers that do not belong to whoever brings them (threat-model.md §2, rows 3 to 8, 10, 14, 25 and 36): nothing is
 stored, and the vendor is not even asked."""
 
 import asyncio

@@ -151,7 +151,7 @@ async def test_it_ends_by_being_cancelled_and_by_itself(scene: Scene) -> None:
             assert (await told(browser, session))[0] == state
             page = await browser.get(session["url"])
             assert page.status_code == 410
-            assert "is over" in shown(page)
+            assert "has expired" in shown(page)
 
 
 async def test_a_request_sent_twice_begins_one(scene: Scene) -> None:

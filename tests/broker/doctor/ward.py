@@ -241,7 +241,7 @@ def json_of(document: Any) -> str:
 def _module(style: str, url: str) -> Module:
     made = shop_module(url)
     assert made.vendor is not None
-    api = VendorApi(base_url=url, fetch_account=made.vendor.fetch_account, headers=VENDOR_HEADERS.get(style, {}))
+    api = VendorApi(base_url=url, account=made.vendor.account, headers=VENDOR_HEADERS.get(style, {}))
     return Module(module_of(style), f"Shop {style}", made.description, made.scopes, made.tools, vendor=api)
 
 

@@ -104,7 +104,7 @@ def test_another_authorization_server_switches_ours_off(file: Path) -> None:
     assert settings.external.tenants == {"9f3e": "acme"}
     assert not settings.authorization_server.enabled
     told = problem(file, EXTERNAL + "[authorization_server]\nenabled = true\n")
-    assert "authorization_server.enabled has to be false" in told
+    assert "authorization_server.enabled must be false" in told
 
 
 @pytest.mark.parametrize(

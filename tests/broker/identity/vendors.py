@@ -22,8 +22,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from gateway.http_server.server import HttpServer
-from gateway.http_server.server import run_http_server as serve
+from core.http_server.server import HttpServer
+from core.http_server.server import run_http_server as serve
 
 CLIENT_ID, CLIENT_SECRET = "client", "vendor+secret/with:signs%"
 DIRECTORY = "11111111-2222-3333-4444-555555555555"

@@ -279,5 +279,5 @@ async def test_a_login_is_used_and_neither_it_nor_the_server_s_words_are_logged(
         await post.ahead(9)
         await post.teller(MailChannel(settings)).send_due()  # whose certificate is it?
     assert len(server.messages) == messages
-    assert ("a notice could not be told" in caplog.text) == (not messages)
+    assert ("notification was not delivered" in caplog.text) == (not messages)
     assert password not in caplog.text

@@ -1,4 +1,4 @@
-"""The table of broker-security.md §3.2, row by row, and what holds for every answer whatever it is."""
+"""The table of threat-model.md §3.2, row by row, and what holds for every answer whatever it is."""
 
 import json
 from datetime import UTC, datetime

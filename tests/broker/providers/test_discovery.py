@@ -131,7 +131,7 @@ async def test_what_is_found_fills_the_settings_of_a_generic_provider(site: Site
         ({"code_challenge_methods_supported": ["plain"]}, "S256 is not in its code_challenge_methods_supported"),
         ({"grant_types_supported": ["client_credentials"]}, "authorization_code is not in"),
         ({"response_types_supported": ["token"]}, "code is not in"),
-        ({"token_endpoint_auth_methods_supported": ["tls_client_auth"]}, "takes none of client_secret_basic"),
+        ({"token_endpoint_auth_methods_supported": ["tls_client_auth"]}, "supports none of client_secret_basic"),
     ],
 )
 async def test_a_server_that_will_not_do_is_refused(site: Site, changed: dict[str, Any], told: str) -> None:
@@ -155,7 +155,7 @@ async def test_what_a_server_does_not_tell_is_taken_to_be_there(site: Site) -> N
 )  # fmt: skip
 async def test_what_is_no_issuer_is_not_asked(site: Site, issuer: str) -> None:
     async with discovery(site) as finder:
-        with pytest.raises(Invalid, match="an issuer is a URL"):
+        with pytest.raises(Invalid, match="an issuer must be a URL"):
             await finder.fetch_server_metadata(issuer)
 
 
@@ -290,7 +290,7 @@ async def test_a_draft_from_a_protected_resource_names_it_in_every_request(site:
 
 async def test_a_draft_is_for_the_server_that_the_resource_names(site: Site) -> None:
     site.documents[RESOURCE] = {"resource": site.origin + "/mcp", "authorization_servers": ["https://other.example"]}
-    with pytest.raises(Invalid, match="names another authorization server"):
+    with pytest.raises(Invalid, match="lists another authorization server"):
         await drafted(site, url=site.origin, resource=site.origin + "/mcp")
 
 

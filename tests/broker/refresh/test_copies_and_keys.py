@@ -45,7 +45,7 @@ async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
     for _ in range(3):
         assert await sweeper.sweep() == 0
     assert len(caplog.records) == 1, "said once, whatever the number of due accounts and of looks at them"
-    assert "nobody has adopted" in caplog.text
+    assert "was not adopted" in caplog.text
     assert await strict.calls() == 0
     assert await rig.row(account) == before, "not even the intent of a refresh is left behind"
 

@@ -14,6 +14,7 @@ from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredentia
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenSet
 from broker.providers.schema import Provider, RefreshRules
 from broker.vault.credential_store import CredentialOwner
+from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
@@ -24,7 +25,6 @@ from core.permissions import Policy
 from core.secret import Secret
 from core.token_format import generate_token
 from gateway.auth.authenticator import CallerAuthenticator
-from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import CachedLease, LeaseCache

@@ -174,7 +174,7 @@ async def test_it_runs_and_outlives_a_failure(rig: Rig, strict: Vendor, caplog: 
     running = asyncio.create_task(sweeper(rig, every=0.02).run())
 
     async def failed() -> bool:
-        return "accounts were not swept" in caplog.messages
+        return "refresh sweep failed" in caplog.messages
 
     try:
         await within(10, failed)

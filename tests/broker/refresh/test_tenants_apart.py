@@ -13,9 +13,9 @@ from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenResult
 from broker.providers.catalogue import load_builtin_providers
 from broker.providers.schema import Provider
 from broker.refresh.endpoint_key import get_token_endpoint_key
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.refresh.scheduler import RefreshScheduler
 from broker.refresh.token_service import AccountTokenService
+from core.concurrency.fair_semaphore import FairSemaphore
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders, Rig

@@ -303,11 +303,11 @@ async def test_a_key_is_retired_only_when_nothing_hangs_on_it(world: World) -> N
             await retire_key(world.trusted, keys, ACTOR, kek_id, NOW)
 
     await refused("k2", "is active")
-    await refused("k1", "still hangs")
+    await refused("k1", "still wraps")
     await rewrapped(world, tenants[0])
-    await refused("k1", "still hangs")
+    await refused("k1", "still wraps")
     await rewrapped(world, tenants[1])
-    await refused("k1", "still hangs")  # the signing keys, which are no tenant's
+    await refused("k1", "still wraps")  # the signing keys, which are no tenant's
     await rewrap_keys(world.trusted, BOTH, SigningKeyRows(deployment), lambda: None)
     await retire_key(world.trusted, BOTH, ACTOR, "k1", NOW)
     await retire_key(world.trusted, BOTH, ACTOR, "k1", NOW)  # again, after a kill before the file was changed
@@ -340,7 +340,7 @@ async def test_retiring_waits_for_who_is_storing_a_data_key(world: World) -> Non
         retiring = asyncio.create_task(retire_key(world.trusted, BOTH, ACTOR, "k1", NOW))
         done, _ = await asyncio.wait({retiring}, timeout=0.2)
         assert not done, "it waits for the transaction"
-    with pytest.raises(Conflict, match="still hangs"):
+    with pytest.raises(Conflict, match="still wraps"):
         await retiring
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from broker.interface import CredentialRefusal, RefusalReason
+from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Credential
@@ -22,7 +23,6 @@ from core.generations import Generations
 from core.secret import Secret
 from core.token_format import generate_token
 from gateway.auth.authenticator import MAX_CACHE_SECONDS, CallerAuthenticator
-from gateway.auth.failed_auth import AuthFailureLog
 from gateway.mcp.errors import Unauthenticated
 from gateway.observability.metrics import Metrics
 from tests.support.eventually import within

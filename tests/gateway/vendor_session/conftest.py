@@ -10,14 +10,13 @@ from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.retry_policy import LimitReader
-from modules.kit import ToolError, Vendor, VendorApi, VendorSettings
+from modules.kit import AccountRequest, ToolError, Vendor, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor
 
 TOKEN = "canary-token-3f9d"
 
 
-async def no_account(_vendor: Vendor) -> str:
-    return ""
+NO_ACCOUNT = AccountRequest("/me", name="/name")
 
 
 @dataclass(slots=True)
@@ -86,7 +85,7 @@ class Bench:
         **settings: float,
     ) -> Vendor:
         headers = {"accept": "application/json"}
-        api = VendorApi(self.vendor.url + base, no_account, headers=headers, rate_limit=rate_limit)
+        api = VendorApi(self.vendor.url + base, NO_ACCOUNT, headers=headers, rate_limit=rate_limit)
         return self.sessions.create_client(
             api, VendorSettings.model_validate(settings), self.leases, key, deadline, tenant=tenant
         )

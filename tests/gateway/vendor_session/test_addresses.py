@@ -12,7 +12,7 @@ from core.errors import Invalid
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
 from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import Bench, Leases, no_account
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Bench, Leases
 from tests.gateway.vendor_session.doubles import RawVendor, answering
 
 PUBLIC = "93.184.215.14"
@@ -43,7 +43,7 @@ class Guarded:
     sessions: VendorClientFactory
 
     async def ask(self, url: str) -> VendorProblem:
-        api = VendorApi("https://unused.example", no_account)
+        api = VendorApi("https://unused.example", NO_ACCOUNT)
         try:
             client = self.sessions.create_client(api, VendorSettings(base_url=url, timeout=5), Leases(), "k")
             answer = await client.request("POST", "/x")
@@ -78,7 +78,7 @@ async def test_the_listener_would_hear(guarded: Guarded, host: str) -> None:
     open_door = VendorClientFactory(AllowedAddresses.from_hosts([f"{shown}:{guarded.port}"]))
     await open_door.open()
     client = open_door.create_client(
-        VendorApi(f"http://{shown}:{guarded.port}", no_account), VendorSettings(), Leases(), "k"
+        VendorApi(f"http://{shown}:{guarded.port}", NO_ACCOUNT), VendorSettings(), Leases(), "k"
     )
     with pytest.raises(VendorProblem):
         await client.request("POST", "/x")
@@ -175,7 +175,7 @@ async def test_a_label_that_no_name_has(guarded: Guarded) -> None:
     sessions = VendorClientFactory(AllowedAddresses())
     await sessions.open()
     client = sessions.create_client(
-        VendorApi(f"https://{'a' * 64}.example", no_account), VendorSettings(), Leases(), "k"
+        VendorApi(f"https://{'a' * 64}.example", NO_ACCOUNT), VendorSettings(), Leases(), "k"
     )
     with pytest.raises(VendorProblem) as caught:
         await client.request("GET", "/x")
@@ -190,12 +190,12 @@ async def test_the_operators_list_lets_a_private_host_through() -> None:
         sessions = VendorClientFactory(AllowedAddresses.from_hosts(listed), lookup=names)
         await sessions.open()
         for host in ("ghe.internal", "GHE.internal.", "127.0.0.1"):
-            api = VendorApi(f"http://{host}:{vendor.port}/", no_account)
+            api = VendorApi(f"http://{host}:{vendor.port}/", NO_ACCOUNT)
             await sessions.create_client(api, VendorSettings(), Leases(), "k").request("GET", "/x")
         assert len(vendor.requests) == 3
         for url in (f"http://other.internal:{vendor.port}", f"http://ghe.internal:{vendor.port + 1}"):
             with pytest.raises(VendorProblem):
-                sessions.create_client(VendorApi(url, no_account), VendorSettings(), Leases(), "k")
+                sessions.create_client(VendorApi(url, NO_ACCOUNT), VendorSettings(), Leases(), "k")
         await sessions.close()
 
 
@@ -289,7 +289,7 @@ async def test_a_redirect_to_another_listed_host_is_not_followed_either() -> Non
         await sessions.open()
         vendor.scripts = [answering(302, location=f"{other.url}/x")]
         with pytest.raises(VendorProblem):
-            await sessions.create_client(VendorApi(vendor.url, no_account), VendorSettings(), Leases(), "k").request(
+            await sessions.create_client(VendorApi(vendor.url, NO_ACCOUNT), VendorSettings(), Leases(), "k").request(
                 "GET", "/x"
             )
         assert other.accepted == 0

@@ -5,7 +5,7 @@ import pytest
 from core.secret import Secret
 from gateway.vendor_session.vendor_problems import OriginNotAllowed
 from modules.kit import VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import Bench, FakeLease, no_account
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Bench, FakeLease
 from tests.gateway.vendor_session.doubles import answering
 
 
@@ -20,7 +20,7 @@ class Bound:
 
 
 async def test_a_credential_is_sent_nowhere_else(bench: Bench) -> None:
-    api = VendorApi(bench.vendor.url, no_account)
+    api = VendorApi(bench.vendor.url, NO_ACCOUNT)
     for origin in ("https://api.vendor.test", "", bench.vendor.url + "/", bench.vendor.url.replace("http", "https")):
         with pytest.raises(OriginNotAllowed):
             await bench.sessions.create_client(api, VendorSettings(), Bound(origin), "k").request("GET", "/x")
@@ -32,7 +32,7 @@ async def test_a_credential_is_sent_nowhere_else(bench: Bench) -> None:
 
 
 async def test_a_lease_without_origins_is_sent_nowhere(bench: Bench) -> None:
-    api = VendorApi(bench.vendor.url, no_account)
+    api = VendorApi(bench.vendor.url, NO_ACCOUNT)
 
     class Unbound:
         async def lease(self, rejected_version: int | None = None) -> FakeLease:
@@ -44,7 +44,7 @@ async def test_a_lease_without_origins_is_sent_nowhere(bench: Bench) -> None:
 
 
 async def test_a_lease_that_is_given_after_a_refusal_is_looked_at_too(bench: Bench) -> None:
-    api = VendorApi(bench.vendor.url, no_account)
+    api = VendorApi(bench.vendor.url, NO_ACCOUNT)
     bench.vendor.scripts = [answering(401)]
     client = bench.sessions.create_client(api, VendorSettings(), Bound(bench.vendor.url, "https://elsewhere.test"), "k")
     with pytest.raises(OriginNotAllowed):
@@ -53,7 +53,7 @@ async def test_a_lease_that_is_given_after_a_refusal_is_looked_at_too(bench: Ben
 
 
 async def test_a_base_url_is_filled_by_what_is_known_of_the_connection(bench: Bench) -> None:
-    api = VendorApi(bench.vendor.url + "/ex/jira/{site}/rest", no_account)
+    api = VendorApi(bench.vendor.url + "/ex/jira/{site}/rest", NO_ACCOUNT)
     attributes = {"site": "11223344-a1b2.c_d~e", "site_url": "https://acme.vendor.test"}
     client = bench.sessions.create_client(api, VendorSettings(), bench.leases, "k", attributes=attributes)
     await client.request("GET", "/issue")
@@ -63,7 +63,7 @@ async def test_a_base_url_is_filled_by_what_is_known_of_the_connection(bench: Be
 
 @pytest.mark.parametrize("site", ["", ".", "..", "a/b", "a%2fb", "a?b", "a#b", "a b", "ä", "x" * 201, "{site}", "a\n"])
 async def test_what_is_no_part_of_a_path_fills_none(bench: Bench, site: str) -> None:
-    api = VendorApi(bench.vendor.url + "/ex/{site}", no_account)
+    api = VendorApi(bench.vendor.url + "/ex/{site}", NO_ACCOUNT)
     with pytest.raises(VendorProblem, match="has no site"):
         bench.sessions.create_client(api, VendorSettings(), bench.leases, "k", attributes={"site": site})
     assert bench.vendor.requests == []
@@ -81,4 +81,4 @@ async def test_what_is_no_part_of_a_path_fills_none(bench: Bench, site: str) -> 
 )
 def test_a_placeholder_is_in_the_path_alone(base_url: str) -> None:
     with pytest.raises(TypeError):
-        VendorApi(base_url, no_account)
+        VendorApi(base_url, NO_ACCOUNT)

@@ -11,7 +11,7 @@ from core.http.outbound_addresses import AllowedAddresses
 from core.http.tls import create_tls_context
 from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import Leases, no_account
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Leases
 from tests.gateway.vendor_session.doubles import RawVendor
 from tests.support.certificates import self_signed
 
@@ -24,7 +24,7 @@ class Secured:
     certificate: Path
 
     def client(self, sessions: VendorClientFactory, host: str) -> Vendor:
-        api = VendorApi(f"https://{host}:{self.vendor.port}", no_account)
+        api = VendorApi(f"https://{host}:{self.vendor.port}", NO_ACCOUNT)
         return sessions.create_client(api, VendorSettings(timeout=5), Leases(), "k")
 
     def sessions(self, tls: ssl.SSLContext | None) -> VendorClientFactory:

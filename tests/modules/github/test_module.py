@@ -3,6 +3,7 @@
 import orjson
 import pytest
 
+from broker.oauth_client.response_fields import resolve_pointer
 from gateway.catalogue import build_catalogue
 from modules.github import MODULE
 from modules.kit import ToolError, VendorAnswer
@@ -89,8 +90,10 @@ def test_the_vendor_as_data() -> None:
 
 
 async def test_the_name_of_the_account(scene: Scene) -> None:
-    assert MODULE.vendor is not None
-    assert await MODULE.vendor.fetch_account(scene.mona.vendor) == "mona"
+    api = MODULE.vendor
+    assert api is not None
+    answer = await scene.mona.vendor.request("GET", api.account.path)
+    assert resolve_pointer(answer.json(), api.account.name) == "mona"
 
 
 async def test_an_enterprise_server_below_a_base_path() -> None:

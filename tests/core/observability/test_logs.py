@@ -12,15 +12,15 @@ import orjson
 import pytest
 import uvicorn
 
-from core.secret import Secret
-from gateway.observability.logs import (
+from core.observability.logs import (
     JsonLineFormatter,
     TextLineFormatter,
     configure_logs,
     current_request,
     resolve_format,
 )
-from gateway.observability.redaction import MAX_LENGTH
+from core.observability.redaction import MAX_LENGTH
+from core.secret import Secret
 
 TOUCHED = ("", "uvicorn", "uvicorn.error", "uvicorn.access", "alembic", "authlib", "urllib3", "httpcore2", "hpack")
 

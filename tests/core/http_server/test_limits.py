@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from core.http.trusted_proxies import TrustedProxies
-from gateway.http_server.http_limits import HttpLimits
-from tests.gateway.http_server.echo import answer, echo, split_answers
+from core.http_server.http_limits import HttpLimits
+from tests.core.http_server.echo import answer, echo, split_answers
 from tests.support.eventually import within
 from tests.support.http_server import RawClient, connected, exchange, served
 

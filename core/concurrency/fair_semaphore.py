@@ -1,4 +1,4 @@
-"""Turns to do something that others may keep us waiting for: so many at once for one key, one tenant, and in all.
+"""Fair semaphore that limits concurrent work per key, per tenant and in total.
 
 A vendor that hangs, or a tenant whose server does, uses up its own turns and nobody else's.
 """
@@ -17,7 +17,7 @@ class _Gate:
 
 
 class FairSemaphore:
-    """How many may have a turn at once. Who waits is served in order."""
+    """Semaphore with limits per key, per tenant and in total; waiters are served in order."""
 
     def __init__(self, *, each: int, tenant: int, all: int) -> None:
         self._each = each
@@ -26,12 +26,12 @@ class FairSemaphore:
         self._gates: dict[Hashable, _Gate] = {}
 
     def __len__(self) -> int:
-        """For how many keys somebody has a turn or waits for one."""
+        """Return the number of keys that hold or wait for a slot."""
         return len(self._gates)
 
     @contextlib.asynccontextmanager
     async def slot(self, tenant_id: UUID, key: Hashable) -> AsyncGenerator[None]:
-        """A turn, for as long as the block. Who waits for one of a tenant holds none that others wait for."""
+        """Hold a slot for the duration of the block. Waiting for one of a tenant holds none that others need."""
         async with (
             self._gate((tenant_id, key), self._each),
             self._gate(tenant_id, self._tenant),

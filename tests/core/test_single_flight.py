@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from broker.refresh.single_flight import SingleFlight
+from core.concurrency.single_flight import SingleFlight
 
 
 class Work:

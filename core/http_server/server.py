@@ -11,10 +11,10 @@ from ipaddress import IPv6Network
 from types import MappingProxyType
 
 from core.http.trusted_proxies import TrustedProxies
-from gateway.app import Application
-from gateway.http_server.client_connection import ClientConnection
-from gateway.http_server.exchange import HttpExchange
-from gateway.http_server.http_limits import HttpLimits
+from core.http_server.asgi import Application
+from core.http_server.client_connection import ClientConnection
+from core.http_server.exchange import HttpExchange
+from core.http_server.http_limits import HttpLimits
 
 SWEEP_SECONDS = 5.0
 WARN_SECONDS = 60.0

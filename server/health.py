@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from core.concurrency.single_flight import SingleFlight
 from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
 
 Check = Callable[[], Awaitable[bool | str]]
@@ -46,7 +47,7 @@ class HealthMonitor:
         self._keep = keep
         self._looked_at = float("-inf")
         self._parts: tuple[ComponentHealth, ...] = ()
-        self._look: asyncio.Task[tuple[ComponentHealth, ...]] | None = None
+        self._looks = SingleFlight[None, tuple[ComponentHealth, ...]]()
         self._draining = False
 
     def drain(self) -> None:
@@ -59,24 +60,18 @@ class HealthMonitor:
             return (ComponentHealth("process", "draining"),)
         if self._clock() - self._looked_at < self._keep:
             return self._parts
-        if self._look is None:
-            self._look = asyncio.create_task(self._check_all(), name="health")
-        # Who asks may go away; the look is shared with others.
-        return await asyncio.shield(self._look)
+        return await self._looks.join(None, self._check_all)
 
     async def _check_all(self) -> tuple[ComponentHealth, ...]:
-        try:
-            looks = (asyncio.wait_for(check(), self._timeout) for check in self._checks.values())
-            states = await asyncio.gather(*looks, return_exceptions=True)
-            before = {part.name: part.state for part in self._parts}
-            self._parts = tuple(
-                ComponentHealth(name, _classify_result(found)) for name, found in zip(self._checks, states, strict=True)
-            )
-            _log_changes(before, self._parts)
-            self._looked_at = self._clock()
-            return self._parts
-        finally:
-            self._look = None
+        looks = (asyncio.wait_for(check(), self._timeout) for check in self._checks.values())
+        states = await asyncio.gather(*looks, return_exceptions=True)
+        before = {part.name: part.state for part in self._parts}
+        self._parts = tuple(
+            ComponentHealth(name, _classify_result(found)) for name, found in zip(self._checks, states, strict=True)
+        )
+        _log_changes(before, self._parts)
+        self._looked_at = self._clock()
+        return self._parts
 
 
 def create_disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.observability.redaction import MAX_LENGTH, is_secret_name, redact
+from core.observability.redaction import MAX_LENGTH, is_secret_name, redact
 
 TOKEN = "mcpist_0123456789Ab" + "x" * 43 + "1a2b3c"
 JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJrZWkifQ.c2lnbmF0dXJlLXRleHQ"

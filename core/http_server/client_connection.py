@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
-from gateway.app import Application
-from gateway.http_server.exchange import HttpExchange, build_plain_answer
-from gateway.http_server.http_limits import HttpLimits
-from gateway.http_server.request_head import BadRequest
-from gateway.http_server.request_reader import RequestHead, RequestPart, RequestReader
+from core.http_server.asgi import Application
+from core.http_server.exchange import HttpExchange, build_plain_answer
+from core.http_server.http_limits import HttpLimits
+from core.http_server.request_head import BadRequest
+from core.http_server.request_reader import RequestHead, RequestPart, RequestReader
 
 
 class SocketAddresses(NamedTuple):

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from core.errors import Unavailable
-from gateway.observability.health import Check, HealthMonitor, build_health_routes
+from server.health import Check, HealthMonitor, build_health_routes
 
 
 class Clock:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.http_server.http_limits import HttpLimits
-from tests.gateway.http_server.echo import echo, split_answers
+from core.http_server.http_limits import HttpLimits
+from tests.core.http_server.echo import echo, split_answers
 from tests.support.http_server import connected, exchange, served
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -151,7 +151,7 @@ async def test_a_client_that_waits_for_leave_gets_it_once() -> None:
 
 async def refuse(scope: object, receive: object, send: object) -> None:
     """Answer without a look at the body."""
-    from tests.gateway.http_server.echo import answer
+    from tests.core.http_server.echo import answer
 
     await answer(send, b'{"path": "refused"}', status=401)
 

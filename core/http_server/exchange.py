@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from email.utils import formatdate
 from typing import Any, Protocol
 
+from core.http_server.asgi import Application
 from core.log_events import describe_error
-from gateway.app import Application
 
 _NO_BODY = frozenset({204, 304})
 _FAILED = b'{"error":"Internal Server Error"}'

@@ -8,7 +8,7 @@ import pytest
 
 from core.caller import Caller, Credential
 from core.permissions import Policy
-from gateway.auth.protected_resource import (
+from core.protected_resource import (
     METADATA_PATHS,
     ProtectedResourceMetadata,
     build_metadata_url,

@@ -16,8 +16,8 @@ from uuid import UUID
 
 import orjson
 
+from core.observability.redaction import MAX_LENGTH, is_secret_name, redact
 from core.secret import MASK, Secret
-from gateway.observability.redaction import MAX_LENGTH, is_secret_name, redact
 
 LogFormat = Literal["json", "text"]
 

@@ -1,4 +1,4 @@
-"""One run at a time for each key within this process; whoever comes meanwhile waits for the same result."""
+"""Single flight: at most one run per key in this process; later callers wait for its result."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -9,7 +9,7 @@ R = TypeVar("R")
 
 
 class SingleFlight(Generic[K, R]):
-    """Each run has a task of its own: a caller that is cancelled or leaves does not end what others wait for."""
+    """Registry of running tasks by key. A caller that is cancelled does not end the task that others wait for."""
 
     def __init__(self) -> None:
         self._running: dict[K, asyncio.Task[R]] = {}
@@ -17,8 +17,12 @@ class SingleFlight(Generic[K, R]):
     def __len__(self) -> int:
         return len(self._running)
 
+    def __contains__(self, key: K) -> bool:
+        """Whether a run is under way for `key`."""
+        return key in self._running
+
     def start(self, key: K, run: Callable[[], Awaitable[R]]) -> asyncio.Task[R]:
-        """The run under way for `key`, begun now if there is none. Await it by way of :func:`asyncio.shield` only."""
+        """Return the running task for `key`, or start one. Await it only through :func:`asyncio.shield`."""
         task = self._running.get(key)
         if task is None:
             task = self._running[key] = asyncio.create_task(self._run(key, run))
@@ -26,7 +30,7 @@ class SingleFlight(Generic[K, R]):
         return task
 
     async def join(self, key: K, run: Callable[[], Awaitable[R]], within: float | None = None) -> R:
-        """The result of the run under way for `key`, or of one that begins now.
+        """Return the result of the running task for `key`, or of a new one.
 
         Raises:
             TimeoutError: it took longer than `within` seconds; it goes on.
@@ -36,7 +40,7 @@ class SingleFlight(Generic[K, R]):
             return await asyncio.shield(task)
 
     async def finish(self, within: float) -> bool:
-        """Wait until nothing runs any more; False if something still does after `within` seconds."""
+        """Wait until no task runs; False if one still does after `within` seconds."""
         if self._running:
             await asyncio.wait(list(self._running.values()), timeout=within)
         return not self._running
@@ -49,6 +53,6 @@ class SingleFlight(Generic[K, R]):
 
 
 def _consume_exception(task: "asyncio.Task[R]") -> None:
-    """Take the exception of a run that nobody waits for any more, which asyncio would complain about."""
+    """Retrieve the exception of a task without waiters, which asyncio would report otherwise."""
     if not task.cancelled():
         task.exception()

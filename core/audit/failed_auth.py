@@ -2,14 +2,36 @@
 
 import time
 from typing import Protocol
+from uuid import UUID
 
-from broker.interface import CredentialRefusal, RefusalReason
 from core.audit.aggregator import EventAggregator
 from core.audit.event import AuditEvent, AuditEventKind, CallOutcome
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.concurrency.rate_limits import AttemptLimits
 from core.errors import LimitReached
+
+EXPIRED_REASON = "expired"
+"""The reason of a credential whose time is over, as `broker.interface.RefusalReason` has it."""
+
+
+class RefusedCredential(Protocol):
+    """A credential that does not count, as `broker.interface.CredentialRefusal` has it."""
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def tenant_id(self) -> UUID | None: ...
+
+    @property
+    def user_id(self) -> UUID | None: ...
+
+    @property
+    def credential_id(self) -> str | None: ...
+
+    @property
+    def audit_pass(self) -> str: ...
 
 
 class AuthFailureCounters(Protocol):
@@ -62,9 +84,9 @@ class AuthFailureLog:
 
     def record_expired(self) -> None:
         """Count a credential that was good until it expired."""
-        self._counters.count_refused(RefusalReason.EXPIRED)
+        self._counters.count_refused(EXPIRED_REASON)
 
-    async def record_refused(self, client: str, refused: CredentialRefusal) -> None:
+    async def record_refused(self, client: str, refused: RefusedCredential) -> None:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""
         self._attempts.record_failure(client)
         self._counters.count_refused(refused.reason)

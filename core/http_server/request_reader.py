@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 import httptools
 
-from gateway.http_server.http_limits import HttpLimits
-from gateway.http_server.request_head import BadRequest, RawHeaders, read_framing, read_scope
+from core.http_server.http_limits import HttpLimits
+from core.http_server.request_head import BadRequest, RawHeaders, read_framing, read_scope
 
 _END_OF_HEAD = b"\r\n\r\n"
 _NO_REQUEST = "This is not an HTTP/1.1 request"

@@ -1,0 +1,81 @@
+"""Bounded caches: the entry that was used least recently goes first."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class LruCache(Generic[Key, Value]):
+    """At most `most` values, none of which is None."""
+
+    __slots__ = ("_entries", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._entries: OrderedDict[Key, Value] = OrderedDict()
+        self._most = most
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Key) -> Value | None:
+        """The value, which counts as used; None where there is none."""
+        value = self._entries.get(key)
+        if value is not None:
+            self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: Key, value: Value) -> None:
+        """Keep a value in place of the one before."""
+        self._entries[key] = value
+        self._entries.move_to_end(key)
+        if len(self._entries) > self._most:
+            self._entries.popitem(last=False)
+
+    def discard(self, key: Key) -> None:
+        """Drop a value, if there is one."""
+        self._entries.pop(key, None)
+
+
+class _Entry(NamedTuple, Generic[Value]):
+    value: Value
+    tenant_id: UUID
+    generation: int | None
+
+
+class GenerationCache(Generic[Key, Value]):
+    """Values that were read under the generation of a tenant, and count until it changes.
+
+    `current` gives a tenant's generation, or None while it is not known: then no value counts.
+    """
+
+    __slots__ = ("_current", "_entries")
+
+    def __init__(self, most: int, current: Callable[[UUID], int | None]) -> None:
+        self._current = current
+        self._entries = LruCache[Key, _Entry[Value]](most)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: Key) -> bool:
+        """Whether there is a value, even one that does not count any more."""
+        return self._entries.get(key) is not None
+
+    def get(self, key: Key) -> Value | None:
+        """The value that counts; None where there is none."""
+        entry = self._entries.get(key)
+        if entry is None or entry.generation is None or entry.generation != self._current(entry.tenant_id):
+            return None
+        return entry.value
+
+    def put(self, key: Key, value: Value, tenant_id: UUID, generation: int | None) -> None:
+        """Keep a value that was read under `generation`, which was looked up before the value was."""
+        self._entries.put(key, _Entry(value, tenant_id, generation))
+
+    def discard(self, key: Key) -> None:
+        """Drop a value, if there is one."""
+        self._entries.discard(key)

@@ -1,0 +1,79 @@
+"""A module as data: all that the parts which run none of its code know of it.
+
+``python -m tools.module_manifests`` writes one file beside each module, from what its code declares.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.errors import Invalid
+
+MANIFEST_FILE = "manifest.json"
+
+
+class ToolManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool: whether it only reads, and the scopes that it needs."""
+
+    title: str
+    read_only: bool
+    scopes: tuple[str, ...]
+
+
+class AccountManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A harmless GET request below the service's base URL that tells whose a credential is. `name` is the JSON pointer
+    of the account's name in its answer."""
+
+    path: str
+    name: str
+    headers: dict[str, str] = {}
+
+
+class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A module. With a vendor it has a `base_url`, which may have placeholders behind its host, an `account` request
+    and the JSON Schema of its service's `settings`."""
+
+    name: str
+    title: str
+    description: str
+    scopes: tuple[str, ...]
+    tools: dict[str, ToolManifest]
+    base_url: str = ""
+    account: AccountManifest | None = None
+    settings: dict[str, Any] = {}
+
+    @property
+    def has_vendor(self) -> bool:
+        """Check whether the module's tools use an account at a vendor."""
+        return bool(self.base_url)
+
+
+def load_module_manifests(folder: Path) -> tuple[ModuleManifest, ...]:
+    """The manifests of the modules in a folder, in name order.
+
+    Raises:
+        core.errors.Invalid: a file is damaged; the text names it.
+    """
+    return tuple(_read(path) for path in sorted(folder.glob(f"*/{MANIFEST_FILE}")))
+
+
+def encode_module_manifest(manifest: ModuleManifest) -> bytes:
+    """A manifest as the text of its file."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+
+
+def list_vendor_manifests(manifests: Iterable[ModuleManifest]) -> tuple[ModuleManifest, ...]:
+    """The modules that have a vendor."""
+    return tuple(manifest for manifest in manifests if manifest.has_vendor)
+
+
+def _read(path: Path) -> ModuleManifest:
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=ModuleManifest)
+    except msgspec.DecodeError as error:
+        raise Invalid(f"{path} is not a module manifest ({error}): install MCPist again") from None
+    if manifest.name != path.parent.name:
+        raise Invalid(f"{path} is the manifest of {manifest.name}: install MCPist again")
+    return manifest

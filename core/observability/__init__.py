@@ -1,0 +1,1 @@
+"""Structured logs without secrets, alike in every process of the product."""

@@ -1,0 +1,40 @@
+"""Read roles with what they permit: the input of every authorization decision, on both sides of the broker."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from core.db import Row, UnitOfWork
+from core.permissions import Role, build_role
+
+RoleById = tuple[UUID, Role]
+
+_ROLES_OF_USER = """SELECT r.id, r.name, r.priority, p.effect, p.permission
+    FROM core.role_assignments a
+    JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+    LEFT JOIN core.permissions p ON p.tenant_id = a.tenant_id AND p.role_id = a.role_id
+    WHERE a.tenant_id = $1 AND a.user_id = $2"""
+_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission
+    FROM core.roles r
+    LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
+    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2)"""
+
+
+async def load_user_roles(work: UnitOfWork, user_id: UUID) -> tuple[RoleById, ...]:
+    """A user's roles with their ids, the highest priority first."""
+    return _group_permissions(await work.fetch(_ROLES_OF_USER, user_id))
+
+
+async def load_roles(work: UnitOfWork, role_id: UUID | None) -> tuple[RoleById, ...]:
+    """One role with its id, or all of the tenant, the highest priority first."""
+    return _group_permissions(await work.fetch(_ROLES, role_id))
+
+
+def _group_permissions(rows: Sequence[Row]) -> tuple[RoleById, ...]:
+    """No two roles of a tenant share a name, so the order is total, and the same on every server whatever collation
+    its database has."""
+    granted: dict[tuple[int, str, UUID], list[tuple[str, str]]] = {}
+    for row in rows:
+        of_role = granted.setdefault((-row["priority"], row["name"], row["id"]), [])
+        if row["permission"] is not None:
+            of_role.append((row["effect"], row["permission"]))
+    return tuple((key[2], build_role(key[1], permissions, -key[0])) for key, permissions in sorted(granted.items()))

@@ -1,0 +1,23 @@
+"""Module manifests made of what the modules' code declares."""
+
+from core.module_manifest import AccountManifest, ModuleManifest, ToolManifest
+from gateway.catalogue import Catalogue
+from modules.kit import Module, build_json_schema
+
+
+def build_module_manifests(catalogue: Catalogue) -> tuple[ModuleManifest, ...]:
+    """The manifest of every module of a catalogue, in name order."""
+    return tuple(build_module_manifest(module) for module in catalogue.modules)
+
+
+def build_module_manifest(module: Module) -> ModuleManifest:
+    """The manifest of one module."""
+    tools = {
+        tool.name: ToolManifest(tool.title, tool.hints.read_only, tuple(sorted(tool.scopes))) for tool in module.tools
+    }
+    scopes, api = tuple(sorted(module.scopes)), module.vendor
+    if api is None:
+        return ModuleManifest(module.name, module.title, module.description, scopes, tools)
+    account = AccountManifest(api.account.path, api.account.name, dict(api.headers))
+    settings = dict(build_json_schema(api.settings))
+    return ModuleManifest(module.name, module.title, module.description, scopes, tools, api.base_url, account, settings)

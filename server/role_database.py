@@ -1,0 +1,28 @@
+"""The product's database roles, and a pool of connections as one of them."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+
+from core.db import Database
+from server.deployment import Deployment
+
+CONSOLE_ROLE = "mcpist_console"
+BROKER_ROLE = "mcpist_broker"
+GATEWAY_ROLE = "mcpist_gateway"
+
+
+def get_utc_now() -> datetime:
+    """The clock of everything that stores a time."""
+    return datetime.now(UTC)
+
+
+@contextlib.asynccontextmanager
+async def open_role_database(deployment: Deployment, role: str, *, most: int) -> AsyncGenerator[Database]:
+    """A pool of at most `most` connections as one of the product's roles."""
+    database = Database(deployment.get_role_address(role), most_connections=most)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()

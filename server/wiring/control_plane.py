@@ -1,0 +1,64 @@
+"""The control plane's part of the admin API, which has a database role of its own and looks at the whole deployment."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
+
+from core.config.settings import Settings
+from core.db import Database
+from core.directory.account_revocation import AccountRevoker
+from gateway.catalogue import Catalogue
+from server.bootstrap import list_module_names
+from server.deployment import Deployment
+from server.operator_access import OperatorAccess
+
+if TYPE_CHECKING:  # the framework's import takes half a second
+    from core.api.app import ApiSection
+    from core.api.security import ApiSecurity
+
+
+class ControlPlane:
+    """Implements :class:`server.wiring.control_plane_api.ControlPlaneApi`. `console` is the database in the control
+    plane's role; without `deployment` the checks look at no keys and folders; `operator` is the access of commands on
+    this machine."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        console: Database,
+        catalogue: Catalogue,
+        deployment: Deployment | None = None,
+        operator: OperatorAccess | None = None,
+    ) -> None:
+        self._settings = settings
+        self._console = console
+        self._catalogue = catalogue
+        self._deployment = deployment
+        self._operator = operator
+
+    def build_api(
+        self,
+        door: "ApiSecurity",
+        broker: Database,
+        account_revoker: AccountRevoker,
+        sections: "Sequence[ApiSection]",
+        release: str,
+    ) -> ASGIApp:
+        """The admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        from admin_ui.api.admin_dependencies import AdminDependencies
+        from admin_ui.api.app import build_admin_api
+        from admin_ui.api.deployment_checks import NoDeploymentChecks
+        from server.diagnostics.server_checks import ServerChecks, build_installed_modules
+        from server.wiring.operator_authentication import OperatorAuthenticator
+
+        if self._operator is not None:
+            door = replace(door, authenticate=OperatorAuthenticator(self._operator, self._console, door.authenticate))
+        catalogue, deployment = self._catalogue, self._deployment
+        looking = (
+            None if deployment is None else ServerChecks(self._settings, deployment, self._console, broker, catalogue)
+        )
+        installed, checks = build_installed_modules(catalogue), looking or NoDeploymentChecks()
+        control = AdminDependencies(self._console, list_module_names(catalogue), installed, checks, account_revoker)
+        return build_admin_api(door, control, *sections, version=release)

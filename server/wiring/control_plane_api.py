@@ -1,0 +1,28 @@
+"""The control plane as the broker's process knows it: somebody who adds a part to its admin API."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from starlette.types import ASGIApp
+
+from core.db import Database
+from core.directory.account_revocation import AccountRevoker
+
+if TYPE_CHECKING:  # the framework's import takes half a second
+    from core.api.app import ApiSection
+    from core.api.security import ApiSecurity
+
+
+class ControlPlaneApi(Protocol):
+    """Builds the admin API of a process that has the control plane's database role."""
+
+    def build_api(
+        self,
+        door: "ApiSecurity",
+        broker: Database,
+        account_revoker: AccountRevoker,
+        sections: "Sequence[ApiSection]",
+        release: str,
+    ) -> ASGIApp:
+        """The admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        ...
