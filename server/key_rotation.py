@@ -19,8 +19,8 @@ from core.directory.audit_trail import Actor, audit_change
 from core.directory.tenants import list_tenants
 from core.errors import Conflict, Invalid
 from server.deployment import Deployment
-from server.operator_vault import get_key_file_path, open_key_provider
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import get_key_file_path, open_key_provider
 
 FILE_PROVIDER = "file"
 

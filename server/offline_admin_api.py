@@ -1,29 +1,35 @@
-"""Control plane's admin API inside a command's own process, where no product runs. Importing this loads FastAPI."""
+"""The admin API inside a command's own process, where no product runs. Importing this loads FastAPI."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.types import ASGIApp
+from starlette.routing import Match
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from admin_ui.api.admin_dependencies import AdminDependencies
-from admin_ui.api.app import build_admin_api
+from admin_ui.api.app import build_admin_api, build_directory_section
+from core.api.app import API_PREFIX, ApiSection
 from core.api.security import ApiSecurity
 from core.config.settings import Settings
 from core.directory.account_revocation import RevocationResult
 from core.directory.audit_trail import Actor
 from core.migrations import migrate
-from gateway.catalogue import load_installed_modules
-from server.bootstrap import list_module_names
 from server.data_folder import Report, attach_database
 from server.deployment import Deployment
-from server.diagnostics.server_checks import build_installed_modules
+from server.installed_manifests import load_installed_manifests
+from server.installed_modules import build_installed_modules
 from server.operator_access import OperatorAccess, build_operator_access
-from server.operator_context import CONSOLE_ROLE, get_utc_now, open_role_database
+from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
 from server.wiring.operator_authentication import OperatorAuthenticator, refuse_everybody
+
+if TYPE_CHECKING:
+    from gateway.catalogue import Catalogue
 
 OFFLINE_URL = "http://127.0.0.1"
 
@@ -38,24 +44,59 @@ class OfflineAdminApi:
 
 @contextlib.asynccontextmanager
 async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGenerator[OfflineAdminApi]:
-    """Open the data folder and build the control plane's routes on it; the schema is brought up to date first."""
-    async with attach_database(settings, report) as deployment:
+    """Open the data folder and build the API on it; the schema is brought up to date first.
+
+    The broker's part is opened with the first request for one of its routes: most commands do without the vault.
+    """
+    async with attach_database(settings, report) as deployment, contextlib.AsyncExitStack() as stack:
         await migrate(deployment.admin, deployment.passwords)
-        async with open_role_database(deployment, CONSOLE_ROLE, most=3) as console:
-            access, catalogue = build_operator_access(OFFLINE_URL), load_installed_modules()
-            security = ApiSecurity(
-                OperatorAuthenticator(access, console, refuse_everybody),
-                settings.public_url,
-                get_utc_now,
-                _get_client_address,
-            )
-            parts = AdminDependencies(
-                console,
-                list_module_names(catalogue),
-                build_installed_modules(catalogue),
-                account_revoker=_OnDemandRevoker(deployment, settings),
-            )
-            yield OfflineAdminApi(build_admin_api(security, parts, version=version("mcpist")), access)
+        console = await stack.enter_async_context(open_role_database(deployment, CONSOLE_ROLE, most=3))
+        access = build_operator_access(OFFLINE_URL)
+        security = ApiSecurity(
+            OperatorAuthenticator(access, console, refuse_everybody),
+            settings.public_url,
+            get_utc_now,
+            _get_client_address,
+        )
+        installed = build_installed_modules(load_installed_manifests(), _load_catalogue)
+        parts = AdminDependencies(
+            console, tuple(installed), installed, account_revoker=_OnDemandRevoker(deployment, settings)
+        )
+        yield OfflineAdminApi(_OfflineApplication(stack, deployment, settings, security, parts), access)
+
+
+class _OfflineApplication:
+    """The control plane's routes; and the broker's, once one is asked for."""
+
+    def __init__(
+        self,
+        stack: contextlib.AsyncExitStack,
+        deployment: Deployment,
+        settings: Settings,
+        security: ApiSecurity,
+        parts: AdminDependencies,
+    ) -> None:
+        self._stack = stack
+        self._deployment = deployment
+        self._settings = settings
+        self._security = security
+        self._directory = build_directory_section(parts)
+        self._directory_app = build_admin_api(security, parts, version=version("mcpist"))
+        self._broker_app: ASGIApp | None = None
+        self._opening = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._directory_app if _has_route(self._directory, scope) else await self._get_broker_app()
+        await app(scope, receive, send)
+
+    async def _get_broker_app(self) -> ASGIApp:
+        from server.wiring.offline_broker import open_offline_broker_api
+
+        async with self._opening:
+            if self._broker_app is None:
+                opened = open_offline_broker_api(self._deployment, self._settings, self._security)
+                self._broker_app = await self._stack.enter_async_context(opened)
+        return self._broker_app
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +114,17 @@ class _OnDemandRevoker:
 
         async with open_disconnect_services(self.deployment, self.settings) as services:
             return await services.account_revoker(actor, tenant_id, user_id=user_id, role_id=role_id)
+
+
+def _has_route(section: ApiSection, scope: Scope) -> bool:
+    inner = {**scope, "path": scope["path"].removeprefix(API_PREFIX)}
+    return any(route.matches(inner)[0] is not Match.NONE for router in section.routers for route in router.routes)
+
+
+def _load_catalogue() -> "Catalogue":
+    from gateway.catalogue import load_installed_modules  # takes a quarter of a second
+
+    return load_installed_modules()
 
 
 def _get_client_address(request: Request) -> str:

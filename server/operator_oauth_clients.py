@@ -12,8 +12,8 @@ from broker.vault.vault import Vault, open_vault
 from core.db import Database
 from core.errors import NotFound
 from server.deployment import Deployment
-from server.operator_vault import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
 
 
 @contextlib.asynccontextmanager

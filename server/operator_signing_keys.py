@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from broker.authorization_server.signing_key_store import SigningKeyStore
 from broker.vault.key_checks import check_keys
 from server.deployment import Deployment
-from server.operator_vault import open_key_provider
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import open_key_provider
 
 
 @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, OperatorRead, resolve_owner
+from core.api.dependencies import OwnerRead, OperatorRead, resolve_owner
 from core.api.pagination import Cursor, PageLimit
 from core.api.principal import Principal
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortText, UtcDatetime
@@ -67,7 +67,7 @@ class AuditItemView(ResponseModel):
 
 @routes.get("/audit")
 async def list_audit(
-    wanted: Annotated[TenantAuditQuery, Query()], caller: CurrentUserRead, console: ConsoleDatabase
+    wanted: Annotated[TenantAuditQuery, Query()], caller: OwnerRead, console: ConsoleDatabase
 ) -> PageOf[AuditItemView]:
     """List the audit log of the tenant.
 

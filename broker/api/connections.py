@@ -10,7 +10,7 @@ from pydantic import Field
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import AccountEvent, ConnectionStatus, HealthState, ResponsibleParty
 from core.api.app import create_router
-from core.api.dependencies import AllOwners, CurrentUserRead, UserFilter, resolve_owner_filter
+from core.api.dependencies import AllOwners, OwnerRead, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.errors import NotFound
@@ -55,7 +55,7 @@ class ConnectionDetailView(ConnectionView):
 
 @routes.get("/connections")
 async def list_connections(
-    caller: CurrentUserRead,
+    caller: OwnerRead,
     connect: ConnectDeps,
     user: UserFilter = None,
     all_owners: AllOwners = False,
@@ -85,7 +85,7 @@ async def list_connections(
 @routes.get("/connections/{credential_id}")
 async def read_connection(
     credential_id: Annotated[UUID, Path(description="Identifier of the credential.")],
-    caller: CurrentUserRead,
+    caller: OwnerRead,
     connect: ConnectDeps,
 ) -> ConnectionDetailView:
     """Get a connection with its history.

@@ -12,7 +12,7 @@ from broker.connections.connection_status import ConnectionStatus, CredentialTyp
 from broker.connections.credential_summary import list_owner_credentials
 from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
 from core.api.app import create_router
-from core.api.dependencies import AllOwners, CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner_filter
+from core.api.dependencies import AllOwners, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.errors import NotFound
@@ -59,7 +59,7 @@ class DisconnectionView(ResponseModel):
 
 @routes.get("/credentials")
 async def list_credentials(
-    caller: CurrentUserRead,
+    caller: OwnerRead,
     connect: ConnectDeps,
     user: UserFilter = None,
     all_owners: AllOwners = False,
@@ -80,7 +80,7 @@ async def list_credentials(
 
 
 @routes.delete("/credentials/{credential_id}")
-async def disconnect(credential_id: CredentialId, caller: CurrentUserWrite, connect: ConnectDeps) -> DisconnectionView:
+async def disconnect(credential_id: CredentialId, caller: OwnerWrite, connect: ConnectDeps) -> DisconnectionView:
     """Disconnect a credential.
 
     Users disconnect their own, administrators any. An OAuth account is disconnected from every module that uses it, and

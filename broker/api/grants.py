@@ -9,7 +9,7 @@ from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner
+from core.api.dependencies import OwnerRead, OwnerWrite, UserFilter, resolve_owner
 from core.api.pagination import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
@@ -36,7 +36,7 @@ class GrantView(ResponseModel):
 
 @routes.get("/oauth/grants")
 async def list_grants(
-    caller: CurrentUserRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
+    caller: OwnerRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[GrantView]:
     """List live grants.
 
@@ -51,7 +51,7 @@ async def list_grants(
 
 
 @routes.delete("/oauth/grants/{grant_id}", status_code=204)
-async def revoke_grant(grant_id: GrantId, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
+async def revoke_grant(grant_id: GrantId, caller: OwnerWrite, parts: IdentityDeps) -> None:
     """Revoke a grant.
 
     All its tokens stop working within a second. Administrators can revoke any grant of the tenant.

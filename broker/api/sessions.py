@@ -9,7 +9,7 @@ from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner
+from core.api.dependencies import OwnerRead, OwnerWrite, UserFilter, resolve_owner
 from core.api.pagination import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
@@ -35,7 +35,7 @@ class SessionView(ResponseModel):
 
 @routes.get("/sessions")
 async def list_sessions(
-    caller: CurrentUserRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
+    caller: OwnerRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[SessionView]:
     """List live browser sessions.
 
@@ -51,7 +51,7 @@ async def list_sessions(
 
 @routes.delete("/sessions", status_code=204)
 async def end_sessions(
-    caller: CurrentUserWrite, parts: IdentityDeps, user: UserFilter = None, keep_current: KeepCurrent = False
+    caller: OwnerWrite, parts: IdentityDeps, user: UserFilter = None, keep_current: KeepCurrent = False
 ) -> None:
     """End all browser sessions of a user.
 
@@ -63,7 +63,7 @@ async def end_sessions(
 
 
 @routes.delete("/sessions/{session_id}", status_code=204)
-async def end_session(session_id: SessionId, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
+async def end_session(session_id: SessionId, caller: OwnerWrite, parts: IdentityDeps) -> None:
     """End a browser session.
 
     Administrators can end any session of the tenant.

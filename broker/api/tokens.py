@@ -9,12 +9,20 @@ from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, CurrentUserWrite, RecentlySignedInUser, UserFilter, resolve_owner
+from core.api.dependencies import (
+    AllOwners,
+    CredentialCreator,
+    OwnerRead,
+    OwnerWrite,
+    UserFilter,
+    resolve_credential_owner,
+    resolve_owner_filter,
+)
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortName, UtcDatetime
 from core.errors import Forbidden
 from core.known_clients import ToolResultFormat
-from core.scopes import ADMIN_READ, ADMIN_WRITE, covers
+from core.scopes import ADMIN_WRITE, covers
 
 routes = create_router("tokens")
 
@@ -63,6 +71,10 @@ class TokenCreate(RequestModel):
         description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
         "client.",
     )
+    user_id: UUID | None = Field(
+        default=None,
+        description="Identifier of the owner; for the operator of the deployment only, default the caller.",
+    )
 
 
 class CreatedTokenView(ResponseModel):
@@ -74,13 +86,19 @@ class CreatedTokenView(ResponseModel):
 
 @routes.get("/tokens")
 async def list_tokens(
-    caller: CurrentUserRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
+    caller: OwnerRead,
+    parts: IdentityDeps,
+    user: UserFilter = None,
+    all_owners: AllOwners = False,
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[TokenView]:
     """List API tokens.
 
-    Returns the caller's own, newest first, including revoked and expired ones. Administrators can name a `user`.
+    Returns the caller's own, newest first, including revoked and expired ones. Administrators can name a `user`, or
+    list all of the tenant with `all_owners`.
     """
-    owner = resolve_owner(caller, user, ADMIN_READ)
+    owner = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[datetime, TextKey])
     found = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1)
     shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
@@ -89,7 +107,7 @@ async def list_tokens(
 
 @routes.post("/tokens", status_code=201)
 async def make_token(
-    asked: TokenCreate, caller: RecentlySignedInUser, parts: IdentityDeps, idempotency_key: IdempotencyKey = None
+    asked: TokenCreate, caller: CredentialCreator, parts: IdentityDeps, idempotency_key: IdempotencyKey = None
 ) -> CreatedTokenView:
     """Create an API token.
 
@@ -102,7 +120,7 @@ async def make_token(
     token_id, token = await parts.tokens.create(
         caller.actor,
         caller.tenant_id,
-        caller.user_id,
+        resolve_credential_owner(caller, asked.user_id),
         asked.name,
         scopes=asked.scopes,
         read_only=asked.read_only,
@@ -114,7 +132,7 @@ async def make_token(
 
 
 @routes.delete("/tokens/{token_id}", status_code=204)
-async def revoke_token(token_id: TokenId, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
+async def revoke_token(token_id: TokenId, caller: OwnerWrite, parts: IdentityDeps) -> None:
     """Revoke an API token.
 
     Administrators can revoke any token of the tenant.

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from cli.client.api_errors import NewSignInRequired, build_api_error
-from cli.client.bearer_auth import BearerAuth
+from cli.client.bearer_auth import BearerAuth, OperatorAuth
 from cli.client.server_http import ServerResponse
 from cli.output import print_note
 from core.errors import Invalid, NotFound, Unavailable
@@ -48,6 +48,11 @@ class AdminApiClient:
         self._access = access
         self._headers = headers
         self.server = server
+
+    @property
+    def is_operator(self) -> bool:
+        """Check whether the operator asks, who is no user and names the user for whatever belongs to one."""
+        return isinstance(self._access, OperatorAuth)
 
     def with_headers(self, headers: Mapping[str, str]) -> "AdminApiClient":
         """Return a client of the same server that sends these headers too."""

@@ -149,8 +149,8 @@ def _build_url(admin: "DatabaseAddress") -> str:
 async def _adopt_or_disown(deployment: "Deployment", *, adopted: bool) -> None:
     from broker.vault import deployment_guard
     from server.bootstrap import OPERATOR_ACTOR
-    from server.operator_vault import get_id_file_path
     from server.role_database import BROKER_ROLE, open_role_database
+    from server.vault_keys import get_id_file_path
 
     async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
         if adopted:

@@ -115,7 +115,7 @@ def list_(
 
     async def work(operating: "OperatorContext") -> list[dict[str, Any]]:
         from cli.lookup import resolve_tenant
-        from server.operator_vault import open_credentials_without_keys
+        from server.vault_keys import open_credentials_without_keys
 
         found = await resolve_tenant(operating, tenant)
         async with open_credentials_without_keys(operating.deployment) as credentials:
@@ -221,7 +221,7 @@ async def _check_preconditions(
     operating: "OperatorContext", tenant: str | None, module: str, user: str | None, role: str | None
 ) -> None:
     from cli.lookup import resolve_tenant
-    from server.operator_vault import open_credentials
+    from server.vault_keys import open_credentials
 
     get_vendor_api(find_installed_module(operating.catalogue, module))
     found = await resolve_tenant(operating, tenant)

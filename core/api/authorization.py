@@ -22,12 +22,14 @@ class RouteAccess:
 
     One of `scopes` is enough; none means that any credential is. `recent_sign_in` routes make credentials: they need a
     person who signed in less than ten minutes ago, in a browser or with one of MCPist's own clients, never an API
-    token.
+    token. The operator's credential is no user's: routes of users take it only if `operator_allowed`, and are told
+    which user is meant. It needs no sign-in: whoever has it could give themselves any credential.
     """
 
     required_role: RequiredRole
     scopes: tuple[str, ...] = ()
     recent_sign_in: bool = False
+    operator_allowed: bool = False
 
     async def __call__(self, request: Request) -> Principal:
         """The principal, whom the route has checked before it looked at anything else of the request."""
@@ -41,7 +43,7 @@ class RouteAccess:
         """
         door = get_security(request)
         principal = await door.authenticate_request(request)
-        if self.required_role == "user" and principal.authentication_method == "operator":
+        if self.required_role == "user" and principal.is_operator_credential and not self.operator_allowed:
             raise Forbidden("the operator's credential is no user's: this needs a signed-in person")
         if self.required_role == "operator" and not principal.operator:
             raise Forbidden("only the operator of this MCPist may do this")
@@ -57,14 +59,23 @@ class RouteAccess:
 
     def to_openapi(self) -> dict[str, Any]:
         """Return the fields that describe this access in the OpenAPI document."""
-        return {"required_role": self.required_role, "scopes": list(self.scopes), "recent_sign_in": self.recent_sign_in}
+        return {
+            "required_role": self.required_role,
+            "scopes": list(self.scopes),
+            "recent_sign_in": self.recent_sign_in,
+            "operator_allowed": self.operator_allowed or self.required_role in ("admin", "operator"),
+        }
 
 
 def allow(
-    required_role: RequiredRole, *, scope: str | tuple[str, ...] = (), recent_sign_in: bool = False
+    required_role: RequiredRole,
+    *,
+    scope: str | tuple[str, ...] = (),
+    recent_sign_in: bool = False,
+    operator_allowed: bool = False,
 ) -> RouteAccess:
     """Declare who may call a route: ``Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]``."""
-    return RouteAccess(required_role, (scope,) if isinstance(scope, str) else scope, recent_sign_in)
+    return RouteAccess(required_role, (scope,) if isinstance(scope, str) else scope, recent_sign_in, operator_allowed)
 
 
 class DeclaredRoute(APIRoute):
@@ -98,7 +109,9 @@ class DeclaredRoute(APIRoute):
 
 
 def _has_signed_in_recently(principal: Principal, own_clients: frozenset[str], now: datetime) -> bool:
-    if principal.authentication_method in ("token", "operator") or (
+    if principal.is_operator_credential:
+        return True
+    if principal.authentication_method == "token" or (
         principal.authentication_method == "oauth" and principal.client not in own_clients
     ):
         return False

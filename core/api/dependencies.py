@@ -7,7 +7,7 @@ from fastapi import Depends, Path, Query
 
 from core.api.authorization import allow
 from core.api.principal import Principal
-from core.errors import Forbidden
+from core.errors import Forbidden, Invalid
 from core.scopes import ADMIN_READ, ADMIN_WRITE, READ, WRITE
 
 CurrentUser = Annotated[Principal, Depends(allow("user"))]
@@ -21,6 +21,18 @@ CurrentUserWrite = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMI
 
 RecentlySignedInUser = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), recent_sign_in=True))]
 """A person who has just signed in, for what makes credentials of theirs."""
+
+OwnerRead = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ), operator_allowed=True))]
+"""A person who reads what is theirs, or whoever administers it: see :func:`resolve_owner`."""
+
+OwnerWrite = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), operator_allowed=True))]
+"""A person who changes what is theirs, or whoever administers it."""
+
+CredentialCreator = Annotated[
+    Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), recent_sign_in=True, operator_allowed=True))
+]
+"""A person who has just signed in, for what makes credentials of theirs; or the operator, for a user's: see
+:func:`resolve_credential_owner`."""
 
 AdminRead = Annotated[Principal, Depends(allow("admin", scope=ADMIN_READ))]
 AdminWrite = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]
@@ -36,11 +48,34 @@ def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:
 
     Raises:
         Forbidden: another is named, and the caller is no administrator.
+        Invalid: the operator has named none.
     """
+    if caller.is_operator_credential:
+        return _require_user(user)
     if user in (None, caller.user_id):
         return caller.user_id
     if not caller.is_administrator_with(scope):
         raise Forbidden("only administrators may see what belongs to others")
+    return user
+
+
+def resolve_credential_owner(caller: Principal, user: UUID | None) -> UUID:
+    """The user for whom a credential is made: the caller. The operator names one.
+
+    Raises:
+        Forbidden: a person names another.
+        Invalid: the operator has named none.
+    """
+    if caller.is_operator_credential:
+        return _require_user(user)
+    if user not in (None, caller.user_id):
+        raise Forbidden("only the operator of this MCPist makes credentials for others; leave out user_id")
+    return caller.user_id
+
+
+def _require_user(user: UUID | None) -> UUID:
+    if user is None:
+        raise Invalid("the operator's credential is no user's: name the user")
     return user
 
 
@@ -55,14 +90,13 @@ AllOwners = Annotated[
 
 
 def resolve_owner_filter(caller: Principal, user: UUID | None, all_owners: bool) -> UUID | None:
-    """The user whose things are asked for, as :func:`whose` has it for reading; None for those of everyone.
+    """The user whose things are asked for, as :func:`resolve_owner` has it for reading; None for those of everyone.
 
     Raises:
         Forbidden: the caller is no administrator, and asks for more than their own.
     """
-    owner = resolve_owner(caller, user, ADMIN_READ)
     if not all_owners:
-        return owner
+        return resolve_owner(caller, user, ADMIN_READ)
     if not caller.is_administrator_with(ADMIN_READ):
         raise Forbidden("only an administrator sees everybody's")
     return None

@@ -39,8 +39,13 @@ class Principal:
     @property
     def actor(self) -> Actor:
         """The principal as the audit log names them."""
-        user_id = None if self.authentication_method == "operator" else self.user_id
+        user_id = None if self.is_operator_credential else self.user_id
         return Actor(self.email, user_id, self.credential_id)
+
+    @property
+    def is_operator_credential(self) -> bool:
+        """Check whether the command line on the product's own machine asks, which is no user."""
+        return self.authentication_method == "operator"
 
     def is_administrator_with(self, scope: str) -> bool:
         """Check whether this is an administrator of their tenant whose credential has `scope`."""

@@ -3,16 +3,13 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 from uuid import UUID
 
-from admin_ui.api.installed_modules import InstalledModule, SettingDefinition
 from core.config.settings import Settings
 from core.db import Database
 from core.directory.tenants import get_tenant
 from gateway.catalogue import Catalogue
-from gateway.service_settings import apply_changes
 from server.deployment import Deployment
 from server.diagnostics.deployment_checks import check_services, diagnose_deployment
 from server.diagnostics.finding import Finding
@@ -59,16 +56,3 @@ def list_tools_by_module(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool
         module: {entry.tool.name: entry.tool.hints.read_only for entry in entries}
         for module, entries in catalogue.tools.items()
     }
-
-
-def build_installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
-    """Describe all modules of a catalogue for the control plane."""
-    found: dict[str, InstalledModule] = {}
-    for one in catalogue.modules:
-        form = None if one.vendor is None else one.vendor.settings
-        fields = {} if form is None else form.model_fields
-        settings = tuple(SettingDefinition(name, field.description or "") for name, field in fields.items())
-        change = None if form is None else partial(apply_changes, form)
-        tools = list_tools_by_module(catalogue)[one.name]
-        found[one.name] = InstalledModule(one.name, one.title, one.description, tools, settings, change)
-    return found

@@ -19,8 +19,8 @@ from gateway.module_manifests import build_module_manifests
 from server.deployment import Deployment
 from server.diagnostics.finding import Finding
 from server.diagnostics.vault_key_report import KeyReport, VaultKeys, inspect_vault_keys
-from server.operator_vault import get_id_file_path
 from server.role_database import BROKER_ROLE, open_role_database
+from server.vault_keys import get_id_file_path
 
 MAX_SHOWN_CREDENTIALS = 50
 PAGE_SIZE = 500

@@ -11,8 +11,8 @@ from core.db import Database
 from core.directory.tenants import list_tenants
 from core.errors import Unavailable
 from server.deployment import Deployment
-from server.operator_vault import get_key_file_path, open_key_provider
 from server.role_database import BROKER_ROLE, open_role_database
+from server.vault_keys import get_key_file_path, open_key_provider
 
 
 @dataclass(frozen=True, slots=True)

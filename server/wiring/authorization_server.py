@@ -1,6 +1,8 @@
 """The authorization server's parts, put together as the identity file says."""
 
 import time
+from collections.abc import Callable
+from datetime import datetime
 
 from broker.authorization_server.authorization_request import AuthorizationRequestParser
 from broker.authorization_server.client_authentication import ClientAuthentication
@@ -17,17 +19,19 @@ from broker.authorization_server.replay_cache import ReplayCache
 from broker.authorization_server.token_endpoint import TokenEndpoint
 from broker.authorization_server.token_revocation import TokenRevocation
 from broker.authorization_server.trusted_issuers import TrustedIssuers
+from broker.identity.settings import IdentitySettings
 from broker.web.oauth_endpoints import AuthorizationServerServices
 from core.config.settings import Settings
+from core.db import Database
 from core.protected_resource import build_resource_identifier
 from server.wiring.broker import BrokerRuntime, OwnTokenSigning
 
 
-def build_grants(zone: BrokerRuntime) -> Grants:
+def build_grants(database: Database, identity: IdentitySettings, clock: Callable[[], datetime]) -> Grants:
     """Build the store of grants to clients, with the lifetimes that the identity file sets."""
-    server = zone.identity.authorization_server
+    server = identity.authorization_server
     days = {"refresh_token_days": server.refresh_token_days, "grant_days": server.grant_days}
-    return Grants(zone.database, clock=zone.clock, **days)
+    return Grants(database, clock=clock, **days)
 
 
 def build_authorization_server(

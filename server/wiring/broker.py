@@ -31,9 +31,9 @@ from core.module_manifest import ModuleManifest, list_vendor_manifests
 from core.protected_resource import build_resource_identifier
 from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment
-from server.operator_vault import load_deployment_guard, open_key_provider
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
+from server.vault_keys import load_deployment_guard, open_key_provider
 from server.wiring.oauth_client import open_vendor_accounts, open_vendor_http
 
 BROKER_CONNECTIONS = 8
@@ -85,7 +85,7 @@ async def open_broker_runtime(
     async with (
         open_key_provider(deployment, get_key_provider_settings(settings)) as keys,
         open_role_database(deployment, BROKER_ROLE, most=BROKER_CONNECTIONS) as database,
-        _open_documents(settings) as documents,
+        open_documents(settings) as documents,
     ):
         guard = await load_deployment_guard(deployment, database)
         vault = await open_vault(database, keys, clock=clock, guard=guard)
@@ -107,7 +107,8 @@ async def open_broker_runtime(
 
 
 @contextlib.asynccontextmanager
-async def _open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetcher]:
+async def open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetcher]:
+    """Open the client that reads metadata and keys of other servers."""
     documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await documents.open()
     try:

@@ -10,7 +10,6 @@ from core.config.settings import Settings
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker
 from gateway.catalogue import Catalogue
-from server.bootstrap import list_module_names
 from server.deployment import Deployment
 from server.operator_access import OperatorAccess
 
@@ -50,7 +49,9 @@ class ControlPlane:
         from admin_ui.api.admin_dependencies import AdminDependencies
         from admin_ui.api.app import build_admin_api
         from admin_ui.api.deployment_checks import NoDeploymentChecks
-        from server.diagnostics.server_checks import ServerChecks, build_installed_modules
+        from gateway.module_manifests import build_module_manifests
+        from server.diagnostics.server_checks import ServerChecks
+        from server.installed_modules import build_installed_modules
         from server.wiring.operator_authentication import OperatorAuthenticator
 
         if self._operator is not None:
@@ -59,6 +60,7 @@ class ControlPlane:
         looking = (
             None if deployment is None else ServerChecks(self._settings, deployment, self._console, broker, catalogue)
         )
-        installed, checks = build_installed_modules(catalogue), looking or NoDeploymentChecks()
-        control = AdminDependencies(self._console, list_module_names(catalogue), installed, checks, account_revoker)
+        installed = build_installed_modules(build_module_manifests(catalogue), lambda: catalogue)
+        checks = looking or NoDeploymentChecks()
+        control = AdminDependencies(self._console, tuple(installed), installed, checks, account_revoker)
         return build_admin_api(door, control, *sections, version=release)

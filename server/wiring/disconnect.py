@@ -20,8 +20,8 @@ from core.config.settings import Settings
 from core.db import Database
 from core.errors import Invalid
 from server.deployment import Deployment
-from server.operator_vault import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
 from server.wiring.oauth_client import open_vendor_http
 
 

@@ -65,7 +65,7 @@ def _build_application(
         return build_admin_api(zone, parts, grants, refusals, connect, control_plane)
 
     parts = build_web_dependencies(settings, zone.identity, zone.clock)
-    grants = build_grants(zone)
+    grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
         *sign_in_pages.build_sign_in_routes(parts, zone.identity_services),
@@ -80,7 +80,11 @@ def _build_application(
 
 async def _sweep_expired(zone: BrokerRuntime) -> None:
     """Once an hour; and at the start, have the keys made that the first access token will need."""
-    swept = (build_grants(zone), ReplayCache(zone.database, clock=zone.clock), build_registration(zone))
+    swept = (
+        build_grants(zone.database, zone.identity, zone.clock),
+        ReplayCache(zone.database, clock=zone.clock),
+        build_registration(zone),
+    )
 
     async def sweep() -> None:
         if zone.own_tokens is not None:

@@ -11,7 +11,7 @@ from broker.vault.credential_store import CredentialOwner, CredentialStore
 from core.directory.audit_trail import Actor
 from core.secret import Secret
 from server.operator_context import OperatorContext, open_operator_context
-from server.operator_vault import open_credentials
+from server.vault_keys import open_credentials
 from tests.bench.lab import Product
 from tests.bench.product import unlimited
 

@@ -12,8 +12,8 @@ from broker.vault.vault import open_vault
 from core.secret import Secret
 from gateway.catalogue import build_catalogue, load_installed_modules
 from server.deployment import KEYS_FOLDER
-from server.operator_vault import VAULT_KEYS_FILE
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import VAULT_KEYS_FILE
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
 from tests.support.toy_vendor import Shop, shop, shop_module

@@ -22,8 +22,8 @@ from modules.kit import OUTCOME_UNKNOWN
 from server.deployment import KEYS_FOLDER
 from server.local_call import open_local_caller
 from server.operator_context import OperatorContext, open_operator_context_on
-from server.operator_vault import VAULT_KEYS_FILE
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import VAULT_KEYS_FILE
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up, silent
 from tests.support.ledger import Gate, ledger_module
 from tests.support.mcp_client import MODERN, Answer

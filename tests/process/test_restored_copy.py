@@ -18,8 +18,8 @@ from broker.vault.vault import open_vault
 from core.config.settings import Settings
 from core.db import Database, connect
 from server.operator_context import OperatorContext, open_operator_context
-from server.operator_vault import open_key_provider
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import open_key_provider
 from tests.broker.refresh.vendor import Vendor, vendor_of
 from tests.support.eventually import within
 from tests.support.running_product import command, data_folder, free_port

@@ -25,8 +25,8 @@ from broker.vault.vault import open_vault
 from core.db import Database
 from core.secret import Secret
 from server.deployment import KEYS_FOLDER
-from server.operator_vault import VAULT_KEYS_FILE
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import VAULT_KEYS_FILE
 from tests.support.canary_homes import hear_home
 from tests.support.front import Front, front
 from tests.support.postgres import PASSWORDS, ScratchDatabase

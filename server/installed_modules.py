@@ -1,0 +1,41 @@
+"""The installed modules as the control plane describes them: from their manifests, without importing their code."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from admin_ui.api.installed_modules import InstalledModule, ModuleSettingValues, SettingDefinition
+from core.module_manifest import ModuleManifest
+
+if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
+    from gateway.catalogue import Catalogue
+
+
+def build_installed_modules(
+    manifests: Iterable[ModuleManifest], load_catalogue: "Callable[[], Catalogue]"
+) -> Mapping[str, InstalledModule]:
+    """Describe modules by name. The catalogue is loaded when the settings of a service are changed: their form is code
+    of the module."""
+    return {one.name: _build_installed_module(one, load_catalogue) for one in manifests}
+
+
+def _build_installed_module(manifest: ModuleManifest, load_catalogue: "Callable[[], Catalogue]") -> InstalledModule:
+    properties: Mapping[str, Mapping[str, Any]] = manifest.settings.get("properties", {})
+    return InstalledModule(
+        manifest.name,
+        manifest.title,
+        manifest.description,
+        {name: tool.read_only for name, tool in manifest.tools.items()},
+        tuple(SettingDefinition(name, field.get("description", "")) for name, field in properties.items()),
+        partial(_apply_changes, load_catalogue, manifest.name) if manifest.has_vendor else None,
+    )
+
+
+def _apply_changes(
+    load_catalogue: "Callable[[], Catalogue]", name: str, stored: ModuleSettingValues, changes: ModuleSettingValues
+) -> ModuleSettingValues:
+    from gateway.service_settings import apply_changes
+
+    module = next(one for one in load_catalogue().modules if one.name == name)
+    assert module.vendor is not None, "only modules with a vendor have settings"
+    return apply_changes(module.vendor.settings, stored, changes)
