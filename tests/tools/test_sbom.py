@@ -74,7 +74,7 @@ def test_the_same_lock_gives_the_same_bytes() -> None:
     program = (
         "import sys, tomllib; from tools.sbom import *; "
         "project = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']; "
-        "sys.stdout.buffer.write(written(locked('runtime'), project))"
+        "sys.stdout.buffer.write(render_document(read_locked('runtime'), project))"
     )
     for seed, zone in (("1", "Asia/Tokyo"), ("2", "America/Lima")):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": "C", "PYTHONPATH": str(ROOT)}
