@@ -11,7 +11,7 @@ from pydantic import Field
 
 from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
-from core.api.dependencies import OwnerRead, OperatorRead, resolve_owner
+from core.api.dependencies import OperatorRead, OwnerRead, resolve_owner
 from core.api.pagination import Cursor, PageLimit
 from core.api.principal import Principal
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortText, UtcDatetime
