@@ -66,24 +66,30 @@ def run_admin_command(
     return run_local_or_remote(lambda: run_local(run), at_server, tenant=tenant)
 
 
-def run_api_command(call: "Callable[[AdminApiClient], _T]", *, tenant: str | None = None) -> _T:
+def run_api_command(
+    call: "Callable[[AdminApiClient], _T]", *, tenant: str | None = None, needs_tenant: bool = True
+) -> _T:
     """Run `call` with the admin API: that of the chosen server as its user, else this machine's as its operator, where
-    `tenant` may be any.
+    `tenant` may be any. What is about the whole deployment says `needs_tenant=False`.
 
     Raises:
         core.errors.MCPistError, server.postgres.errors.PostgresError: with what to do.
     """
-    return run_local_or_remote(lambda: _call_as_operator(call, tenant), call, tenant=tenant)
+    return run_local_or_remote(lambda: _call_as_operator(call, tenant, needs_tenant), call, tenant=tenant)
 
 
-def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None) -> _T:
-    from cli.client.operator_api import create_operator_client, find_operator_access
+def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None, needs_tenant: bool) -> _T:
+    from cli.client.operator_api import create_operator_client, find_operator_access, select_operator_tenant
 
     settings = load_settings()
     quiet_logs(settings)
+
+    def act(api: "AdminApiClient") -> _T:
+        return call(select_operator_tenant(api, settings, tenant) if needs_tenant else api)
+
     if (access := find_operator_access(settings)) is not None:
         with server_selection.create_server_http(access.url) as http:
-            return call(create_operator_client(http, access, settings, tenant))
+            return act(create_operator_client(http, access))
 
     async def run(settings: Settings, report: Report) -> _T:
         from cli.client.in_process_http import InProcessHttp
@@ -91,7 +97,7 @@ def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None
 
         async with open_offline_admin_api(settings, report) as api:
             http = InProcessHttp(api.app, api.access.url, asyncio.get_running_loop())
-            return await asyncio.to_thread(lambda: call(create_operator_client(http, api.access, settings, tenant)))
+            return await asyncio.to_thread(act, create_operator_client(http, api.access))
 
     return run_local(run)
 

@@ -14,9 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from admin_ui.api.admin_dependencies import AdminDependencies
 from admin_ui.api.app import build_admin_api, build_directory_section
+from admin_ui.api.deployment_checks import NoDeploymentChecks
 from core.api.app import API_PREFIX, ApiSection
 from core.api.security import ApiSecurity
 from core.config.settings import Settings
+from core.db import Database
 from core.directory.account_revocation import RevocationResult
 from core.directory.audit_trail import Actor
 from core.migrations import migrate
@@ -59,9 +61,8 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
             _get_client_address,
         )
         installed = build_installed_modules(load_installed_manifests(), _load_catalogue)
-        parts = AdminDependencies(
-            console, tuple(installed), installed, account_revoker=_OnDemandRevoker(deployment, settings)
-        )
+        checks, revoker = _OfflineChecks(deployment, console), _OnDemandRevoker(deployment, settings)
+        parts = AdminDependencies(console, tuple(installed), installed, checks, revoker)
         yield OfflineAdminApi(_OfflineApplication(stack, deployment, settings, security, parts), access)
 
 
@@ -114,6 +115,19 @@ class _OnDemandRevoker:
 
         async with open_disconnect_services(self.deployment, self.settings) as services:
             return await services.account_revoker(actor, tenant_id, user_id=user_id, role_id=role_id)
+
+
+class _OfflineChecks(NoDeploymentChecks):
+    """The vault's keys only; `mcpist doctor` looks at everything else without the API."""
+
+    def __init__(self, deployment: Deployment, console: Database) -> None:
+        self._deployment = deployment
+        self._console = console
+
+    async def check_keys(self) -> object:
+        from server.diagnostics.server_checks import describe_vault_keys
+
+        return await describe_vault_keys(self._deployment, self._console)
 
 
 def _has_route(section: ApiSection, scope: Scope) -> bool:

@@ -29,11 +29,13 @@ def find_operator_access(settings: Settings) -> "OperatorAccess | None":
     return running.operator
 
 
-def create_operator_client(
-    http: HttpSender, access: "OperatorAccess", settings: Settings, tenant: str | None
-) -> AdminApiClient:
-    """Create a client that acts for one tenant, chosen as the command says."""
-    api = AdminApiClient(http, access.url, OperatorAuth(access.token))
+def create_operator_client(http: HttpSender, access: "OperatorAccess") -> AdminApiClient:
+    """Create a client that acts for the deployment."""
+    return AdminApiClient(http, access.url, OperatorAuth(access.token))
+
+
+def select_operator_tenant(api: AdminApiClient, settings: Settings, tenant: str | None) -> AdminApiClient:
+    """Return the client that acts for one tenant, chosen as the command says."""
     return api.with_headers({TENANT_HEADER: select_tenant(api, tenant, settings.tenant)})
 
 

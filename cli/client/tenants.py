@@ -37,9 +37,15 @@ def remove_tenant(api: AdminApiClient, slug: str, confirmation: str) -> Sequence
     return parse_remaining_accounts(api.delete("/tenants/{}", str(_fetch_tenant(api, slug).id), confirm=confirmation))
 
 
-def set_recording(api: AdminApiClient, slug: str | None, arguments: bool) -> str:
-    """Keep the arguments of calls, or only a digest; the tenant's slug."""
-    mine, change = fetch_profile(api).tenant.slug, {"record_arguments": arguments}
+def set_recording(api: AdminApiClient, slug: str | None, default: str, *, arguments: bool) -> str:
+    """Keep the arguments of calls, or only a digest; the tenant's slug. `default` is the operator's where none is
+    named."""
+    change = {"record_arguments": arguments}
+    if api.is_operator:
+        chosen = select_tenant(api, slug, default)
+        api.change("PATCH", "/tenants/{}", change, str(_fetch_tenant(api, chosen).id))
+        return chosen
+    mine = fetch_profile(api).tenant.slug
     if slug in (None, mine):
         api.change("PATCH", "/tenant", change)
         return mine

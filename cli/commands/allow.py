@@ -6,12 +6,11 @@ import typer
 
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_result, print_table
-from cli.runner import run_admin_command
+from cli.runner import run_api_command
 
 if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
     from core.directory.allow_list import AllowListEntry
-    from server.operator_context import OperatorContext
 
 app = create_group("Who may sign in: e-mail addresses and domains.")
 
@@ -25,19 +24,12 @@ def add(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) 
     A user whom `mcpist user create` makes is on the list already.
     """
 
-    async def work(operating: "OperatorContext") -> str:
-        from cli.lookup import resolve_tenant
-        from core.directory.allow_list import add_entry
-        from server.bootstrap import OPERATOR_ACTOR
-
-        return await add_entry(operating.console, OPERATOR_ACTOR, (await resolve_tenant(operating, tenant)).id, entry)
-
     def call_api(api: "AdminApiClient") -> str:
         from cli.client.users import add_entry
 
         return add_entry(api, entry)
 
-    added = run_admin_command(work, call_api, tenant=tenant)
+    added = run_api_command(call_api, tenant=tenant)
     print_result(as_json, {"entry": added, "allowed": True}, lambda: print_line(f"{added} may sign in."))
 
 
@@ -48,21 +40,12 @@ def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = Fals
     Sessions and tokens stay valid: `mcpist user suspend` ends both.
     """
 
-    async def work(operating: "OperatorContext") -> str:
-        from cli.lookup import resolve_tenant
-        from core.directory.allow_list import remove_entry
-        from server.bootstrap import OPERATOR_ACTOR
-
-        return await remove_entry(
-            operating.console, OPERATOR_ACTOR, (await resolve_tenant(operating, tenant)).id, entry
-        )
-
     def call_api(api: "AdminApiClient") -> str:
         from cli.client.users import remove_entry
 
         return remove_entry(api, entry)
 
-    removed = run_admin_command(work, call_api, tenant=tenant)
+    removed = run_api_command(call_api, tenant=tenant)
     print_result(as_json, {"entry": removed, "allowed": False}, lambda: print_line(f"{removed} may sign in no more."))
 
 
@@ -70,22 +53,12 @@ def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = Fals
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show who may sign in."""
 
-    async def work(operating: "OperatorContext") -> "list[AllowListEntry]":
-        from cli.lookup import resolve_tenant
-        from core.directory.allow_list import list_entries
-
-        found = await resolve_tenant(operating, tenant)
-        entries = await list_entries(operating.console, found.id)
-        while more := await list_entries(operating.console, found.id, after=entries[-1].entry) if entries else []:
-            entries += more
-        return entries
-
     def call_api(api: "AdminApiClient") -> "list[AllowListEntry]":
         from cli.client.users import fetch_allow_list
 
         return fetch_allow_list(api)
 
-    found = run_admin_command(work, call_api, tenant=tenant)
+    found = run_api_command(call_api, tenant=tenant)
     rows = [(one.entry, one.created_at) for one in found]
     print_result(
         as_json,

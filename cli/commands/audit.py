@@ -8,7 +8,7 @@ import typer
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
 from cli.output import escape_control_characters, print_note, print_result, print_table
-from cli.runner import run_admin_command
+from cli.runner import run_admin_command, run_api_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from core.audit.query import AuditEntry, AuditPage, ChainVerification
     from core.directory.tenants import Tenant
     from server.operator_context import OperatorContext
-
-SEALER_LOCK_KEY = 1835233380
-"""The lock under which records are sealed (audit.take in the migrations)."""
-MAX_SEAL_ROUNDS = 20
-"""On a busy product there is always one more record; it is not for us to wait for."""
 
 app = typer.Typer(
     help="What happened, who did it, and whether the log is whole.",
@@ -59,25 +54,6 @@ def show(
     if deployment and (tenant or user):
         raise typer.BadParameter("--deployment goes without --tenant and --user")
 
-    async def work(operating: "OperatorContext") -> "tuple[AuditPage, dict[UUID, str]]":
-        from cli.lookup import list_all_users, resolve_tenant
-        from cli.time_arguments import parse_past_time
-        from core.audit.event import DEPLOYMENT_CHAIN
-        from core.audit.query import AuditFilter, fetch_audit_page
-        from core.directory.users import find_user
-        from server.role_database import get_utc_now
-
-        found = None if deployment else await resolve_tenant(operating, tenant)
-        chain = DEPLOYMENT_CHAIN if found is None else found.id
-        person = (await find_user(operating.console, chain, user)).id if user else None
-        asked: AuditFilter = AuditFilter(
-            since=parse_past_time(since, get_utc_now()), until=parse_past_time(until, get_utc_now()), user=person,
-            kind=kind, module=module, tool=tool, outcome=outcome,
-        )  # fmt: skip
-        await _seal_pending_events(operating)
-        shown = await fetch_audit_page(operating.console, chain, asked, cursor, limit)
-        return shown, {one.id: one.email for one in await list_all_users(operating, found)} if found else {}
-
     def call_api(api: "AdminApiClient") -> "tuple[AuditPage, dict[UUID, str]]":
         from cli.client.audit_log import fetch_deployment_audit, fetch_tenant_audit
         from cli.time_arguments import parse_past_time
@@ -90,7 +66,7 @@ def show(
             return fetch_deployment_audit(api, asked, cursor, limit)
         return fetch_tenant_audit(api, asked, user, cursor, limit)
 
-    shown, emails = run_admin_command(work, call_api, tenant=tenant)
+    shown, emails = run_api_command(call_api, tenant=tenant, needs_tenant=not deployment)
 
     def print_text() -> None:
         columns = ("Time", "Who", "What", "Tool", "Outcome", "Took", "Details")
@@ -118,9 +94,11 @@ def verify(
 
     async def work(operating: "OperatorContext") -> "list[tuple[str, ChainVerification]]":
         from core.audit.query import verify_chain
+        from core.audit.sealer import seal_pending_events
+        from server.role_database import get_utc_now
 
         known = _read_anchors(Path(anchors)) if anchors else []
-        await _seal_pending_events(operating)
+        await seal_pending_events(operating.console, get_utc_now)
         chains = await _list_chains(operating, tenant)
         return [(slug, await verify_chain(operating.console, chain, against=known)) for slug, chain in chains]
 
@@ -149,8 +127,10 @@ def anchors(as_json: JsonOption = False) -> None:
 
     async def work(operating: "OperatorContext") -> list[tuple[str, UUID, int, bytes]]:
         from core.audit.query import list_anchors
+        from core.audit.sealer import seal_pending_events
+        from server.role_database import get_utc_now
 
-        await _seal_pending_events(operating)
+        await seal_pending_events(operating.console, get_utc_now)
         slugs = {chain: slug for slug, chain in await _list_chains(operating, None)}
         found = await list_anchors(operating.console)
         return [(slugs.get(one.tenant_id, str(one.tenant_id)), one.tenant_id, one.seq, one.hash) for one in found]
@@ -161,20 +141,6 @@ def anchors(as_json: JsonOption = False) -> None:
     print_result(
         as_json, document, lambda: print_table(("Tenant", "Newest", "Hash"), rows, empty="Nothing is recorded yet.")
     )
-
-
-async def _seal_pending_events(operating: "OperatorContext") -> None:
-    """What was appended in the last moment shows too. Where another sealer is at work, wait for it."""
-    from core.audit.sealer import AuditSealer
-    from server.role_database import get_utc_now
-
-    sealer = AuditSealer(operating.console, get_utc_now)
-    for _ in range(MAX_SEAL_ROUNDS):
-        await sealer.seal_all()
-        async with operating.console.connection() as connection, connection.transaction():
-            await connection.fetchval("SELECT pg_advisory_xact_lock($1)", SEALER_LOCK_KEY)
-            if not await connection.fetch("SELECT FROM audit.take(1)"):
-                return
 
 
 async def _list_chains(operating: "OperatorContext", slug: str | None) -> list[tuple[str, UUID]]:

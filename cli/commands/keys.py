@@ -10,7 +10,7 @@ from cli.commands import key_changes
 from cli.failures import CommandExit
 from cli.options import JsonOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
-from cli.runner import run_admin_command
+from cli.runner import run_admin_command, run_api_command
 
 if TYPE_CHECKING:
     from broker.authorization_server.signing_key_store import SigningKeyInfo
@@ -31,17 +31,12 @@ def status(as_json: JsonOption = False) -> None:
     Exit code 1 if one is missing, or its keeper cannot be asked.
     """
 
-    async def work(operating: "OperatorContext") -> "VaultKeys":
-        from server.diagnostics.vault_key_report import inspect_vault_keys
-
-        return await inspect_vault_keys(operating.deployment, operating.console)
-
     def call_api(api: "AdminApiClient") -> "VaultKeys":
         from cli.client.diagnostics import fetch_keys
 
         return fetch_keys(api)
 
-    found = run_admin_command(work, call_api)
+    found = run_api_command(call_api, needs_tenant=False)
     print_result(
         as_json, {"healthy": found.healthy, **asdict(found), "file": str(found.file)}, lambda: _print_vault_keys(found)
     )

@@ -1,25 +1,21 @@
 """`mcpist service`: the modules that a tenant has switched on, and their settings."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
-from cli.modules import ModuleName, find_installed_module, get_vendor_api
+from cli.modules import ModuleName
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
-from cli.runner import run_admin_command, run_local, run_local_or_remote
+from cli.runner import read_settings, run_api_command
 from core.errors import Invalid
 
 if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
-    from cli.progress import Report
-    from core.config.settings import Settings
     from core.directory.services import TenantService
-    from gateway.catalogue import Catalogue
-    from modules.kit import VendorApi
-    from server.operator_context import OperatorContext
 
 app = create_group("Modules that a tenant has switched on, and their settings.")
 
@@ -28,19 +24,12 @@ app = create_group("Modules that a tenant has switched on, and their settings.")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show all modules, which of them a tenant has switched on, and what is set for them."""
 
-    async def work(operating: "OperatorContext") -> list[dict[str, Any]]:
-        from cli.lookup import resolve_tenant
-        from core.directory.services import list_services
-
-        services = await list_services(operating.console, (await resolve_tenant(operating, tenant)).id)
-        return _build_documents(operating.catalogue, {service.module: service for service in services})
-
     def call_api(api: "AdminApiClient") -> list[dict[str, Any]]:
         from cli.client.services import fetch_services
 
         return fetch_services(api)
 
-    found = run_admin_command(work, call_api, tenant=tenant)
+    found = run_api_command(call_api, tenant=tenant)
     rows = [
         (one["module"], one["enabled"], one["tool_count"], _format_settings(one["settings"]), one["description"])
         for one in found
@@ -79,24 +68,17 @@ def set_(
     Within a second it counts for everybody there. Settings are shown and recorded: they hold no secrets.
     """
 
-    async def work(settings: "Settings", report: "Report") -> "tuple[TenantService, str | None]":
-        from server.operator_context import open_operator_context
-
-        async with open_operator_context(settings, report) as operating:
-            api = get_vendor_api(find_installed_module(operating.catalogue, module))
-            values = _parse_pairs(given or (), unset or (), _list_settings(api))
-            doubt = await _find_unreachable_reason(settings, values.get("base_url"))
-            return await _change_settings(operating, tenant, module, api, values, unset or ()), doubt
-
     def call_api(api: "AdminApiClient") -> "tuple[TenantService, str | None]":
         from cli.client.services import fetch_available_settings, set_settings
         from gateway.service_settings import parse_typed_value
 
         values = _parse_pairs(given or (), unset or (), () if given or unset else fetch_available_settings(api, module))
         typed = {name: parse_typed_value(value) for name, value in values.items()}
-        return set_settings(api, module, typed, unset or ()), None
+        service = set_settings(api, module, typed, unset or ())
+        # The settings of this machine's product say which addresses it may ask; those of another server are not known.
+        return service, _find_unreachable_reason(values.get("base_url")) if api.is_operator else None
 
-    service, doubt = run_local_or_remote(lambda: run_local(work), call_api, tenant=tenant)
+    service, doubt = run_api_command(call_api, tenant=tenant)
     if doubt:
         print_note(f"Note: {doubt}.")
     if not service.enabled:
@@ -105,10 +87,6 @@ def set_(
     print_result(
         as_json, document, lambda: print_line(f"{module}: {_format_settings(service.settings) or 'nothing set'}.")
     )
-
-
-def _list_settings(api: "VendorApi") -> list[tuple[str, str]]:
-    return [(name, field.description or "") for name, field in api.settings.model_fields.items()]
 
 
 def _parse_pairs(given: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -126,58 +104,28 @@ def _parse_pairs(given: Sequence[str], unset: Sequence[str], forms: Sequence[tup
     return values
 
 
-async def _find_unreachable_reason(settings: "Settings", base_url: str | None) -> str | None:
-    """Why this base URL will not be reached. The server may have another list than this command: so it is no error."""
+def _find_unreachable_reason(base_url: str | None) -> str | None:
+    """Why this base URL will not be reached. A product that is started with other settings may reach it: so it is no
+    error."""
     if base_url is None:
         return None
     from core.http.outbound_addresses import AllowedAddresses, SystemLookup
     from gateway.vendor_session.reachability import find_unreachable_reason
 
-    lookup = SystemLookup()
+    allowed, lookup = AllowedAddresses.from_hosts(read_settings().allowed_private_hosts), SystemLookup()
     try:
-        return await find_unreachable_reason(
-            base_url, AllowedAddresses.from_hosts(settings.allowed_private_hosts), lookup
-        )
+        return asyncio.run(find_unreachable_reason(base_url, allowed, lookup))
     finally:
         lookup.close()
 
 
-async def _change_settings(
-    operating: "OperatorContext",
-    tenant: str | None,
-    module: str,
-    api: "VendorApi",
-    values: dict[str, str],
-    unset: Sequence[str],
-) -> "TenantService":
-    from cli.lookup import resolve_tenant
-    from core.directory.services import set_settings
-    from gateway.service_settings import apply_text_changes
-    from server.bootstrap import OPERATOR_ACTOR
-
-    def change(stored: Mapping[str, Any]) -> Mapping[str, Any]:
-        return apply_text_changes(api.settings, stored, values, unset)
-
-    found = await resolve_tenant(operating, tenant)
-    return await set_settings(operating.console, OPERATOR_ACTOR, found.id, module, change)
-
-
 def _set_service_enabled(module: str, tenant: str | None, as_json: bool, *, enabled: bool) -> None:
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from core.directory.services import set_service
-        from server.bootstrap import OPERATOR_ACTOR
-
-        found = await resolve_tenant(operating, tenant)
-        find_installed_module(operating.catalogue, module)
-        await set_service(operating.console, OPERATOR_ACTOR, found.id, module, enabled=enabled)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.services import set_service_enabled
 
         set_service_enabled(api, module, enabled)
 
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)
     print_result(
         as_json,
         {"module": module, "enabled": enabled},
@@ -191,29 +139,3 @@ def _format_settings(settings: Mapping[str, Any]) -> str:
         f"{name}={value if isinstance(value, str) else orjson.dumps(value).decode()}"
         for name, value in sorted(settings.items())
     )
-
-
-def _build_documents(catalogue: "Catalogue", services: "Mapping[str, TenantService]") -> list[dict[str, Any]]:
-    known: list[dict[str, Any]] = [
-        {
-            "module": one.name,
-            "enabled": one.name in services and services[one.name].enabled,
-            "installed": True,
-            "tool_count": len(one.tools),
-            "settings": services[one.name].settings if one.name in services else {},
-            "description": one.description,
-        }
-        for one in catalogue.modules
-    ]
-    gone = [services[name] for name in sorted(services.keys() - catalogue.tools.keys())]
-    return known + [
-        {
-            "module": one.module,
-            "enabled": one.enabled,
-            "installed": False,
-            "tool_count": 0,
-            "settings": one.settings,
-            "description": "not installed",
-        }
-        for one in gone
-    ]

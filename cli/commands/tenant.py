@@ -8,7 +8,7 @@ import typer
 from cli.options import JsonOption, create_group
 from cli.output import print_line, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
-from cli.runner import read_settings, run_admin_command
+from cli.runner import read_settings, run_api_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
     from core.directory.account_revocation import RevocationResult
     from core.directory.tenants import Tenant
-    from server.operator_context import OperatorContext
 
 app = create_group("Companies that share this deployment.")
 
@@ -39,14 +38,6 @@ def create(
 ) -> None:
     """Make a tenant with its first administrator, who may use every module."""
 
-    async def work(operating: "OperatorContext") -> "tuple[Tenant, str]":
-        from core.directory.provisioning import provision_tenant
-        from core.directory.users import normalize_email
-        from server.bootstrap import OPERATOR_ACTOR, list_module_names
-
-        email, modules = normalize_email(admin), list_module_names(operating.catalogue)
-        return await provision_tenant(operating.console, OPERATOR_ACTOR, slug, name, email, modules), email
-
     def call_api(api: "AdminApiClient") -> "tuple[Tenant, str]":
         from cli.client.tenants import create_tenant
         from core.directory.users import normalize_email
@@ -54,7 +45,7 @@ def create(
         email = normalize_email(admin)
         return create_tenant(api, slug, name, email), email
 
-    made, email = run_admin_command(work, call_api)
+    made, email = run_api_command(call_api, needs_tenant=False)
 
     def print_text() -> None:
         print_line(f"Made tenant {made.slug} with administrator {email}.")
@@ -67,17 +58,12 @@ def create(
 def list_(as_json: JsonOption = False) -> None:
     """Show all tenants."""
 
-    async def work(operating: "OperatorContext") -> "list[Tenant]":
-        from core.directory.tenants import list_tenants
-
-        return await list_tenants(operating.console)
-
     def call_api(api: "AdminApiClient") -> "list[Tenant]":
         from cli.client.tenants import fetch_tenants
 
         return fetch_tenants(api)
 
-    found = run_admin_command(work, call_api)
+    found = run_api_command(call_api, needs_tenant=False)
     rows = [(one.slug, one.name, one.status, one.record_arguments) for one in found]
     columns = ("Slug", "Name", "Status", "Records arguments")
     print_result(
@@ -107,22 +93,12 @@ def remove(
 ) -> None:
     """Delete a tenant with all that is its people's; only the audit log stays. Their access ends within a second."""
 
-    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
-        from core.directory.deletion import remove_tenant
-        from core.directory.tenants import find_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.wiring.disconnect import open_disconnect_services
-
-        found = await find_tenant(operating.console, slug)
-        async with open_disconnect_services(operating.deployment, read_settings()) as ends:
-            return await remove_tenant(operating.console, OPERATOR_ACTOR, found.id, confirm, ends.account_revoker)
-
     def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
         from cli.client.tenants import remove_tenant
 
         return remove_tenant(api, slug, confirm)
 
-    print_remaining_accounts(run_admin_command(work, call_api))
+    print_remaining_accounts(run_api_command(call_api, needs_tenant=False))
     print_result(as_json, {"slug": slug, "removed": True}, lambda: print_line(f"{slug} is gone."))
 
 
@@ -134,37 +110,21 @@ def record_arguments(
 ) -> None:
     """Keep the arguments of calls in the audit log, or only a keyed digest of them (the default)."""
 
-    async def work(operating: "OperatorContext") -> str:
-        from cli.lookup import resolve_tenant
-        from core.directory.tenants import set_argument_recording
-        from server.bootstrap import OPERATOR_ACTOR
-
-        found = await resolve_tenant(operating, tenant)
-        await set_argument_recording(operating.console, OPERATOR_ACTOR, found.id, arguments=switch is OnOff.ON)
-        return found.slug
-
     def call_api(api: "AdminApiClient") -> str:
         from cli.client.tenants import set_recording
 
-        return set_recording(api, tenant, switch is OnOff.ON)
+        return set_recording(api, tenant, read_settings().tenant, arguments=switch is OnOff.ON)
 
-    slug = run_admin_command(work, call_api)
+    slug = run_api_command(call_api, needs_tenant=False)
     document = {"slug": slug, "record_arguments": switch is OnOff.ON}
     print_result(as_json, document, lambda: print_line(f"Recording of arguments is {switch.value} for {slug}."))
 
 
 def _set_status(slug: str, status: str, as_json: bool) -> None:
-    async def work(operating: "OperatorContext") -> None:
-        from core.directory.tenants import find_tenant, set_status
-        from server.bootstrap import OPERATOR_ACTOR
-
-        found = await find_tenant(operating.console, slug)
-        await set_status(operating.console, OPERATOR_ACTOR, found.id, status)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.tenants import set_status
 
         set_status(api, slug, status)
 
-    run_admin_command(work, call_api)
+    run_api_command(call_api, needs_tenant=False)
     print_result(as_json, {"slug": slug, "status": status}, lambda: print_line(f"{slug} is {status}."))

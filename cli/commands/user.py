@@ -7,19 +7,16 @@ import typer
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
-from cli.runner import read_settings, run_admin_command, run_local, run_local_or_remote
+from cli.runner import run_api_command
 from core.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cli.client.admin_api import AdminApiClient
-    from cli.progress import Report
-    from core.config.settings import Settings
     from core.directory.account_revocation import RevocationResult
     from core.directory.users import User
     from core.secret import Secret
-    from server.operator_context import OperatorContext
 
 app = create_group("People of a tenant, and their roles.")
 
@@ -38,24 +35,12 @@ def create(
 ) -> None:
     """Make a user with roles. Without a role they can use nothing yet."""
 
-    async def work(operating: "OperatorContext") -> "User":
-        from cli.lookup import resolve_tenant
-        from core.directory.users import create_user, find_user
-        from server.bootstrap import OPERATOR_ACTOR
-
-        found = await resolve_tenant(operating, tenant)
-        system_role, roles = "admin" if admin else "user", tuple(dict.fromkeys(role or ()))
-        await create_user(
-            operating.console, OPERATOR_ACTOR, found.id, email, name=name, system_role=system_role, roles=roles
-        )
-        return await find_user(operating.console, found.id, email)
-
     def call_api(api: "AdminApiClient") -> "User":
         from cli.client.users import create_user
 
         return create_user(api, email, name, "admin" if admin else "user", tuple(dict.fromkeys(role or ())))
 
-    made = run_admin_command(work, call_api, tenant=tenant)
+    made = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(
@@ -73,17 +58,12 @@ def create(
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show all users of a tenant."""
 
-    async def work(operating: "OperatorContext") -> "list[User]":
-        from cli.lookup import list_all_users, resolve_tenant
-
-        return await list_all_users(operating, await resolve_tenant(operating, tenant))
-
     def call_api(api: "AdminApiClient") -> "list[User]":
         from cli.client.users import fetch_users
 
         return fetch_users(api)
 
-    found = run_admin_command(work, call_api, tenant=tenant)
+    found = run_api_command(call_api, tenant=tenant)
     columns = ("E-mail", "Name", "System role", "Status", "Roles", "Since")
     rows = [(one.email, one.name, one.system_role, one.status, one.roles, one.created_at) for one in found]
     print_result(
@@ -125,24 +105,12 @@ def remove(
     if normalize_email(confirm) != address:
         raise Invalid("to remove a user, repeat their address as the confirmation; what goes does not come back")
 
-    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
-        from cli.lookup import resolve_tenant
-        from core.directory.users import find_user
-        from core.directory.users_by_id import remove_user
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.wiring.disconnect import open_disconnect_services
-
-        found = await resolve_tenant(operating, tenant)
-        person = await find_user(operating.console, found.id, address)
-        async with open_disconnect_services(operating.deployment, read_settings()) as ends:
-            return await remove_user(operating.console, OPERATOR_ACTOR, found.id, person.id, ends.account_revoker)
-
     def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
         from cli.client.users import remove_user
 
         return remove_user(api, address)
 
-    print_remaining_accounts(run_admin_command(work, call_api, tenant=tenant))
+    print_remaining_accounts(run_api_command(call_api, tenant=tenant))
     print_result(as_json, {"email": address, "removed": True}, lambda: print_line(f"{address} is gone."))
 
 
@@ -153,25 +121,12 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
     Whoever opens it is that person: give it to nobody else. Earlier links stop working.
     """
 
-    async def work(settings: "Settings", report: "Report") -> "tuple[str, Secret]":
-        from cli.lookup import resolve_tenant, resolve_user
-        from server.bootstrap import OPERATOR_ACTOR, create_sign_in_link
-        from server.endpoint_file import find_running_server
-        from server.operator_context import open_operator_context
-
-        async with open_operator_context(settings, report) as operating:
-            found = await resolve_tenant(operating, tenant)
-            person = await resolve_user(operating, found, email)
-            running = find_running_server(settings.home)
-            url = running.mcp_url.removesuffix("/mcp") if running else settings.public_url
-            return person.email, await create_sign_in_link(operating.links, OPERATOR_ACTOR, url, found.id, person.id)
-
     def call_api(api: "AdminApiClient") -> "tuple[str, Secret]":
         from cli.client.users import request_sign_in_link
 
         return request_sign_in_link(api, email)
 
-    address, made = run_local_or_remote(lambda: run_local(work), call_api, tenant=tenant)
+    address, made = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(made.reveal())
@@ -201,17 +156,9 @@ def unassign(email: Email, role: RoleName, tenant: TenantOption = None, as_json:
 
 
 def _change(change: str, tenant: str | None, *given: Any) -> None:
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from core.directory import users
-        from server.bootstrap import OPERATOR_ACTOR
-
-        found = await resolve_tenant(operating, tenant)
-        await getattr(users, change)(operating.console, OPERATOR_ACTOR, found.id, *given)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client import users
 
         getattr(users, change)(api, *given)
 
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)

@@ -23,6 +23,10 @@ from core.db import CONNECTION_ERRORS, Database, Row
 from core.errors import Unavailable
 from core.log_events import describe_error
 
+LOCK_KEY = 1835233380
+"""The advisory lock under which records are sealed (audit.take in the migrations)."""
+MAX_SEAL_ROUNDS = 20
+"""Of :func:`seal_pending_events`: on a busy product there is always one more record, which nobody waits for."""
 SEAL_BATCH_SIZE = 250
 """Records a transaction: about 5 ms of this process, which may be serving calls meanwhile."""
 MAX_BUSY_SHARE = 0.1
@@ -129,6 +133,18 @@ class AuditSealer:
             await connection.fetchval(_PREPARE, now)
             await connection.fetchval(_PREPARE, now.replace(day=1) + timedelta(days=31))
             self._prepared = month
+
+
+async def seal_pending_events(database: Database, clock: Callable[[], datetime]) -> None:
+    """Seal what was appended up to now, and wait for another sealer that is at work on it; `database` is logged in as
+    the console's role."""
+    sealer = AuditSealer(database, clock)
+    for _ in range(MAX_SEAL_ROUNDS):
+        await sealer.seal_all()
+        async with database.connection() as connection, connection.transaction():
+            await connection.fetchval("SELECT pg_advisory_xact_lock($1)", LOCK_KEY)
+            if not await connection.fetch("SELECT FROM audit.take(1)"):
+                return
 
 
 async def _seal_rows(connection: Any, rows: Sequence[Row], now: datetime) -> None:

@@ -35,8 +35,7 @@ class ServerChecks:
 
     async def check_keys(self) -> Mapping[str, Any]:
         async with self._turn:
-            found = await inspect_vault_keys(self._deployment, self._console)
-        return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
+            return await describe_vault_keys(self._deployment, self._console)
 
     async def check_deployment(self) -> Sequence[Finding]:
         async with self._turn:
@@ -48,6 +47,12 @@ class ServerChecks:
         url = self._settings.public_url
         credentials = await check_tenant_credentials(self._broker, self._console, tenant, self._catalogue, url, user_id)
         return [*services, *limit_credential_findings(credentials)]
+
+
+async def describe_vault_keys(deployment: Deployment, console: Database) -> Mapping[str, Any]:
+    """Describe the vault's keys as the API shows them."""
+    found = await inspect_vault_keys(deployment, console)
+    return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
 
 
 def list_tools_by_module(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool]]:
