@@ -1,6 +1,6 @@
 """The settings of a service: checked against the form that its module's vendor declares."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -8,29 +8,17 @@ from pydantic import ValidationError
 
 from core.errors import Invalid
 from gateway.argument_validation import find_closest_match
+from gateway.vendor_session.reachability import parse_base_url
 from modules.kit import VendorSettings
 
 MAX_PROBLEMS = 5
 
 
-def apply_text_changes(
-    form: type[VendorSettings], stored: Mapping[str, Any], given: Mapping[str, str], unset: Collection[str]
-) -> dict[str, Any]:
-    """The stored settings with those that are `given` as text, without those that are `unset`; defaults are left out.
+def apply_changes(form: type[VendorSettings], stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored settings with `changes`, where None is back to the default; defaults are left out.
 
     Raises:
         Invalid: names each setting that is unknown or has the wrong form, and what was expected; never its value.
-    """
-    return apply_changes(
-        form, stored, {**dict.fromkeys(unset), **{name: parse_typed_value(value) for name, value in given.items()}}
-    )
-
-
-def apply_changes(form: type[VendorSettings], stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, of JSON values; None is back to the default.
-
-    Raises:
-        Invalid: see :func:`changed`.
     """
     unset = {name for name, value in changes.items() if value is None}
     unknown = [name for name in changes if name in unset and name not in form.model_fields and name not in stored]
@@ -38,6 +26,8 @@ def apply_changes(form: type[VendorSettings], stored: Mapping[str, Any], changes
         raise Invalid(_explain_unknown(form, unknown[0]))
     kept = {name: value for name, value in stored.items() if name not in unset}
     made = parse_settings(form, {**kept, **{name: value for name, value in changes.items() if name not in unset}})
+    if made.base_url is not None and "base_url" in changes:
+        parse_base_url(made.base_url)
     return made.model_dump(mode="json", exclude_unset=True)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 
 from cli.client.admin_api import AdminApiClient
+from cli.client.server_http import ServerResponse
 from core.directory.services import TenantService
+from core.errors import NotFound
 
 
 class RemoteServiceSetting(msgspec.Struct, frozen=True):
@@ -45,23 +47,46 @@ def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
 
 
 def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str, str]]:
-    """The settings that a module has, with what they are."""
-    found = api.get("/services/{}", RemoteService, module)
+    """The settings that a module has, with what they are.
+
+    Raises:
+        NotFound: there is no such module; the text has the nearest right name.
+    """
+    try:
+        found = api.get("/services/{}", RemoteService, module)
+    except NotFound:
+        raise build_module_not_found(api, module) from None
     return [(one.name, one.description) for one in found.available_settings]
 
 
 def set_service_enabled(api: AdminApiClient, module: str, enabled: bool) -> None:
-    """Switch a module on or off."""
-    api.change("PATCH", "/services/{}", {"enabled": enabled}, module, missing=_format_not_found(module))
+    """Enable or disable a service.
+
+    Raises:
+        NotFound: there is no such module; the text has the nearest right name.
+    """
+    _change_service(api, module, {"enabled": enabled})
 
 
 def set_settings(api: AdminApiClient, module: str, given: Mapping[str, Any], unset: Sequence[str]) -> TenantService:
     """Change settings; the service as it is now."""
     changes = {**dict.fromkeys(unset), **given}
-    answer = api.change("PATCH", "/services/{}", {"settings": changes}, module, missing=_format_not_found(module))
-    made = msgspec.convert(answer.json(), RemoteService)
+    made = msgspec.convert(_change_service(api, module, {"settings": changes}).json(), RemoteService)
     return TenantService(made.module, made.enabled, made.settings)
 
 
-def _format_not_found(module: str) -> str:
-    return f"there is no module {module[:100]!r}; `mcpist service list` shows them"
+def _change_service(api: AdminApiClient, module: str, change: Mapping[str, Any]) -> ServerResponse:
+    try:
+        return api.change("PATCH", "/services/{}", change, module)
+    except NotFound:
+        raise build_module_not_found(api, module) from None
+
+
+def build_module_not_found(api: AdminApiClient, module: str) -> NotFound:
+    """Build the error for a module that is not installed; it names the nearest right name."""
+    from gateway.argument_validation import find_closest_match
+
+    names = [service.module for service in api.iterate("/services", RemoteService)]
+    near = find_closest_match(module, names)
+    hint = f"did you mean {near}?" if near else f"there are: {', '.join(names) or 'none'}"
+    return NotFound(f"there is no module {module[:100]!r}; {hint}")

@@ -20,7 +20,7 @@ async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup
     Raises:
         Invalid: it is no base URL.
     """
-    host, port, secure = _split_base_url(base_url)
+    host, port, secure = parse_base_url(base_url)
     listed = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     remedy = f"MCPist asks it only if the operator starts MCPist with MCPIST_ALLOWED_PRIVATE_HOSTS={listed}"
     if not allow.allows(host, port, secure=secure):
@@ -35,8 +35,12 @@ async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup
     return None
 
 
-def _split_base_url(base_url: str) -> tuple[str, int, bool]:
-    """Host, port and whether it is https, in the form of the operator's list."""
+def parse_base_url(base_url: str) -> tuple[str, int, bool]:
+    """Return host, port and whether it is https, in the form of the operator's list.
+
+    Raises:
+        Invalid: it is no base URL.
+    """
     try:
         parts = urlsplit(base_url)
         secure = parts.scheme == "https"

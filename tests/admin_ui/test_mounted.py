@@ -55,6 +55,17 @@ async def test_each_kind_of_credential_reaches_it(identity: Identity, ada: Perso
         assert (await script.post("/users", json={"email": "bob@acme.test"})).status_code == 201
 
 
+async def test_a_base_url_that_is_none_is_not_stored(identity: Identity, ada: Person) -> None:
+    async with calling(identity, Authorization=f"Bearer {ada.token}") as script:
+        for wrong in ("", "github.example.com", "https://user:hunter2@host.example", "https://host.example:99999"):
+            answer = await script.patch("/services/github", json={"settings": {"base_url": wrong}})
+            assert (answer.status_code, "it must look like https://host/path" in answer.text) == (400, True)
+            assert "hunter2" not in answer.text
+        right = await script.patch("/services/github", json={"settings": {"base_url": "https://ghe.acme.test/api/v3"}})
+        assert right.json()["settings"] == {"base_url": "https://ghe.acme.test/api/v3"}
+        assert (await script.patch("/services/github", json={"settings": {"base_url": None}})).json()["settings"] == {}
+
+
 async def test_an_access_token_counts_until_its_grant_ends(identity: Identity, ada: Person) -> None:
     zone = identity.zone
     clock: Any = identity.product.clock

@@ -11,7 +11,9 @@ from unittest import mock
 from aiohttp import web
 from pydantic import BaseModel, Field
 
+from core.module_manifest import ModuleManifest
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
+from gateway.module_manifests import build_module_manifests
 from modules.kit import AccountRequest, Context, Hints, Module, VendorApi, VendorSettings, tool
 
 REAL = load_installed_modules
@@ -48,10 +50,19 @@ def catalogue() -> Catalogue:
     return build_catalogue([*REAL().modules, HUB])
 
 
+def manifests() -> tuple[ModuleManifest, ...]:
+    """The same as data."""
+    return build_module_manifests(catalogue())
+
+
 @contextlib.contextmanager
 def hub_installed() -> Iterator[None]:
-    """The command line of this process has the hub."""
+    """The command line of this process has the hub; it does not ask the running product, which has not."""
     with (
+        mock.patch("cli.client.operator_api.find_operator_access", return_value=None),
+        mock.patch("gateway.catalogue.load_installed_modules", catalogue),
+        mock.patch("server.offline_admin_api.load_installed_manifests", manifests),
+        mock.patch("server.wiring.offline_broker.load_installed_manifests", manifests),
         mock.patch("server.operator_context.load_installed_modules", catalogue),
         mock.patch("server.diagnostics.deployment_checks.load_installed_modules", catalogue),
     ):

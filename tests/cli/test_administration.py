@@ -289,6 +289,9 @@ def test_a_user_has_to_be_named_where_there_is_no_single_administrator(cli: Home
 def test_suspension_takes_the_token_with_it(cli: Home, product: Product, tenant: str) -> None:
     made = cli.run("token", "create", "--tenant", tenant, "--json").json()
     assert status_of(product, made["token"]) == 200
+    refused = cli.run("user", "suspend", "ada@example.com", "--tenant", tenant)
+    assert (refused.code, "last active administrator" in refused.err) == (5, True)
+    cli.run("user", "create", "bob@example.com", "--admin", "--tenant", tenant)
     cli.run("user", "suspend", "ada@example.com", "--tenant", tenant)
     becomes(product, made["token"], 401)
     cli.run("user", "resume", "ada@example.com", "--tenant", tenant)
