@@ -10,7 +10,7 @@ from core.api.app import create_router
 from core.api.dependencies import CurrentUser
 from core.api.schemas import ResponseModel
 from core.directory.tenants import get_tenant
-from core.directory.users_by_id import get_user
+from core.directory.users import get_user
 from core.scopes import ALL_SCOPES
 
 routes = create_router("me")

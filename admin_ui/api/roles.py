@@ -12,9 +12,9 @@ from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite, RolePath, UserPath
 from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, build_removal_view
-from core.directory import roles_by_id as roles
-from core.directory.roles_by_id import MAX_PERMISSIONS, PermissionGrants, RoleRecord
-from core.directory.users_by_id import give_role, list_role_members, take_role
+from core.directory import roles
+from core.directory.roles import MAX_PERMISSIONS, PermissionGrants, RoleRecord
+from core.directory.users import assign_role, list_role_members, unassign_role
 from core.errors import Conflict
 from core.permissions import PERMISSION_PATTERN, check_permissions_installed
 
@@ -93,9 +93,7 @@ async def list_roles(
 
     Highest priority first.
     """
-    return _build_page(
-        await roles.list_roles_page(console, caller.tenant_id, _decode_role_cursor(cursor), limit + 1), limit
-    )
+    return _build_page(await roles.list_roles(console, caller.tenant_id, _decode_role_cursor(cursor), limit + 1), limit)
 
 
 @routes.post("/roles", status_code=201, responses=describe_existing_response(RoleView))
@@ -108,7 +106,7 @@ async def add_role(asked: NewRole, caller: AdminWrite, parts: AdminDeps, respons
     if not asked.allow_unknown:
         _check_installed(parts, granted)
     try:
-        made = await roles.make_role(console, caller.actor, caller.tenant_id, asked.name, asked.priority, granted)
+        made = await roles.create_role(console, caller.actor, caller.tenant_id, asked.name, asked.priority, granted)
     except Conflict:
         made = await roles.find_role(console, caller.tenant_id, asked.name)
         if (made.priority, _build_grants([*made.allow], [*made.deny])) != (asked.priority, granted):
@@ -189,7 +187,7 @@ async def assign_user_role(user_id: UserPath, role_id: RolePath, caller: AdminWr
 
     An existing assignment stays unchanged.
     """
-    await give_role(console, caller.actor, caller.tenant_id, user_id, role_id)
+    await assign_role(console, caller.actor, caller.tenant_id, user_id, role_id)
 
 
 @routes.delete("/users/{user_id}/roles/{role_id}", status_code=204)
@@ -200,4 +198,4 @@ async def unassign_user_role(
 
     A missing assignment is not an error.
     """
-    await take_role(console, caller.actor, caller.tenant_id, user_id, role_id)
+    await unassign_role(console, caller.actor, caller.tenant_id, user_id, role_id)

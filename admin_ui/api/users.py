@@ -13,7 +13,7 @@ from core.api.dependencies import AdminRead, AdminWrite, UserPath
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import Email, Name, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
 from core.directory import users
-from core.directory.users_by_id import change_user, get_user, remove_user
+from core.directory.users import change_user, get_user, remove_user
 from core.errors import Conflict
 
 routes = create_router("users")

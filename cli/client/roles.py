@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from cli.client.admin_api import AdminApiClient
 from cli.client.remaining_accounts import parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
-from core.directory.roles import validate_role
-from core.directory.roles_by_id import RoleRecord
+from core.directory.roles import RoleRecord, validate_role
 from core.directory.users import User
 from core.errors import Conflict, NotFound
 from core.permissions import parse_permission

@@ -9,6 +9,9 @@ from core.directory.account_revocation import RevocationResult
 from core.directory.tenants import Tenant
 from core.errors import Conflict, Invalid, NotFound
 
+MAX_LISTED_SLUGS = 20
+"""Of the tenants in an error that asks to choose one."""
+
 
 def fetch_tenants(api: AdminApiClient) -> list[Tenant]:
     """All of them, by slug."""
@@ -72,13 +75,19 @@ def select_tenant(api: AdminApiClient, slug: str | None, default: str) -> str:
         return _fetch_tenant(api, slug).slug
     slugs = [tenant.slug for tenant in fetch_tenants(api)]
     if default and default not in slugs:
-        listed = ", ".join(slugs[:20]) or "none"
-        raise NotFound(f"MCPIST_TENANT names the tenant {default}, and there is none; there are: {listed}")
+        raise NotFound(
+            f"MCPIST_TENANT names the tenant {default}, and there is none; there are: {_join_slugs(slugs) or 'none'}"
+        )
     if default or len(slugs) == 1:
         return default or slugs[0]
     if not slugs:
         raise NotFound("there is no tenant yet: `mcpist up` makes the first one, or `mcpist tenant create`")
     raise Invalid(
-        f"there are {len(slugs)} tenants ({', '.join(slugs[:20])}); choose one with --tenant SLUG, or with "
+        f"there are {len(slugs)} tenants ({_join_slugs(slugs)}); choose one with --tenant SLUG, or with "
         "MCPIST_TENANT=SLUG for all commands"
     )
+
+
+def _join_slugs(slugs: Sequence[str]) -> str:
+    more = len(slugs) - MAX_LISTED_SLUGS
+    return ", ".join([*slugs[:MAX_LISTED_SLUGS], *([f"and {more} more"] if more > 0 else [])])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cli.client.admin_api import AdminApiClient
     from core.directory.account_revocation import RevocationResult
-    from core.directory.roles_by_id import RoleRecord
+    from core.directory.roles import RoleRecord
 
 app = create_group("Roles: what their members may use.")
 

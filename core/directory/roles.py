@@ -1,6 +1,6 @@
 """Roles: named sets of tool permissions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,17 +9,23 @@ import asyncpg
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.account_revocation import AccountRevoker, RevocationResult, revoke_nothing
-from core.directory.audit_trail import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change, audit_list_change
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
 
+MAX_PERMISSIONS = 500
+_FIRST = (2**31 - 1, "")
 _GRANTED = {"allow": AuditEventKind.PERMISSION_ALLOWED, "deny": AuditEventKind.PERMISSION_DENIED}
+PermissionGrants = frozenset[tuple[str, str]]
+"""Pairs of an effect (allow, deny) and a permission."""
+NO_GRANTS: PermissionGrants = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class RoleEntry:
-    """A role as an administrator sees it."""
+class RoleRecord:
+    """A role with all its permissions, and how many have it."""
 
+    id: UUID
     name: str
     priority: int
     allow: tuple[str, ...]
@@ -27,20 +33,124 @@ class RoleEntry:
     members: int
 
 
-async def create_role(console: Database, actor: Actor, tenant_id: UUID, name: str, priority: int = 0) -> None:
-    """Make a role without permissions.
+async def create_role(
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    name: str,
+    priority: int = 0,
+    granted: PermissionGrants = NO_GRANTS,
+) -> RoleRecord:
+    """Create a role with its permissions.
 
     Raises:
-        Invalid: the name or the priority has the wrong form.
+        Invalid: the name, the priority or a permission has the wrong form.
         Conflict: the tenant has a role of that name.
     """
     validate_role(name, priority)
+    wanted = validate_permissions(granted)
     try:
         async with console.tenant(tenant_id) as work:
-            await work.execute("INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3)", name, priority)
+            role_id: UUID = await work.fetchval(_INSERT, name, priority)
             await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=name, priority=priority)
+            await _insert_permissions(work, actor, role_id, name, wanted)
+            return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a role {name!r} already") from None
+
+
+async def get_role(console: Database, tenant_id: UUID, role_id: UUID) -> RoleRecord:
+    """The role of that id.
+
+    Raises:
+        NotFound: the tenant has none.
+    """
+    async with console.tenant(tenant_id) as work:
+        return await _fetch_role(work, role_id)
+
+
+async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord:
+    """The role of that name.
+
+    Raises:
+        NotFound: the tenant has none.
+    """
+    async with console.tenant(tenant_id) as work:
+        row = await work.fetchrow(_BY_NAME, name)
+    if row is None:
+        raise NotFound("there is no role of this name")
+    return _to_role_record(row)
+
+
+async def list_roles(console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int) -> list[RoleRecord]:
+    """The tenant's roles, the highest priority first, after the one of that priority and name."""
+    async with console.tenant(tenant_id) as work:
+        return [_to_role_record(row) for row in await work.fetch(_PAGE, *(after or _FIRST), limit)]
+
+
+async def list_user_roles(
+    console: Database, tenant_id: UUID, user_id: UUID, after: tuple[int, str] | None = None, limit: int = 1000
+) -> list[RoleRecord]:
+    """The roles that a user has, the highest priority first, after the one of that priority and name.
+
+    Raises:
+        NotFound: the tenant has no such user.
+    """
+    async with console.tenant(tenant_id) as work:
+        if not await work.fetchval(_USER_EXISTS, user_id):
+            raise NotFound("there is no user of this id")
+        return [_to_role_record(row) for row in await work.fetch(_OF_USER, *(after or _FIRST), limit, user_id)]
+
+
+async def change_role(
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    role_id: UUID,
+    *,
+    name: str | None = None,
+    priority: int | None = None,
+    granted: PermissionGrants | None = None,
+) -> RoleRecord:
+    """Change what is not None; `granted` replaces all permissions at once. The role as it is now.
+
+    Raises:
+        NotFound: the tenant has no such role.
+        Invalid: a value has the wrong form.
+        Conflict: the tenant has another role of that name.
+    """
+    wanted = None if granted is None else validate_permissions(granted)
+    try:
+        async with console.tenant(tenant_id) as work:
+            await _lock_role(work, role_id)
+            before = await _fetch_role(work, role_id)
+            await _update_name_and_priority(
+                work, actor, before, name or before.name, before.priority if priority is None else priority
+            )
+            if wanted is not None:
+                await _replace_permissions(work, actor, before, wanted)
+            return await _fetch_role(work, role_id)
+    except asyncpg.UniqueViolationError:
+        raise Conflict("there is another role of this name") from None
+
+
+async def remove_role(
+    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, farewell: AccountRevoker = revoke_nothing
+) -> Sequence[RevocationResult]:
+    """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
+    that it shared, to whose vendors `farewell` is said first.
+
+    Raises:
+        NotFound: the tenant has no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        await _fetch_role(work, role_id)
+    said = await farewell(actor, tenant_id, role_id=role_id)
+    async with console.tenant(tenant_id) as work:
+        role = await _fetch_role(work, role_id)
+        await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
+        await audit_change(work, actor, AuditEventKind.ROLE_REMOVED, role=role.name)
+    return said
 
 
 def validate_role(name: str, priority: int) -> None:
@@ -55,77 +165,91 @@ def validate_role(name: str, priority: int) -> None:
         raise Invalid("a role's priority lies between -1000000 and 1000000")
 
 
-async def delete_role(
-    console: Database, actor: Actor, tenant_id: UUID, name: str, farewell: AccountRevoker = revoke_nothing
-) -> Sequence[RevocationResult]:
-    """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
-    that it shared, to whose vendors `farewell` is said first."""
-    async with console.tenant(tenant_id) as work:
-        role_id: UUID | None = await work.fetchval("SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2", name)
-    if role_id is None:
-        raise _build_not_found(name)
-    said = await farewell(actor, tenant_id, role_id=role_id)
-    async with console.tenant(tenant_id) as work:
-        if not await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id):
-            raise _build_not_found(name)
-        await audit_change(work, actor, AuditEventKind.ROLE_REMOVED, role=name)
-    return said
-
-
-async def list_roles(console: Database, tenant_id: UUID) -> list[RoleEntry]:
-    """The tenant's roles, the highest priority first."""
-    async with console.tenant(tenant_id) as work:
-        return [_to_role_entry(row) for row in await work.fetch(_LIST)]
-
-
-async def grant(console: Database, actor: Actor, tenant_id: UUID, role: str, effect: str, permission: str) -> None:
-    """Add a permission to what a role allows or denies; one that is there already stays.
+def validate_permissions(granted: Iterable[tuple[str, str]]) -> PermissionGrants:
+    """The same pairs, if each is well-formed.
 
     Raises:
-        Invalid: the permission has the wrong form.
-        NotFound: there is no such role.
+        Invalid: one is not, or there are more than 500.
     """
-    permission = parse_permission(permission)
-    async with console.tenant(tenant_id) as work:
-        await work.execute(_GRANT, await _role_id(work, role), effect, permission)
-        await audit_change(work, actor, _GRANTED[effect], role=role, permission=permission)
+    wanted = frozenset((effect, parse_permission(permission)) for effect, permission in granted)
+    if len(wanted) > MAX_PERMISSIONS:
+        raise Invalid(f"a role has at most {MAX_PERMISSIONS} permissions")
+    return wanted
 
 
-async def revoke(console: Database, actor: Actor, tenant_id: UUID, role: str, permission: str) -> None:
-    """Take a permission out of what a role allows and denies.
-
-    Raises:
-        NotFound: there is no such role, or it has no such permission.
-    """
-    permission = parse_permission(permission)
-    async with console.tenant(tenant_id) as work:
-        if not await work.execute(_REVOKE, await _role_id(work, role), permission):
-            raise NotFound(f"role {role!r} has no permission {permission}")
-        await audit_change(work, actor, AuditEventKind.PERMISSION_REMOVED, role=role, permission=permission)
+async def _update_name_and_priority(
+    work: UnitOfWork, actor: Actor, before: RoleRecord, name: str, priority: int
+) -> None:
+    validate_role(name, priority)
+    if (name, priority) != (before.name, before.priority):
+        await work.execute(_CHANGE, before.id, name, priority)
+        await audit_change(work, actor, AuditEventKind.ROLE_CHANGED, role=before.name, name=name, priority=priority)
 
 
-async def _role_id(work: UnitOfWork, name: str) -> UUID:
-    role_id: UUID | None = await work.fetchval("SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2", name)
-    if role_id is None:
-        raise _build_not_found(name)
-    return role_id
+async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, wanted: PermissionGrants) -> None:
+    there = frozenset({*(("allow", one) for one in before.allow), *(("deny", one) for one in before.deny)})
+    for effect, permissions in _group_by_effect(there - wanted):
+        await work.execute(_REVOKE, before.id, effect, permissions)
+        await audit_list_change(
+            work, actor, AuditEventKind.PERMISSION_REMOVED, "permission", permissions, role=before.name, effect=effect
+        )
+    await _insert_permissions(work, actor, before.id, before.name, wanted - there)
 
 
-def _build_not_found(name: str) -> NotFound:
-    return NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
+async def _insert_permissions(
+    work: UnitOfWork, actor: Actor, role_id: UUID, name: str, granted: PermissionGrants
+) -> None:
+    for effect, permissions in _group_by_effect(granted):
+        await work.execute(_GRANT, role_id, effect, permissions)
+        await audit_list_change(work, actor, _GRANTED[effect], "permission", permissions, role=name)
 
 
-def _to_role_entry(row: Row) -> RoleEntry:
-    return RoleEntry(row["name"], row["priority"], tuple(row["allow"]), tuple(row["deny"]), row["members"])
+def _group_by_effect(granted: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
+    """Each effect with its permissions in order; effects without any are left out."""
+    for effect in ("allow", "deny"):
+        if permissions := sorted(permission for of, permission in granted if of == effect):
+            yield effect, permissions
 
 
-_LIST = """SELECT r.name, r.priority,
+async def _lock_role(work: UnitOfWork, role_id: UUID) -> None:
+    await work.execute("SELECT FROM core.roles WHERE tenant_id = $1 AND id = $2 FOR UPDATE", role_id)
+
+
+async def _fetch_role(work: UnitOfWork, role_id: UUID) -> RoleRecord:
+    row = await work.fetchrow(_GET, role_id)
+    if row is None:
+        raise NotFound("there is no role of this id")
+    return _to_role_record(row)
+
+
+def _to_role_record(row: Row) -> RoleRecord:
+    return RoleRecord(row["id"], row["name"], row["priority"], tuple(row["allow"]), tuple(row["deny"]), row["members"])
+
+
+_COLUMNS = """SELECT r.id, r.name, r.priority,
     array(SELECT permission FROM core.permissions p
           WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id AND effect = 'allow' ORDER BY 1) AS allow,
     array(SELECT permission FROM core.permissions p
           WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id AND effect = 'deny' ORDER BY 1) AS deny,
     (SELECT count(*) FROM core.role_assignments a WHERE a.tenant_id = r.tenant_id AND a.role_id = r.id) AS members
-    FROM core.roles r WHERE r.tenant_id = $1 ORDER BY r.priority DESC, r.name"""
-_GRANT = """INSERT INTO core.permissions (tenant_id, role_id, effect, permission) VALUES ($1, $2, $3, $4)
-    ON CONFLICT DO NOTHING"""
-_REVOKE = "DELETE FROM core.permissions WHERE tenant_id = $1 AND role_id = $2 AND permission = $3"
+    FROM core.roles r """
+_GET = _COLUMNS + "WHERE r.tenant_id = $1 AND r.id = $2"
+_BY_NAME = _COLUMNS + "WHERE r.tenant_id = $1 AND r.name = $2"
+_PAGE = (
+    _COLUMNS
+    + """WHERE r.tenant_id = $1 AND (r.priority < $2 OR (r.priority = $2 AND r.name > $3))
+    ORDER BY r.priority DESC, r.name LIMIT $4"""
+)
+_OF_USER = (
+    _COLUMNS
+    + """JOIN core.role_assignments has ON has.tenant_id = r.tenant_id AND has.role_id = r.id
+    WHERE r.tenant_id = $1 AND has.user_id = $5 AND (r.priority < $2 OR (r.priority = $2 AND r.name > $3))
+    ORDER BY r.priority DESC, r.name LIMIT $4"""
+)
+_USER_EXISTS = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2)"
+_INSERT = "INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3) RETURNING id"
+_CHANGE = "UPDATE core.roles SET name = $3, priority = $4 WHERE tenant_id = $1 AND id = $2"
+_GRANT = """INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
+    SELECT $1, $2, $3, unnest($4::text[]) ON CONFLICT DO NOTHING"""
+_REVOKE = """DELETE FROM core.permissions WHERE tenant_id = $1
+    AND role_id = $2 AND effect = $3 AND permission = ANY ($4::text[])"""

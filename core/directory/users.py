@@ -1,5 +1,6 @@
-"""Users: the people of a tenant, and the roles that they have."""
+"""Users: the people of a tenant, and the roles that they have. A tenant's last active administrator stays one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -8,13 +9,15 @@ import asyncpg
 
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
+from core.directory.account_revocation import AccountRevoker, RevocationResult, revoke_nothing
 from core.directory.allow_list import insert_entry
 from core.directory.audit_trail import Actor, audit_change
 from core.email_address import normalize_address
 from core.errors import Conflict, Invalid, NotFound
 
 SYSTEM_ROLES = ("admin", "user")
-_STATUS = {"active": AuditEventKind.USER_RESUMED, "suspended": AuditEventKind.USER_SUSPENDED}
+STATUSES = ("active", "suspended")
+_STATUS_KINDS = {"active": AuditEventKind.USER_RESUMED, "suspended": AuditEventKind.USER_SUSPENDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +88,103 @@ async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
     return _to_user(row)
 
 
-async def set_status(console: Database, actor: Actor, tenant_id: UUID, email: str, status: str) -> None:
-    """Suspend a user, who loses all access within a second, or let them in again."""
-    if status not in _STATUS:
-        raise Invalid("a user's status is active or suspended")
+async def get_user(console: Database, tenant_id: UUID, user_id: UUID) -> User:
+    """The user of that id.
+
+    Raises:
+        NotFound: the tenant has none.
+    """
     async with console.tenant(tenant_id) as work:
-        sql = "UPDATE core.users SET status = $3 WHERE tenant_id = $1 AND email = $2"
-        if not await work.execute(sql, normalize_email(email), status):
-            raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
-        await audit_change(work, actor, _STATUS[status], email=email)
+        return await _fetch_user(work, user_id)
 
 
-async def assign_role(console: Database, actor: Actor, tenant_id: UUID, email: str, role: str) -> None:
-    """Give a user a role; one that they have already stays."""
+async def change_user(
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    user_id: UUID,
+    *,
+    name: str | None = None,
+    system_role: str | None = None,
+    status: str | None = None,
+) -> User:
+    """Change what is not None; the user as they are now. Whoever is suspended loses all access within a second.
+
+    Raises:
+        NotFound: the tenant has no such user.
+        Invalid: a value has the wrong form.
+        Conflict: the tenant would be left without an active administrator.
+    """
+    _validate_changes(name, system_role, status)
     async with console.tenant(tenant_id) as work:
-        await _insert_assignment(work, await _find_user_id(work, email), role)
-        await audit_change(work, actor, AuditEventKind.ROLE_ASSIGNED, email=email, role=role)
+        administrators = await _lock_administrators(work)
+        before = await _fetch_user(work, user_id)
+        wanted = (before.name if name is None else name, system_role or before.system_role, status or before.status)
+        if user_id in administrators and wanted[1:] != ("admin", "active"):
+            _check_administrator_remains(administrators)
+        await work.execute(_CHANGE, user_id, *wanted)
+        await _audit_user_change(work, actor, before, *wanted)
+        return await _fetch_user(work, user_id)
 
 
-async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, email: str, role: str) -> None:
-    """Take a role from a user; one that they do not have is no error."""
+async def remove_user(
+    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, farewell: AccountRevoker = revoke_nothing
+) -> Sequence[RevocationResult]:
+    """Delete a user and all that is theirs: roles, tokens, sessions, connected accounts, notes. The audit log stays.
+    What has become of their accounts at vendors, to whom `farewell` is said first.
+
+    Their own entry of the allow list goes too, or they could come back; one of their whole domain stays.
+
+    Raises:
+        NotFound: the tenant has no such user.
+        Conflict: they are the tenant's last active administrator.
+    """
     async with console.tenant(tenant_id) as work:
-        await work.execute(_UNASSIGN, await _find_user_id(work, email), role)
-        await audit_change(work, actor, AuditEventKind.ROLE_UNASSIGNED, email=email, role=role)
+        await _check_removable(work, user_id)
+    said = await farewell(actor, tenant_id, user_id=user_id)
+    async with console.tenant(tenant_id) as work:
+        user = await _check_removable(work, user_id)
+        await work.execute("DELETE FROM core.users WHERE tenant_id = $1 AND id = $2", user_id)
+        await work.execute("DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2", user.email)
+        await audit_change(work, actor, AuditEventKind.USER_REMOVED, user=str(user_id), email=user.email)
+    return said
+
+
+async def assign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
+    """Give a user a role; one that they have already stays.
+
+    Raises:
+        NotFound: the tenant has no such user, or no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
+        if await work.execute(_ASSIGN, user_id, role_id):
+            await audit_change(work, actor, AuditEventKind.ROLE_ASSIGNED, email=user.email, role=role)
+
+
+async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
+    """Take a role from a user; one that they do not have is no error.
+
+    Raises:
+        NotFound: the tenant has no such user, or no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
+        if await work.execute(_UNASSIGN, user_id, role_id):
+            await audit_change(work, actor, AuditEventKind.ROLE_UNASSIGNED, email=user.email, role=role)
+
+
+async def list_role_members(
+    console: Database, tenant_id: UUID, role_id: UUID, *, after: str = "", limit: int = 50
+) -> list[User]:
+    """The users who have a role, by e-mail address, after the address `after`.
+
+    Raises:
+        NotFound: the tenant has no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        await _fetch_role_name(work, role_id)
+        return [_to_user(row) for row in await work.fetch(_MEMBERS, role_id, after, limit)]
 
 
 def normalize_email(email: str) -> str:
@@ -119,6 +196,58 @@ def normalize_email(email: str) -> str:
     return normalize_address(email)
 
 
+def _validate_changes(name: str | None, system_role: str | None, status: str | None) -> None:
+    if name is not None and len(name) > 200:
+        raise Invalid("a user's name has at most 200 characters")
+    if system_role is not None and system_role not in SYSTEM_ROLES:
+        raise Invalid("a user's system role is admin or user")
+    if status is not None and status not in STATUSES:
+        raise Invalid("a user's status is active or suspended")
+
+
+async def _lock_administrators(work: UnitOfWork) -> set[UUID]:
+    """The active administrators, locked: two who demote each other at the same time must not both succeed."""
+    return {row["id"] for row in await work.fetch(_LOCK_ADMINISTRATORS)}
+
+
+async def _check_removable(work: UnitOfWork, user_id: UUID) -> User:
+    administrators = await _lock_administrators(work)
+    user = await _fetch_user(work, user_id)
+    if user_id in administrators:
+        _check_administrator_remains(administrators)
+    return user
+
+
+def _check_administrator_remains(administrators: set[UUID]) -> None:
+    if len(administrators) == 1:
+        raise Conflict("this is the tenant's last active administrator; make another user an administrator first")
+
+
+async def _audit_user_change(
+    work: UnitOfWork, actor: Actor, before: User, name: str, system_role: str, status: str
+) -> None:
+    if status != before.status:
+        await audit_change(work, actor, _STATUS_KINDS[status], email=before.email)
+    changed = {"name": (before.name, name), "system_role": (before.system_role, system_role)}
+    detail = {field: now for field, (was, now) in changed.items() if was != now}
+    if detail:
+        await audit_change(work, actor, AuditEventKind.USER_CHANGED, email=before.email, **detail)
+
+
+async def _fetch_user(work: UnitOfWork, user_id: UUID) -> User:
+    row = await work.fetchrow(_GET, user_id)
+    if row is None:
+        raise NotFound("there is no user of this id")
+    return _to_user(row)
+
+
+async def _fetch_role_name(work: UnitOfWork, role_id: UUID) -> str:
+    name: str | None = await work.fetchval("SELECT name FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
+    if name is None:
+        raise NotFound("there is no role of this id")
+    return name
+
+
 async def _insert_assignment(work: UnitOfWork, user_id: UUID, role: str) -> None:
     role_id = await work.fetchval("SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2", role)
     if role_id is None:
@@ -126,29 +255,27 @@ async def _insert_assignment(work: UnitOfWork, user_id: UUID, role: str) -> None
     await work.execute(_ASSIGN, user_id, role_id)
 
 
-async def _find_user_id(work: UnitOfWork, email: str) -> UUID:
-    sql = "SELECT id FROM core.users WHERE tenant_id = $1 AND email = $2"
-    user_id: UUID | None = await work.fetchval(sql, normalize_email(email))
-    if user_id is None:
-        raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
-    return user_id
-
-
 def _to_user(row: Row) -> User:
     *columns, roles = row.values()
     return User(*columns, roles=tuple(roles))
 
 
+_COLUMNS = """SELECT u.id, u.email, u.name, u.system_role, u.status, u.created_at,
+    array(SELECT r.name FROM core.role_assignments a JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+          WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id ORDER BY r.priority DESC, r.name) AS roles
+    FROM core.users u """
 _INSERT = "INSERT INTO core.users (tenant_id, email, name, system_role) VALUES ($1, $2, $3, $4) RETURNING id"
+_FIND = _COLUMNS + """WHERE u.tenant_id = $1 AND u.email = $2"""
+_LIST = _COLUMNS + """WHERE u.tenant_id = $1 AND u.email > $2 ORDER BY u.email LIMIT $3"""
+_LOCK_ADMINISTRATORS = """SELECT id FROM core.users
+    WHERE tenant_id = $1 AND system_role = 'admin' AND status = 'active' ORDER BY id FOR UPDATE"""
+_CHANGE = "UPDATE core.users SET name = $3, system_role = $4, status = $5 WHERE tenant_id = $1 AND id = $2"
 _ASSIGN = """INSERT INTO core.role_assignments (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
     ON CONFLICT DO NOTHING"""
-_UNASSIGN = """DELETE FROM core.role_assignments a USING core.roles r WHERE a.tenant_id = $1 AND a.user_id = $2
-    AND r.tenant_id = a.tenant_id AND r.id = a.role_id AND r.name = $3"""
-_FIND = """SELECT u.id, u.email, u.name, u.system_role, u.status, u.created_at,
-    array(SELECT r.name FROM core.role_assignments a JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-          WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id ORDER BY r.priority DESC, r.name) AS roles
-    FROM core.users u WHERE u.tenant_id = $1 AND u.email = $2"""
-_LIST = """SELECT u.id, u.email, u.name, u.system_role, u.status, u.created_at,
-    array(SELECT r.name FROM core.role_assignments a JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
-          WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id ORDER BY r.priority DESC, r.name) AS roles
-    FROM core.users u WHERE u.tenant_id = $1 AND u.email > $2 ORDER BY u.email LIMIT $3"""
+_UNASSIGN = "DELETE FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $2 AND role_id = $3"
+_GET = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = $2"""
+_MEMBERS = (
+    _COLUMNS
+    + """JOIN core.role_assignments has ON has.tenant_id = u.tenant_id AND has.user_id = u.id
+    WHERE u.tenant_id = $1 AND has.role_id = $2 AND u.email > $3 ORDER BY u.email LIMIT $4"""
+)

@@ -40,9 +40,9 @@ from core.audit.sealer import AuditSealer
 from core.caller import Credential
 from core.concurrency.rate_limits import AttemptLimits, CallerLimits
 from core.db import Database
-from core.directory import allow_list, roles, services, users
+from core.directory import allow_list, services, users
 from core.directory.audit_trail import Actor
-from core.directory.roles_by_id import find_role
+from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
 from core.errors import Invalid
 from core.http.json_documents import JsonDocumentFetcher
@@ -50,6 +50,7 @@ from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
 from server.wiring.connect import build_connect_services
+from tests.support import directory
 from tests.support.postgres import ScratchDatabase
 
 URL = "https://mcp.test"
@@ -220,8 +221,8 @@ class Rig:
     async def tenant(self, slug: str) -> Tenant:
         """Make a tenant with all that can be somebody's."""
         tenant = await create_tenant(self.console, ACTOR, slug, f"Name of {slug}")
-        await roles.create_role(self.console, ACTOR, tenant.id, f"{slug}-readers", 7)
-        await roles.grant(self.console, ACTOR, tenant.id, f"{slug}-readers", "allow", "kg:read")
+        await directory.create_role(self.console, ACTOR, tenant.id, f"{slug}-readers", 7)
+        await directory.grant(self.console, ACTOR, tenant.id, f"{slug}-readers", "allow", "kg:read")
         await services.set_service(self.console, ACTOR, tenant.id, f"module_of_{slug}", enabled=True)
         await allow_list.add_entry(self.console, ACTOR, tenant.id, f"@{slug}.example")
         admin = await self.person(tenant.id, f"admin@{slug}.example", "admin")

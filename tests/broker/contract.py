@@ -20,15 +20,14 @@ import pytest
 from broker.interface import Broker, CredentialRefusal, Lease, NoCredential, RefusalReason
 from core.caller import Credential
 from core.connection_state import ConnectionState, ModuleConnection
-from core.directory.roles import grant
 from core.directory.services import set_service
 from core.directory.tenants import set_status as set_tenant_status
-from core.directory.users import set_status
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.secret import Secret
 from core.token_format import generate_token
 from tests.broker.world import ACTOR, READ, WRITE, Person, World
 from tests.support.canary import Canary
+from tests.support.directory import grant, set_status
 
 FORBIDDEN = RefusalReason.FORBIDDEN
 

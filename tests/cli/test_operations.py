@@ -4,8 +4,8 @@ import json
 import shutil
 import stat
 from pathlib import Path
-from unittest import mock
 from typing import Any
+from unittest import mock
 
 from tests.cli.conftest import Home
 from tests.cli.hub import hub_installed

@@ -26,7 +26,7 @@ from core.caller import Credential
 from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database
-from core.directory import deletion, roles, tenants, users
+from core.directory import deletion, tenants
 from core.protected_resource import METADATA_PATHS
 from core.secret import Secret
 from gateway.observability.call_log import CallLog
@@ -36,6 +36,7 @@ from server.role_database import BROKER_ROLE, open_role_database
 from server.wiring.gateway import open_gateway
 from tests.broker.authorization_server.grants import Grant, add_grant, revoke
 from tests.path.conftest import People
+from tests.support import directory
 from tests.support.eventually import within
 from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import LEGACY, MODERN, Answer
@@ -297,7 +298,7 @@ async def revoke_grant(issuer: Issuer, person: Person) -> None:
 
 
 async def suspend_user(issuer: Issuer, person: Person) -> None:
-    await users.set_status(issuer.product.console, ACTOR, person.tenant.id, person.email, "suspended")
+    await directory.set_status(issuer.product.console, ACTOR, person.tenant.id, person.email, "suspended")
 
 
 async def suspend_tenant(issuer: Issuer, person: Person) -> None:
@@ -309,7 +310,7 @@ async def remove_tenant(issuer: Issuer, person: Person) -> None:
 
 
 async def take_permission(issuer: Issuer, person: Person) -> None:
-    await roles.revoke(issuer.product.console, ACTOR, person.tenant.id, person.email, "*")
+    await directory.revoke(issuer.product.console, ACTOR, person.tenant.id, person.email, "*")
 
 
 @pytest.mark.parametrize("change", [revoke_grant, suspend_user, suspend_tenant, remove_tenant, take_permission])

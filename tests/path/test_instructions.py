@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.directory import roles, services
+from core.directory import services
 from tests.path.conftest import People
+from tests.support import directory
 from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY, MODERN, REVISIONS, Answer
 from tests.support.product import ACTOR, Node, Person, Product
@@ -48,9 +49,9 @@ async def test_what_is_hidden_is_in_nobody_s_instructions(
 ) -> None:
     """Two roles, two tenants with other services, and a token for reading only."""
     await services.set_service(product.console, ACTOR, people.globex.id, "github", enabled=False)
-    await roles.grant(product.console, ACTOR, people.globex.id, people.other_reader.email, "deny", "lab.look")
+    await directory.grant(product.console, ACTOR, people.globex.id, people.other_reader.email, "deny", "lab.look")
     reading = await product.with_token(people.admin, read_only=True)
-    await roles.grant(product.console, ACTOR, people.acme.id, people.nobody.email, "allow", "lab.write")
+    await directory.grant(product.console, ACTOR, people.acme.id, people.nobody.email, "allow", "lab.write")
     writer = await product.with_token(people.nobody)
     reading_writer = await product.with_token(people.nobody, read_only=True)
 
@@ -78,7 +79,7 @@ async def test_a_change_shows_within_a_second_on_every_gateway(product: Product,
     async with product.gateway() as first, product.gateway() as second:
         for node in (first, second):
             assert "lab" in await named(node, people.reader, revision)
-        await roles.grant(product.console, ACTOR, people.acme.id, people.reader.email, "deny", "lab.look")
+        await directory.grant(product.console, ACTOR, people.acme.id, people.reader.email, "deny", "lab.look")
         for node in (first, second):
 
             async def gone(node: Node = node) -> bool:

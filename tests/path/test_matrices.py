@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from core.directory import roles
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from tests.gateway.sieve.matrices import TENANTS, Matrix, matrices, permitted, speakable, spoken
+from tests.support import directory
 from tests.support.mcp_client import MODERN, REVISIONS, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
@@ -39,9 +39,9 @@ async def tenants(product: Product) -> dict[UUID, Tenant]:
 async def person_of(product: Product, tenant: Tenant, matrix: Matrix, number: int) -> Person:
     names = tuple(f"role {number}.{n}" for n in range(len(matrix.roles)))
     for name, rows in zip(names, matrix.roles, strict=True):
-        await roles.create_role(product.console, ACTOR, tenant.id, name)
+        await directory.create_role(product.console, ACTOR, tenant.id, name)
         for effect, permission in rows:
-            await roles.grant(product.console, ACTOR, tenant.id, name, effect, permission)
+            await directory.grant(product.console, ACTOR, tenant.id, name, effect, permission)
     email = f"user{number}@mail.test"
     user_id = await create_user(product.console, ACTOR, tenant.id, email, roles=names)
     return await product.with_token(Person(tenant, user_id, email), read_only=matrix.read_only)

@@ -7,9 +7,10 @@ import pytest
 
 from core import token_format
 from core.audit.event import AuditEventKind
-from core.directory import tenants, users
+from core.directory import tenants
 from core.token_format import generate_token, parse_token
 from tests.path.conftest import People
+from tests.support import directory
 from tests.support.mcp_client import MODERN, NEWEST
 from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 from tests.support.product import ACTOR, Node, Person, Product
@@ -50,7 +51,7 @@ async def refused_tokens(product: Product, people: People) -> dict[str, Person]:
         "expired": await product.with_token(admin, expires_at=datetime.now(UTC) + timedelta(hours=1)),
     }
     await product.tokens.revoke(ACTOR, acme.id, made["revoked"].token_id)
-    await users.set_status(product.console, ACTOR, acme.id, "suspended@mail.test", "suspended")
+    await directory.set_status(product.console, ACTOR, acme.id, "suspended@mail.test", "suspended")
     await tenants.set_status(product.console, ACTOR, gone.id, "suspended")
     product.clock.ahead = timedelta(hours=2)
     return made

@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from core.audit.event import AuditEventKind
-from core.directory import roles, users
 from gateway.mcp import authority_renewal, call_supervisor
 from gateway.mcp.authority_renewal import REVOKED, UNVERIFIED
 from gateway.tool_runner import NO_SUCH_TOOL
@@ -30,6 +29,7 @@ from tests.path.test_taking_effect import (
     take_permission,
     take_role,
 )
+from tests.support import directory
 from tests.support.eventually import within
 from tests.support.mcp_client import Answer, bearer, envelope, headers_for
 from tests.support.postgres_proxy import postgres_proxy
@@ -99,7 +99,7 @@ async def test_a_long_call_ends_with_its_credential(
 
 
 async def forbid_waiting(product: Product, person: Person) -> None:
-    await roles.grant(product.console, ACTOR, person.tenant.id, person.email, "deny", "lab.wait")
+    await directory.grant(product.console, ACTOR, person.tenant.id, person.email, "deny", "lab.wait")
 
 
 @pytest.mark.parametrize("change", [forbid_waiting, take_permission, take_role, switch_off])
@@ -119,7 +119,7 @@ async def test_a_step_that_begins_after_a_loss_does_not_exist_and_others_go_on(
     steps = (step("a", "wait"), step("b", "write", "a", text="never"), step("c", "look", "a", at="here"))
     running = batch(nodes[0], people.admin, *steps)
     await asyncio.wait_for(lab.started.wait(), 5)
-    await roles.grant(product.console, ACTOR, people.acme.id, people.admin.email, "deny", "lab.write")
+    await directory.grant(product.console, ACTOR, people.acme.id, people.admin.email, "deny", "lab.write")
 
     async def known() -> bool:
         return (await nodes[0].call(people.admin.token, "lab", "write", {"text": ""})).text == NO_SUCH_TOOL
@@ -149,7 +149,7 @@ async def test_nobody_else_s_calls_are_touched(
     ]
     await asyncio.wait_for(lab.started.wait(), 5)
     await revoke_token(product, people.admin)
-    await users.set_status(product.console, ACTOR, people.acme.id, people.reader.email, "suspended")
+    await directory.set_status(product.console, ACTOR, people.acme.id, people.reader.email, "suspended")
     await asyncio.sleep(SECOND)
     assert not lab.cancelled.is_set()
     lab.resume.set()

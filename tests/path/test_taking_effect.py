@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from core import generations
-from core.directory import deletion, roles, services, tenants, users
-from core.directory.users import unassign_role
+from core.directory import deletion, services, tenants
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.path.conftest import People
+from tests.support import directory
+from tests.support.directory import unassign_role
 from tests.support.eventually import within
 from tests.support.mcp_client import Answer
 from tests.support.postgres import ScratchDatabase
@@ -30,7 +31,7 @@ async def revoke_token(product: Product, person: Person) -> None:
 
 
 async def suspend_user(product: Product, person: Person) -> None:
-    await users.set_status(product.console, ACTOR, person.tenant.id, person.email, "suspended")
+    await directory.set_status(product.console, ACTOR, person.tenant.id, person.email, "suspended")
 
 
 async def suspend_tenant(product: Product, person: Person) -> None:
@@ -46,15 +47,15 @@ async def take_role(product: Product, person: Person) -> None:
 
 
 async def delete_role(product: Product, person: Person) -> None:
-    await roles.delete_role(product.console, ACTOR, person.tenant.id, person.email)
+    await directory.delete_role(product.console, ACTOR, person.tenant.id, person.email)
 
 
 async def deny(product: Product, person: Person) -> None:
-    await roles.grant(product.console, ACTOR, person.tenant.id, person.email, "deny", "lab.look")
+    await directory.grant(product.console, ACTOR, person.tenant.id, person.email, "deny", "lab.look")
 
 
 async def take_permission(product: Product, person: Person) -> None:
-    await roles.revoke(product.console, ACTOR, person.tenant.id, person.email, "*")
+    await directory.revoke(product.console, ACTOR, person.tenant.id, person.email, "*")
 
 
 async def switch_off(product: Product, person: Person) -> None:
@@ -205,7 +206,7 @@ async def test_what_is_given_back_holds_too(product: Product, people: People, no
     await warm(nodes, people.admin)
     await deny(product, people.admin)
     await effective(nodes, deny, people.admin)
-    await roles.revoke(product.console, ACTOR, people.acme.id, people.admin.email, "lab.look")
+    await directory.revoke(product.console, ACTOR, people.acme.id, people.admin.email, "lab.look")
     for node in nodes:
 
         async def back(node: Node = node) -> bool:

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from core.directory import roles, services
+from core.directory import services
 from core.errors import NotFound
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.path.conftest import People
+from tests.support import directory
 from tests.support.eventually import within
 from tests.support.mcp_client import REVISIONS
 from tests.support.product import ACTOR, Node, Person, Product
@@ -33,7 +34,7 @@ def bob(mark: str) -> dict[str, Any]:
 
 async def remember(product: Product, node: Node, person: Person, mark: str) -> None:
     """Also a reader has a graph; it is written while their role allows it."""
-    await roles.grant(product.console, ACTOR, person.tenant.id, person.email, "allow", f"{KG}.create_entities")
+    await directory.grant(product.console, ACTOR, person.tenant.id, person.email, "allow", f"{KG}.create_entities")
 
     async def written() -> bool:
         return not (await node.call(person.token, KG, "create_entities", bob(mark))).failed
@@ -79,7 +80,7 @@ async def test_suggestions_name_ones_own_only(product: Product, node: Node, peop
 
 async def test_what_one_tenant_switches_off_stays_on_in_the_other(product: Product, node: Node, people: People) -> None:
     await services.set_service(product.console, ACTOR, people.globex.id, KG, enabled=False)
-    await roles.delete_role(product.console, ACTOR, people.globex.id, people.other_reader.email)
+    await directory.delete_role(product.console, ACTOR, people.globex.id, people.other_reader.email)
 
     async def off() -> bool:
         return (await node.call(people.other_admin.token, KG, "read_graph")).text == NO_SUCH_TOOL

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from core.directory.roles import grant, revoke
+from tests.support.directory import grant, revoke
 from tests.support.product import ACTOR, Person
 from tests.support.split import Split
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.directory.roles import grant, revoke
 from tests.process.split_load import Load, names
+from tests.support.directory import grant, revoke
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, SPLIT, Person

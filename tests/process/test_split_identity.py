@@ -13,10 +13,11 @@ import pytest
 import pytest_asyncio
 from joserfc import jws
 
-from core.directory import tenants, users
+from core.directory import tenants
 from server.deployment import KEYS_FOLDER, PASSWORDS_FILE
 from tests.process.split_oauth import ClientOf, client_of, given, held, refused
 from tests.process.test_split import person
+from tests.support import directory
 from tests.support.front import BROKER_PATHS
 from tests.support.postgres import PASSWORDS, DatabaseServer
 from tests.support.product import ACTOR
@@ -108,12 +109,12 @@ async def test_every_end_reaches_both(split: Split, ada: ClientOf) -> None:
 
     third = await ada.tokens()
     await ada.works(third["access_token"])
-    await users.set_status(split.product.console, ACTOR, tenant.id, ada.person.email, "suspended")
+    await directory.set_status(split.product.console, ACTOR, tenant.id, ada.person.email, "suspended")
     await ada.ends(third["access_token"])
     assert refused(await ada.refreshed(third["refresh_token"])) == "invalid_grant"
     away = await ada.browser.browser.get(f"{split.public_url}/account")
     assert away.headers["location"].startswith("/sign-in")
-    await users.set_status(split.product.console, ACTOR, tenant.id, ada.person.email, "active")
+    await directory.set_status(split.product.console, ACTOR, tenant.id, ada.person.email, "active")
     await tenants.set_status(split.product.console, ACTOR, tenant.id, "suspended")
     await ada.ends(third["access_token"])
 

@@ -32,7 +32,6 @@ from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory.audit_trail import Actor
-from core.directory.roles import create_role, grant
 from core.directory.services import set_service
 from core.directory.tenants import Tenant, create_tenant
 from core.directory.users import create_user
@@ -46,6 +45,7 @@ from server.role_database import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway
 from tests.support.canary import SUITE, Canary
+from tests.support.directory import create_role, grant
 from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import Client
 from tests.support.postgres import PASSWORDS, ScratchDatabase

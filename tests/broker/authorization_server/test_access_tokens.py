@@ -18,12 +18,12 @@ from broker.lease_service import LeaseService
 from broker.local import LocalBroker
 from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status
-from core.directory.users import set_status
 from core.secret import Secret
 from core.token_format import MAX_JWT_BYTES
 from tests.broker.authorization_server.access_token_rig import ISSUER, LIFETIME, UNKNOWN, Rig, rig_on, signed, watched
 from tests.broker.authorization_server.grants import CLIENT, RESOURCE, add_grant, revoke
 from tests.broker.world import ACTOR, BASE_URLS, READ, TOOL_HINTS, WRITE, World
+from tests.support.directory import set_status
 from tests.support.http_broker import served_over_http
 
 

@@ -16,11 +16,11 @@ from broker.identity.settings import ExternalSettings
 from broker.interface import CredentialRefusal, RefusalReason
 from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status
-from core.directory.users import set_status
 from core.errors import Unavailable
 from core.http.json_documents import DocumentUnavailable, JsonDocument, JsonDocumentFetcher
 from core.secret import Secret
 from tests.broker.world import ACTOR, Person, World
+from tests.support.directory import set_status
 
 ISSUER = "https://as.example.com"
 JWKS = "https://as.example.com/jwks"

@@ -7,10 +7,9 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from core.directory.roles import revoke
 from core.directory.services import set_service
-from core.directory.users import unassign_role
 from tests.broker.connect.rig import Browser, Scene, changed, parameters, provider_document, shown
+from tests.support.directory import revoke, unassign_role
 from tests.support.product import ACTOR, Person
 
 UNKNOWN = "This connection was not started in this browser"

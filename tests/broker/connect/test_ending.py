@@ -8,11 +8,11 @@ import pytest
 from broker.disconnect.bulk_revocation import BulkAccountRevoker
 from broker.disconnect.reaper import GrantReaper
 from broker.vault.credential_owners import CredentialOwner
-from core.directory.roles import delete_role
-from core.directory.roles_by_id import find_role
+from core.directory.roles import find_role
 from core.errors import Conflict, NotFound
 from core.secret import Secret
 from tests.broker.connect.rig import OPERATORS, Scene, provider_document, shown
+from tests.support.directory import delete_role
 from tests.support.product import ACTOR, Person
 
 NOWHERE = {"revoke": {"url": "http://127.0.0.1:9/nowhere"}}

@@ -1,6 +1,6 @@
 """Two tenants with the same names, and people who ask for what is not theirs."""
 
-from core.directory.roles_by_id import find_role
+from core.directory.roles import find_role
 from tests.broker.connect.rig import Scene, parameters, provider_document, shown
 
 

@@ -6,11 +6,12 @@ from uuid import UUID
 import pytest
 
 from broker.identity.admission import AdmissionDenied, TenantChoice
-from core.directory import allow_list, tenants, users
+from core.directory import allow_list, tenants
 from core.directory.audit_trail import Actor
 from core.errors import Conflict, NotFound
 from core.secret import Secret
 from tests.broker.identity.people import ACTOR, People, account
+from tests.support import directory
 
 
 async def reason(people: People, email: str, subject: str = "", issuer: str = "https://idp.test") -> str:
@@ -111,7 +112,7 @@ async def test_a_tied_account_with_an_address_of_its_own_needs_only_its_user_s_t
 async def test_suspended_users_and_tenants(people: People) -> None:
     acme, other = await people.tenant("acme", "@acme.test"), await people.tenant("other", "@acme.test")
     await entered(people, acme, "ada@acme.test")
-    await users.set_status(people.console, ACTOR, acme, "ada@acme.test", "suspended")
+    await directory.set_status(people.console, ACTOR, acme, "ada@acme.test", "suspended")
     assert await names(people, "ada@acme.test") == ["Other"]
     await tenants.set_status(people.console, ACTOR, other, "suspended")
     assert await reason(people, "ada@acme.test") == "suspended"

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from core.directory import users
 from core.secret import Secret
 from tests.broker.identity.browser import PUBLIC_URL, Browser, parameters
 from tests.broker.identity.house import House, callback, house_on, oidc
 from tests.broker.identity.people import ACTOR
+from tests.support import directory
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 from tests.support.postgres import ScratchDatabase
 
@@ -136,7 +136,7 @@ async def test_an_address_that_is_not_verified(
 async def test_a_suspended_person(house: House, browser: Browser) -> None:
     await browser.post("/sign-in/start", provider="company")
     [tenant_id] = [await house.people.value("SELECT tenant_id FROM core.users")]
-    await users.set_status(house.people.console, ACTOR, tenant_id, "ada@acme.test", "suspended")  # type: ignore[arg-type]
+    await directory.set_status(house.people.console, ACTOR, tenant_id, "ada@acme.test", "suspended")  # type: ignore[arg-type]
     assert await house.signed_in_as(browser) == ""
     page = await browser.post("/sign-in/start", provider="company")
     assert "Your access is suspended" in page.text

@@ -9,10 +9,10 @@ from broker.identity.in_process_verifier import OPERATOR_CREDENTIAL, InProcessSu
 from broker.interface import CredentialRefusal, RefusalReason
 from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status
-from core.directory.users import set_status
 from core.scopes import MCP_SCOPES
 from core.secret import Secret
 from tests.broker.world import ACTOR, Person, World, world_on
+from tests.support.directory import set_status
 from tests.support.postgres import ScratchDatabase
 
 UNKNOWN = CredentialRefusal(RefusalReason.UNKNOWN)

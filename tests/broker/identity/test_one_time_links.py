@@ -6,10 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from core.directory import tenants, users
+from core.directory import tenants
 from core.errors import Invalid, NotFound
 from core.secret import Secret
 from tests.broker.identity.people import ACTOR, People
+from tests.support import directory
 
 
 async def test_it_signs_its_user_in_once(people: People) -> None:
@@ -66,11 +67,11 @@ async def test_suspension_holds_back_old_and_new(people: People) -> None:
     tenant_id = await people.tenant("acme")
     user_id = await people.user(tenant_id, "ada@acme.test")
     code = await people.door.links.create(ACTOR, tenant_id, user_id)
-    await users.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "suspended")
+    await directory.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "suspended")
     assert await people.door.links.consume(code) is None
     with pytest.raises(Invalid, match="suspended"):
         await people.door.links.create(ACTOR, tenant_id, user_id)
-    await users.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "active")
+    await directory.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "active")
     await tenants.set_status(people.console, ACTOR, tenant_id, "suspended")
     assert await people.door.links.consume(code) is None
 

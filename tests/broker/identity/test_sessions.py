@@ -9,6 +9,7 @@ from core.directory import tenants, users
 from core.errors import NotFound
 from core.secret import Secret
 from tests.broker.identity.people import ACTOR, People
+from tests.support import directory
 
 
 async def ada(people: People) -> tuple[UUID, UUID]:
@@ -71,11 +72,12 @@ async def test_last_use_is_noted_once_a_minute(people: People) -> None:
 async def test_suspension_ends_it_at_once(people: People) -> None:
     tenant_id, user_id = await ada(people)
     secret = await people.sessions.begin(tenant_id, user_id, "link")
-    await users.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "suspended")
+    await users.create_user(people.console, ACTOR, tenant_id, "bob@acme.test", system_role="admin")
+    await directory.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "suspended")
     assert await people.sessions.find(secret) is None
     with pytest.raises(NotFound):
         await people.sessions.begin(tenant_id, user_id, "link")
-    await users.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "active")
+    await directory.set_status(people.console, ACTOR, tenant_id, "ada@acme.test", "active")
     await tenants.set_status(people.console, ACTOR, tenant_id, "suspended")
     assert await people.sessions.find(secret) is None
     with pytest.raises(NotFound):

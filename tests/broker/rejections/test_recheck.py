@@ -15,10 +15,10 @@ from broker.rejections.rejected_credentials import RejectedCredential
 from broker.rejections.rejection_timing import RejectionTiming
 from broker.rejections.verdicts import CredentialVerdict, ProbeResult
 from core.directory.services import set_settings
-from core.directory.users import set_status
 from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 from tests.broker.world import ACTOR, BASE_URLS, TOOL_HINTS, FreshAccounts, Person, World
+from tests.support.directory import set_status
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 OWN_API = "https://api.github.com"

@@ -19,6 +19,7 @@ from core.errors import MCPistError
 from core.secret import Secret
 from gateway.auth.caller_loader import load_caller
 from tests.core.directory.story_by_id import told_by_id
+from tests.support import directory
 from tests.support.postgres import ScratchDatabase
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -106,7 +107,7 @@ class Stories:
 async def stranger(house: House) -> Stranger:
     """A tenant with names that no other has; the ids that somebody could have got hold of."""
     tenant = await tenants.create_tenant(house.console, ACTOR, "stranger")
-    await roles.create_role(house.console, ACTOR, tenant.id, "strange")
+    await directory.create_role(house.console, ACTOR, tenant.id, "strange")
     eve = await users.create_user(house.console, ACTOR, tenant.id, "eve@mail.test", roles=("strange",))
     await services.set_service(house.console, ACTOR, tenant.id, "strange", enabled=True)
     token_id, _ = await house.tokens.create(ACTOR, tenant.id, eve, "hers")
@@ -117,8 +118,8 @@ async def begin(house: House, slug: str, stranger: Stranger) -> Made:
     """Ada with two roles and a token, Bob without any, one service."""
     tenant = await tenants.create_tenant(house.console, ACTOR, slug, "The same name")
     for name, permission in (("first", "kg.read"), ("second", "kg.*")):
-        await roles.create_role(house.console, ACTOR, tenant.id, name, priority=1)
-        await roles.grant(house.console, ACTOR, tenant.id, name, "allow", permission)
+        await directory.create_role(house.console, ACTOR, tenant.id, name, priority=1)
+        await directory.grant(house.console, ACTOR, tenant.id, name, "allow", permission)
     ada = await users.create_user(house.console, ACTOR, tenant.id, "ada@mail.test", roles=("first", "second"))
     await users.create_user(house.console, ACTOR, tenant.id, "bob@mail.test")
     await services.set_service(house.console, ACTOR, tenant.id, "kg", enabled=True)
@@ -131,12 +132,12 @@ async def the_story(house: House, made: Made) -> list[Any]:
     told = [await all_that_can_be_read(house, made)]
     told.append(await told_by_id(house.console, house.tokens, made.id, made.stranger.id))
     console, tenant = house.console, made.id
-    await users.assign_role(console, ACTOR, tenant, "bob@mail.test", "first")
-    await users.unassign_role(console, ACTOR, tenant, "ada@mail.test", "first")
-    await users.set_status(console, ACTOR, tenant, "bob@mail.test", "suspended")
-    await roles.grant(console, ACTOR, tenant, "first", "deny", "kg.write")
-    await roles.revoke(console, ACTOR, tenant, "first", "kg.read")
-    await roles.delete_role(console, ACTOR, tenant, "second")
+    await directory.assign_role(console, ACTOR, tenant, "bob@mail.test", "first")
+    await directory.unassign_role(console, ACTOR, tenant, "ada@mail.test", "first")
+    await directory.set_status(console, ACTOR, tenant, "bob@mail.test", "suspended")
+    await directory.grant(console, ACTOR, tenant, "first", "deny", "kg.write")
+    await directory.revoke(console, ACTOR, tenant, "first", "kg.read")
+    await directory.delete_role(console, ACTOR, tenant, "second")
     await services.set_service(console, ACTOR, tenant, "kg", enabled=False)
     for module in ("kg", "strange"):
         await services.set_settings(console, ACTOR, tenant, module, lambda before: {**before, "concurrency": 4})
@@ -164,7 +165,10 @@ async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
     return [
         [(one.email, one.status, one.roles) for one in await users.list_users(console, tenant)],
         [(one.email, one.status, one.roles) for one in [await users.find_user(console, tenant, "ada@mail.test")]],
-        [(one.name, one.priority, one.allow, one.deny, one.members) for one in await roles.list_roles(console, tenant)],
+        [
+            (one.name, one.priority, one.allow, one.deny, one.members)
+            for one in await roles.list_roles(console, tenant, None, 100)
+        ],
         [(one.module, one.enabled, one.settings) for one in await services.list_services(console, tenant)],
         [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant)],
         [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant, made.ada)],
@@ -197,10 +201,10 @@ async def refusals(house: House, made: Made) -> list[str]:
     """What names something that only others have, or nobody has any more."""
     attempts = (
         users.find_user(house.console, made.id, "eve@mail.test"),
-        roles.delete_role(house.console, ACTOR, made.id, "second"),
-        users.assign_role(house.console, ACTOR, made.id, "ada@mail.test", "second"),
-        users.set_status(house.console, ACTOR, made.id, "eve@mail.test", "active"),
-        roles.revoke(house.console, ACTOR, made.id, "first", "kg.read"),
+        directory.delete_role(house.console, ACTOR, made.id, "second"),
+        directory.assign_role(house.console, ACTOR, made.id, "ada@mail.test", "second"),
+        directory.set_status(house.console, ACTOR, made.id, "eve@mail.test", "active"),
+        directory.revoke(house.console, ACTOR, made.id, "first", "kg.read"),
         house.tokens.revoke(ACTOR, made.id, made.stranger.token_id),
     )
     told: list[str] = []

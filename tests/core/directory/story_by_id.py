@@ -6,7 +6,7 @@ from uuid import UUID
 
 from broker.identity.api_tokens import ApiTokens
 from core.db import Database
-from core.directory import allow_list, roles_by_id, tenants, users, users_by_id
+from core.directory import allow_list, roles, tenants, users
 from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 
@@ -21,8 +21,8 @@ async def told_by_id(console: Database, tokens: ApiTokens, tenant: UUID, strange
         await _roles(console, tenant, zoe, eves_role),
         await _people(console, tenant, zoe, stranger),
         await _tokens(tokens, tenant, zoe),
-        await _refused(users_by_id.remove_user(console, ACTOR, tenant, stranger)),
-        await _refused(users_by_id.remove_user(console, ACTOR, tenant, zoe)),
+        await _refused(users.remove_user(console, ACTOR, tenant, stranger)),
+        await _refused(users.remove_user(console, ACTOR, tenant, zoe)),
         await _allow_list(console, tenant),
         await _tenant(console, tenant),
     ]
@@ -30,46 +30,46 @@ async def told_by_id(console: Database, tokens: ApiTokens, tenant: UUID, strange
 
 async def _role_of_the_stranger(console: Database) -> UUID:
     (hers,) = [one for one in await tenants.list_tenants(console) if one.slug == "stranger"]
-    return (await roles_by_id.find_role(console, hers.id, "strange")).id
+    return (await roles.find_role(console, hers.id, "strange")).id
 
 
 async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) -> list[Any]:
     granted = frozenset({("allow", "kg.read"), ("deny", "kg.write")})
-    third = await roles_by_id.make_role(console, ACTOR, tenant, "third", 3, granted)
-    await roles_by_id.change_role(console, ACTOR, tenant, third.id, name="Third", priority=4)
-    await users_by_id.give_role(console, ACTOR, tenant, zoe, third.id)
+    third = await roles.create_role(console, ACTOR, tenant, "third", 3, granted)
+    await roles.change_role(console, ACTOR, tenant, third.id, name="Third", priority=4)
+    await users.assign_role(console, ACTOR, tenant, zoe, third.id)
     told = [
-        await roles_by_id.change_role(console, ACTOR, tenant, third.id, granted=frozenset({("allow", "kg.*")})),
-        *await roles_by_id.list_roles_page(console, tenant, None, 10),
-        *await roles_by_id.list_roles_page(console, tenant, (4, "Third"), 10),
-        *await roles_by_id.list_user_roles(console, tenant, zoe),
-        *await roles_by_id.list_user_roles(console, tenant, zoe, (4, "Third")),
-        await roles_by_id.find_role(console, tenant, "Third"),
+        await roles.change_role(console, ACTOR, tenant, third.id, granted=frozenset({("allow", "kg.*")})),
+        *await roles.list_roles(console, tenant, None, 10),
+        *await roles.list_roles(console, tenant, (4, "Third"), 10),
+        *await roles.list_user_roles(console, tenant, zoe),
+        *await roles.list_user_roles(console, tenant, zoe, (4, "Third")),
+        await roles.find_role(console, tenant, "Third"),
     ]
-    members = [one.email for one in await users_by_id.list_role_members(console, tenant, third.id)]
-    await users_by_id.take_role(console, ACTOR, tenant, zoe, third.id)
-    left = await roles_by_id.list_user_roles(console, tenant, zoe)
-    await roles_by_id.remove_role(console, ACTOR, tenant, third.id)
+    members = [one.email for one in await users.list_role_members(console, tenant, third.id)]
+    await users.unassign_role(console, ACTOR, tenant, zoe, third.id)
+    left = await roles.list_user_roles(console, tenant, zoe)
+    await roles.remove_role(console, ACTOR, tenant, third.id)
     refused = [
-        await _refused(roles_by_id.get_role(console, tenant, third.id)),
-        await _refused(roles_by_id.get_role(console, tenant, eves_role)),
-        await _refused(users_by_id.give_role(console, ACTOR, tenant, zoe, eves_role)),
-        await _refused(roles_by_id.find_role(console, tenant, "strange")),
+        await _refused(roles.get_role(console, tenant, third.id)),
+        await _refused(roles.get_role(console, tenant, eves_role)),
+        await _refused(users.assign_role(console, ACTOR, tenant, zoe, eves_role)),
+        await _refused(roles.find_role(console, tenant, "strange")),
     ]
     shown = [(one.name, one.priority, one.allow, one.deny, one.members) for one in [*told, *left]]
     return [shown, members, refused]
 
 
 async def _people(console: Database, tenant: UUID, zoe: UUID, stranger: UUID) -> list[Any]:
-    changed = await users_by_id.change_user(console, ACTOR, tenant, zoe, name="Zoe", system_role="admin")
+    changed = await users.change_user(console, ACTOR, tenant, zoe, name="Zoe", system_role="admin")
     return [
         (changed.email, changed.name, changed.system_role, changed.roles),
-        (await users_by_id.get_user(console, tenant, zoe)).name,
-        await _refused(users_by_id.change_user(console, ACTOR, tenant, zoe, status="suspended")),
-        await _refused(users_by_id.get_user(console, tenant, stranger)),
-        await _refused(users_by_id.change_user(console, ACTOR, tenant, stranger, name="Mine")),
+        (await users.get_user(console, tenant, zoe)).name,
+        await _refused(users.change_user(console, ACTOR, tenant, zoe, status="suspended")),
+        await _refused(users.get_user(console, tenant, stranger)),
+        await _refused(users.change_user(console, ACTOR, tenant, stranger, name="Mine")),
         await _refused(users.create_user(console, ACTOR, tenant, "yan@mail.test", system_role="admin")),
-        (await users_by_id.change_user(console, ACTOR, tenant, zoe, system_role="user")).system_role,
+        (await users.change_user(console, ACTOR, tenant, zoe, system_role="user")).system_role,
     ]
 
 
