@@ -111,7 +111,6 @@ def test_one_role_is_shown(cli: Home, tenant: str) -> None:
     assert cli.run("role", "show", "reader", "--tenant", "default").code == 4
 
 
-@pytest.mark.usefixtures("tenant")
 @pytest.fixture
 def first_tenant(cli: Home) -> str:
     """A tenant that stands first in every list."""
@@ -120,6 +119,7 @@ def first_tenant(cli: Home) -> str:
     return slug
 
 
+@pytest.mark.usefixtures("tenant")
 def test_several_tenants_have_to_be_told_apart(cli: Home, first_tenant: str) -> None:
     failed = cli.run("user", "list")
     assert failed.code == 2
