@@ -3,11 +3,14 @@
 from broker.identity.browser_sessions import SessionEntry
 from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile
-from cli.client.users import fetch_user
+from cli.client.users import fetch_user, resolve_user
 
 
 def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[SessionEntry]]:
     """Return the owner and the live sessions, newest first."""
+    if api.is_operator:
+        owner = resolve_user(api, user)
+        return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
     mine = fetch_profile(api)
     if user is None or user.lower() == mine.email:
         return mine.email, list(api.iterate("/sessions", SessionEntry))

@@ -42,6 +42,27 @@ def fetch_user(api: AdminApiClient, email: str) -> User:
     raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
 
 
+def resolve_user(api: AdminApiClient, email: str | None) -> User:
+    """The named user, who is active; without a name the tenant's only administrator.
+
+    Raises:
+        NotFound: the tenant has no such user.
+        Invalid: none was named, and there is not exactly one administrator; or the user is suspended.
+    """
+    user = _find_only_administrator(api) if email is None else fetch_user(api, email)
+    if user.status != "active":
+        raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
+    return user
+
+
+def _find_only_administrator(api: AdminApiClient) -> User:
+    administrators = [user for user in fetch_users(api) if user.system_role == "admin"]
+    if len(administrators) == 1:
+        return administrators[0]
+    names = ", ".join(user.email for user in administrators[:10]) or "none"
+    raise Invalid(f"the tenant has not exactly one administrator ({names}); choose a user with --user EMAIL")
+
+
 def create_user(api: AdminApiClient, email: str, name: str, system_role: str, roles: tuple[str, ...]) -> User:
     """Make a user with roles, all of which are there.
 
@@ -87,9 +108,7 @@ def unassign_role(api: AdminApiClient, email: str, role: str) -> None:
 
 def request_sign_in_link(api: AdminApiClient, email: str) -> tuple[str, Secret]:
     """A link that signs a user in, and whom."""
-    user = fetch_user(api, email)
-    if user.status != "active":
-        raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
+    user = resolve_user(api, email)
     made, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
     return user.email, Secret(made.url)
 

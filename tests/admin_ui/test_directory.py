@@ -196,6 +196,7 @@ PAGED = [
     "/audit",
     "/tokens",
     "/oauth/clients",
+    "/oauth/issuers",
     "/oauth/grants",
     "/sessions",
     "/identities",

@@ -322,8 +322,6 @@ ONLY_HERE = [
     ("call", "knowledge_graph", "search"),
     ("schema",),
     ("credential", "test", "github"),
-    ("issuer", "list"),
-    ("issuer", "trust", "https://login.acme.example"),
     ("keys", "rewrap"),
     ("keys", "signing", "rotate"),
     ("audit", "verify"),

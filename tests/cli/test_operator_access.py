@@ -55,9 +55,11 @@ def test_a_proxy_a_browser_or_another_credential_is_refused(cli: Home, header: d
     assert status(cli, "/api/v1/tenants", **header) in (401, 403)
 
 
-def test_no_route_of_a_person_and_none_that_makes_credentials_takes_it(cli: Home) -> None:
+def test_no_route_of_a_person_takes_it_and_none_without_a_named_user(cli: Home) -> None:
     assert status(cli, "/api/v1/me", Mcpist_Tenant="default") == 403
-    assert status(cli, "/api/v1/tokens", "POST", Mcpist_Tenant="default") == 403
+    assert status(cli, "/api/v1/connect-sessions", Mcpist_Tenant="default") == 403
+    for path in ("/api/v1/tokens", "/api/v1/sessions", "/api/v1/credentials"):
+        assert status(cli, path, Mcpist_Tenant="default") == 400, path
 
 
 def test_nobody_else_names_a_tenant(cli: Home, product: Product, tenant: str) -> None:
