@@ -9,7 +9,7 @@ import typer
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
-from cli.runner import load_settings, run_admin_command
+from cli.runner import run_api_command
 from cli.secret_input import read_secret, refuse_on_command_line
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from broker.connections.oauth_client_store import OAuthClient
     from cli.client.admin_api import AdminApiClient
     from core.directory.account_revocation import RevocationResult
-    from core.secret import Secret
-    from server.operator_context import OperatorContext
 
 app = create_group("The OAuth apps that are registered at vendors; secrets go in and never come out.")
 
@@ -64,18 +62,12 @@ def set_(
     settings = _parse_settings(setting)
     secret = None if public else read_secret(f"Client secret for {provider}", from_file, stdin)
 
-    async def work(operating: "OperatorContext") -> str:
-        from broker.connect.redirect_uris import build_redirect_uri
-
-        await _register(operating, tenant, provider, role, client_id, secret, auth_method, settings)
-        return build_redirect_uri(load_settings().public_url, provider)
-
     def call_api(api: "AdminApiClient") -> str:
         from cli.client.oauth_clients import register_oauth_client
 
         return register_oauth_client(api, provider, role, client_id, secret, auth_method, settings)
 
-    uri = run_admin_command(work, call_api, tenant=tenant)
+    uri = run_api_command(call_api, tenant=tenant)
     document = {"provider": provider, "role": role, "client_id": client_id, "redirect_uri": uri}
     print_result(as_json, document, lambda: print_line(f"Stored. Redirect URI to register at the vendor: {uri}"))
 
@@ -84,20 +76,12 @@ def set_(
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show the registered OAuth apps and how many accounts were connected by each; never their secrets."""
 
-    async def work(operating: "OperatorContext") -> "list[OAuthClient]":
-        from cli.lookup import resolve_tenant
-        from server.operator_oauth_clients import open_oauth_clients_without_keys
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_oauth_clients_without_keys(operating.deployment) as clients:
-            return await clients.list(found.id)
-
     def call_api(api: "AdminApiClient") -> "list[OAuthClient]":
         from cli.client.oauth_clients import fetch_oauth_clients
 
         return fetch_oauth_clients(api)
 
-    found = run_admin_command(work, call_api, tenant=tenant)
+    found = run_api_command(call_api, tenant=tenant)
     columns = ("Provider", "For", "Client id", "Secret", "Settings", "State", "Cause", "Accounts", "Since")
     rows = [
         (
@@ -126,52 +110,14 @@ def remove(
     The vendor is told that these are over. They have to be connected again by another app.
     """
 
-    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
-        from cli.lookup import resolve_tenant
-        from core.errors import NotFound
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_oauth_clients import find_role_id
-        from server.wiring.disconnect import open_disconnect_services
-
-        found = await resolve_tenant(operating, tenant)
-        role_id = await find_role_id(operating.deployment, found.id, role)
-        async with open_disconnect_services(operating.deployment, load_settings()) as ends:
-            listed = await ends.clients.list(found.id)
-            one = next((one for one in listed if (one.provider, one.role_id) == (provider, role_id)), None)
-            if one is None:
-                raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")
-            return await ends.account_revoker.remove_client(OPERATOR_ACTOR, found.id, one.id)
-
     def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
         from cli.client import oauth_clients
 
         return oauth_clients.remove_oauth_client(api, provider, role)
 
-    print_remaining_accounts(run_admin_command(work, call_api, tenant=tenant))
+    print_remaining_accounts(run_api_command(call_api, tenant=tenant))
     document = {"provider": provider, "role": role, "removed": True}
     print_result(as_json, document, lambda: print_line(f"The OAuth app for {provider} is removed."))
-
-
-async def _register(
-    operating: "OperatorContext",
-    tenant: str | None,
-    provider: str,
-    role: str | None,
-    client_id: str,
-    secret: "Secret | None",
-    auth_method: str,
-    settings: dict[str, str] | None,
-) -> None:
-    from broker.connections.oauth_client_store import OAuthClientRegistration
-    from cli.lookup import resolve_tenant
-    from server.bootstrap import OPERATOR_ACTOR
-    from server.operator_oauth_clients import find_role_id, open_oauth_clients
-
-    found = await resolve_tenant(operating, tenant)
-    role_id = await find_role_id(operating.deployment, found.id, role)
-    async with open_oauth_clients(operating.deployment) as clients:
-        asked = OAuthClientRegistration(provider, client_id, secret, role_id, auth_method, settings)
-        await clients.register(OPERATOR_ACTOR, found.id, asked)
 
 
 def _parse_settings(given: list[str] | None) -> dict[str, str] | None:

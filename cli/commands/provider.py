@@ -16,15 +16,14 @@ from cli.output import (
     print_result,
     print_table,
 )
-from cli.runner import read_settings, run_admin_command
+from cli.runner import run_api_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker.providers.drafts import DraftRequest, ProviderDraft
+    from broker.providers.drafts import ProviderDraft
     from broker.providers.views import DetailedProvider, ProviderSummary
     from cli.client.admin_api import AdminApiClient
-    from server.operator_context import OperatorContext
 
 app = create_group("Vendors that accounts can be connected at: MCPist's own, and those that you add.")
 
@@ -35,20 +34,12 @@ ProviderName = Annotated[str, typer.Argument(metavar="ID", help="As `mcpist prov
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show the vendors, their modules, and the redirect URI to register at each."""
 
-    async def work(operating: "OperatorContext") -> "Sequence[ProviderSummary]":
-        from cli.lookup import resolve_tenant
-        from server.operator_providers import open_provider_administration
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_provider_administration(operating, read_settings()) as opened:
-            return await opened.views.list_summaries(found.id)
-
     def call_api(api: "AdminApiClient") -> "Sequence[ProviderSummary]":
         from cli.client.providers import fetch_providers
 
         return fetch_providers(api)
 
-    found = run_admin_command(work, call_api, tenant=tenant)
+    found = run_api_command(call_api, tenant=tenant)
     columns = ("Id", "Vendor", "From", "By", "Modules", "Settings", "Redirect URI", "Problem")
     rows = [
         (one.id, one.title, _format_origin(one), _list_methods(one), one.modules, [a.name for a in one.settings],
@@ -70,20 +61,12 @@ def show(
 ) -> None:
     """Show one vendor with its whole document, and what stands on it."""
 
-    async def work(operating: "OperatorContext") -> "DetailedProvider":
-        from cli.lookup import resolve_tenant
-        from server.operator_providers import open_provider_administration
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_provider_administration(operating, read_settings()) as opened:
-            return await opened.views.get_details(found.id, provider)
-
     def call_api(api: "AdminApiClient") -> "DetailedProvider":
         from cli.client.providers import fetch_provider
 
         return fetch_provider(api, provider)
 
-    found = run_admin_command(work, call_api, tenant=tenant)
+    found = run_api_command(call_api, tenant=tenant)
     if document:
         print_json({found.id: found.document}) if as_json else typer.echo(
             escape_control_characters(format_json({found.id: found.document}))
@@ -127,9 +110,6 @@ def add(
     given = source if isinstance(source, tuple) else None
     wish = None if given else DraftRequest(str(source), resource, named, title, tuple(module or ()))
 
-    async def work(operating: "OperatorContext") -> "ProviderDraft | tuple[DetailedProvider, bool]":
-        return await _add_locally(operating, tenant, given, wish, draft, replace)
-
     def call_api(api: "AdminApiClient") -> "ProviderDraft | tuple[DetailedProvider, bool]":
         from cli.client.providers import discover_provider, put_provider
 
@@ -139,7 +119,7 @@ def add(
         provider, document = (found.id, found.document) if found is not None else _require_document(given)
         return put_provider(api, provider, document, replace=replace)
 
-    made = run_admin_command(work, call_api, tenant=tenant)
+    made = run_api_command(call_api, tenant=tenant)
     if not isinstance(made, tuple):
         _print_draft(made, as_json)
         return
@@ -151,48 +131,13 @@ def add(
 def remove(provider: ProviderName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Forget a vendor that was added, and on which no OAuth app and no account stands."""
 
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_providers import open_provider_administration
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_provider_administration(operating, read_settings()) as opened:
-            await opened.custom_providers.remove(OPERATOR_ACTOR, found.id, provider)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.providers import remove_provider
 
         remove_provider(api, provider)
 
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)
     print_result(as_json, {"id": provider, "removed": True}, lambda: print_line(f"The provider {provider} is removed."))
-
-
-async def _add_locally(
-    operating: "OperatorContext",
-    tenant: str | None,
-    given: tuple[str, dict[str, Any]] | None,
-    wish: "DraftRequest | None",
-    only_draft: bool,
-    replace: bool,
-) -> "ProviderDraft | tuple[DetailedProvider, bool]":
-    from broker.providers.drafts import draft_provider
-    from cli.lookup import resolve_tenant
-    from server.bootstrap import OPERATOR_ACTOR
-    from server.operator_providers import open_provider_administration
-
-    tenant_id = (await resolve_tenant(operating, tenant)).id
-    async with open_provider_administration(operating, read_settings()) as opened:
-        found = await draft_provider(opened.discovery, wish) if wish is not None else None
-        if found is not None:
-            opened.custom_providers.serialize_document(found.id, found.document)
-            if only_draft:
-                return found
-        provider, document = (found.id, found.document) if found is not None else _require_document(given)
-        version = await opened.find_version(tenant_id, provider) if replace else None
-        _, new = await opened.custom_providers.put(OPERATOR_ACTOR, tenant_id, provider, document, version)
-        return await opened.views.get_details(tenant_id, provider), new
 
 
 def _read_source(file: Path | None, discover: str | None, only_with_discover: bool) -> tuple[str, dict[str, Any]] | str:
