@@ -11,6 +11,7 @@ from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import ConnectionStatus, CredentialType, HealthState
 from broker.connections.credential_summary import list_owner_credentials
 from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
+from broker.web.key_errors import render_key_error
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
@@ -57,6 +58,17 @@ class DisconnectionView(ResponseModel):
     )
 
 
+class CredentialTestView(ResponseModel):
+    """Result of testing a credential against its vendor."""
+
+    works: bool = Field(description="True if the vendor accepted the credential.")
+    state: Literal["connected", "broken"] = Field(
+        description="State after the test: `broken` if the owner has to store or connect it again."
+    )
+    account: str = Field(description="Name of the account at the vendor; empty if unknown.")
+    message: str = Field(description="Result of the test, for people.")
+
+
 @routes.get("/credentials")
 async def list_credentials(
     caller: OwnerRead,
@@ -96,6 +108,31 @@ async def disconnect(credential_id: CredentialId, caller: OwnerWrite, connect: C
     ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, held[0], owner)
     return DisconnectionView(
         modules=list(ended.modules), revoked=ended.revoked, revocation=ended.outcome, manage_url=ended.manage_url
+    )
+
+
+@routes.post("/credentials/{credential_id}/test")
+async def check_credential(credential_id: CredentialId, caller: OwnerWrite, connect: ConnectDeps) -> CredentialTestView:
+    """Test a credential.
+
+    The vendor is asked whether it accepts a stored API key. One that it rejects becomes broken, and a broken one that
+    it accepts is used again. OAuth accounts are refreshed on their own, and are only reported. Users test their own,
+    administrators any.
+    """
+    found, owner = await connect.credentials.find(caller.tenant_id, credential_id)
+    if owner.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
+        raise NotFound("there is no such credential")
+    result = await connect.credential_checker.check(caller.actor, caller.tenant_id, caller.email, credential_id)
+    message = result.message
+    if result.problem is not None:
+        service = next(iter(connect.available_services.get_manifests([found.module])), None)
+        title = found.module if service is None else service.title
+        message = f"not known, and nothing changed: {render_key_error(result.problem, title)}"
+    return CredentialTestView(
+        works=result.works,
+        state="broken" if result.broken else "connected",
+        account=result.account,
+        message=message,
     )
 
 

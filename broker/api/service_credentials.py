@@ -1,5 +1,6 @@
 """``/services/{module}/credential``: a vendor's token or key, given by a program instead of on the page."""
 
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -7,13 +8,15 @@ from fastapi import Path
 from pydantic import Field, SecretStr
 
 from broker.api.connect_dependencies import ConnectDeps
+from broker.connect.connect_services import ConnectServices
 from broker.connections.api_keys import PROBLEMS_BY_MESSAGE_KEY, OtherAccount, PastedKey
 from broker.connections.connect_errors import ConnectError
 from broker.web.key_errors import build_key_error
 from core.api.app import create_router
-from core.api.dependencies import RecentlySignedInUser
+from core.api.dependencies import CredentialCreator, resolve_credential_owner
+from core.api.principal import Principal
 from core.api.schemas import RequestModel, ResponseModel
-from core.errors import Conflict, NotFound
+from core.errors import Conflict, Forbidden, Invalid, NotFound
 from core.names import MODULE_NAME_FIELD
 from core.scopes import ADMIN_WRITE
 from core.secret import Secret
@@ -41,6 +44,15 @@ class VendorKeyUpsert(RequestModel):
         default=None,
         description="Identifier of the role to share the key with (administrators only); null for a personal key.",
     )
+    user_id: UUID | None = Field(
+        default=None,
+        description="Identifier of the key's owner: the caller by default; another user for the operator of the "
+        "deployment.",
+    )
+    check: bool = Field(
+        default=True,
+        description="False to store the key without asking the vendor, which only the operator of the deployment may.",
+    )
     allow_account_change: bool = Field(
         default=False, description="Accept a key of another account than the stored one."
     )
@@ -60,13 +72,19 @@ class SavedVendorKeyView(ResponseModel):
 
 @routes.put("/services/{module}/credential")
 async def store_key(
-    module: ModulePath, asked: VendorKeyUpsert, caller: RecentlySignedInUser, connect: ConnectDeps
+    module: ModulePath, asked: VendorKeyUpsert, caller: CredentialCreator, connect: ConnectDeps
 ) -> SavedVendorKeyView:
     """Store an API key for a module.
 
     The vendor is asked for the account of the key first; a rejected key is not stored. It replaces the previous
     credential. The key decides which account tools use, so a sign-in within the last ten minutes is required.
     """
+    if not asked.check and not caller.is_operator_credential:
+        raise Forbidden("only the operator of this MCPist may store a key without asking the vendor; leave out check")
+    if asked.role_id is None:
+        caller = replace(caller, user_id=resolve_credential_owner(caller, asked.user_id))
+    elif asked.user_id is not None:
+        raise Invalid("a key is a user's or a role's: send user_id or role_id")
     if asked.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
     found = await connect.available_services.find_with_subject(caller, module, asked.role_id)
@@ -76,18 +94,26 @@ async def store_key(
     pasted = PastedKey(Secret(asked.secret.get_secret_value()), asked.username, asked.provider)
     try:
         account = await connect.api_keys.connect(
-            caller, module, asked.role_id, pasted, replace=asked.allow_account_change
+            caller, module, asked.role_id, pasted, replace=asked.allow_account_change, check=asked.check
         )
     except OtherAccount as other:
         raise Conflict(_OTHER.format(now=other.now, before=other.before)) from None
     except ConnectError as refused:
         trouble = PROBLEMS_BY_MESSAGE_KEY.get(refused.key, "setup")
         raise build_key_error(trouble, refused.title or found[0].required_tools.module.title) from None
-    owner = caller.email if asked.role_id is None else f"role {whom.shared_with}"
+    owner = f"role {whom.shared_with}" if asked.role_id is not None else await _get_email(connect, caller)
     previous = None if before is None else before.name
     return SavedVendorKeyView(
         module=module, owner=owner, account=account, replaced=before is not None, previous_account=previous
     )
+
+
+async def _get_email(connect: ConnectServices, owner: Principal) -> str:
+    """The address of a key's owner, whom the operator has named by id."""
+    if not owner.is_operator_credential:
+        return owner.email
+    async with connect.database.tenant(owner.tenant_id) as work:
+        return await work.fetchval("SELECT email FROM core.users WHERE tenant_id = $1 AND id = $2", owner.user_id)
 
 
 _OTHER = (

@@ -9,6 +9,7 @@ from broker.connect.connect_session_store import ConnectSessionStore
 from broker.connections.api_keys import VendorApiKeys
 from broker.connections.available_services import AvailableServices
 from broker.connections.connection_health import ConnectionHealth
+from broker.connections.credential_check import CredentialChecker
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.disconnect.bulk_revocation import BulkAccountRevoker
 from broker.disconnect.disconnect_service import DisconnectService
@@ -41,5 +42,6 @@ class ConnectServices:
     draft_limits: CallerLimits
     provider_views: ProviderViews
     credentials: CredentialStore
+    credential_checker: CredentialChecker
     connect_sessions: ConnectSessionStore
     connection_health: ConnectionHealth

@@ -87,9 +87,17 @@ class VendorApiKeys:
         self._limits = CallerLimits(CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS, clock=clock)
 
     async def connect(
-        self, session: ConnectPrincipal, module: str, role_id: UUID | None, pasted: PastedKey, *, replace: bool = False
+        self,
+        session: ConnectPrincipal,
+        module: str,
+        role_id: UUID | None,
+        pasted: PastedKey,
+        *,
+        replace: bool = False,
+        check: bool = True,
     ) -> str:
-        """Store a key after the vendor has told whose it is; the account's name.
+        """Store a key after the vendor has told whose it is, unless it is not to be asked (`check`); the account's
+        name.
 
         Raises:
             NotFound: there is no such module for the person, or it is not connected by keys.
@@ -102,10 +110,10 @@ class VendorApiKeys:
         held, title = place.held, place.module.title
         try:
             secret = _build_whole_secret(place.key_origins.scheme, pasted)
-            name = await self._identify_account(session, place, secret)
+            name = await self._identify_account(session, place, secret) if check else ""
         except KeyRefused as refused:
             raise ConnectError(f"key_{refused.trouble}", title=title, module=module) from None
-        if held is not None and not replace and _may_be_other(held, name):
+        if held is not None and check and not replace and _may_be_other(held, name):
             raise OtherAccount(held.name, name)
         try:
             await self._store_key(session, module, place, secret, name)
@@ -140,9 +148,6 @@ class VendorApiKeys:
                 found = await self._accounts.fetch_account(
                     place.module, place.service_url, bound.scheme, secret, bound.origins, {}
                 )
-                # An address that may not be asked reads like one that does not answer: users are not told which.
-                if isinstance(found, VendorFailure) and found.reason in (URL_REFUSED, ADDRESS):
-                    raise KeyRefused("away")
             else:
                 found = await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
             return _get_account_name(found)
@@ -210,7 +215,15 @@ async def _check_by_provider(
         raise KeyRefused("form") from None
 
 
+def get_key_problem(failure: VendorFailure) -> KeyProblem:
+    """Return the reason why a vendor has not named the account of a key."""
+    # An address that may not be asked reads like one that does not answer: users are not told which.
+    if failure.reason in (URL_REFUSED, ADDRESS):
+        return "away"
+    return "forbidden" if failure.status == 403 else PROBLEMS_BY_ERROR_CLASS.get(failure.error_class, "away")
+
+
 def _get_account_name(found: AccountIdentity | VendorFailure) -> str:
     if isinstance(found, VendorFailure):
-        raise KeyRefused("forbidden" if found.status == 403 else PROBLEMS_BY_ERROR_CLASS.get(found.error_class, "away"))
+        raise KeyRefused(get_key_problem(found))
     return found.name or found.id

@@ -17,6 +17,7 @@ from broker.connect.flow_store import ConnectFlowStore
 from broker.connections.api_keys import VendorApiKeys
 from broker.connections.available_services import AvailableServices
 from broker.connections.connection_health import ConnectionHealth
+from broker.connections.credential_check import CredentialChecker
 from broker.disconnect.reaper import GrantReaper
 from broker.oauth_client.module_account import ModuleAccountClient
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
@@ -110,7 +111,9 @@ def build_connect_services(
         introductions=introductions,
     )
     providers = CustomProviders(database, book, documents.allow, [one.name for one in modules])
-    keys = VendorApiKeys(database, services, credentials, disconnecting, vendor, ModuleAccountClient(vendor))
+    accounts = ModuleAccountClient(vendor)
+    keys = VendorApiKeys(database, services, credentials, disconnecting, vendor, accounts)
+    checker = CredentialChecker(database, credentials, accounts, modules, disconnecting.require_adopted)
     return ConnectServices(
         database=database,
         public_url=public_url,
@@ -128,6 +131,7 @@ def build_connect_services(
         draft_limits=CallerLimits(*DRAFT_LIMITS, clock=time.monotonic),
         provider_views=ProviderViews(database, book, providers, public_url),
         credentials=credentials,
+        credential_checker=checker,
         connect_sessions=ConnectSessionStore(database, services, clock=clock),
         connection_health=ConnectionHealth(book, modules),
     )

@@ -321,7 +321,6 @@ ONLY_HERE = [
     ("stdio",),
     ("call", "knowledge_graph", "search"),
     ("schema",),
-    ("credential", "test", "github"),
     ("keys", "rewrap"),
     ("keys", "signing", "rotate"),
     ("audit", "verify"),
