@@ -1,6 +1,7 @@
 """Credentials at a server: one's own, and for administrators those that roles share."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,12 +10,13 @@ import msgspec
 
 from broker.connections.api_keys import PastedKey
 from broker.disconnect.disconnect_result import DisconnectResult
+from broker.web.key_errors import render_key_error
 from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile
 from cli.client.roles import fetch_role
-from cli.client.services import fetch_available_settings
+from cli.client.services import require_vendor
 from cli.client.users import resolve_user
-from core.errors import Forbidden, Invalid, NotFound
+from core.errors import Conflict, Forbidden, Invalid, MCPistError, NotFound, Unavailable
 
 
 class RemoteCredential(msgspec.Struct, frozen=True):
@@ -41,7 +43,8 @@ class _StoredView(msgspec.Struct, frozen=True):
     previous_account: str | None
 
 
-class CredentialTestResult(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CredentialTestResult:
     """What a vendor said of a stored credential. `message` is for a person; `state` is as it is stored from now on."""
 
     kind: str
@@ -65,7 +68,7 @@ def fetch_credentials(api: AdminApiClient, module: str | None = None) -> list[Re
     found = list(api.iterate("/credentials", RemoteCredential, all_owners="true" if administers else None))
     chosen = [one for one in found if module in (None, one.module)]
     if module is not None and not chosen and administers:
-        fetch_available_settings(api, module)  # raises for a module that there is not
+        require_vendor(api, module)
     return chosen
 
 
@@ -79,7 +82,7 @@ def check_owner(api: AdminApiClient, module: str, user: str | None, role: str | 
     if role is not None:
         fetch_role(api, role)
     if api.is_operator:
-        fetch_available_settings(api, module)
+        require_vendor(api, module)
         if user is not None:
             resolve_user(api, user)
         return
@@ -121,7 +124,10 @@ def store_credential(
             f"{module[:100]} takes no key of {user or f'role {role}'}: enable it by `mcpist service enable {module}`, "
             f"and allow it to them by `mcpist role allow ROLE {module}:read`"
         )
-    answer = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
+    try:
+        answer = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
+    except (Conflict, Forbidden, Invalid, Unavailable) as error:
+        raise _name_options(error, api.is_operator) from None
     stored = msgspec.convert(answer.json(), _StoredView)
     return {
         "module": stored.module,
@@ -131,6 +137,16 @@ def store_credential(
         "replaced": stored.replaced,
         "previous_account": stored.previous_account,
     }
+
+
+def _name_options(error: MCPistError, is_operator: bool) -> MCPistError:
+    """The API's error with the options of the command that help."""
+    text = str(error).replace("send allow_account_change", "add --replace-account")
+    if text.startswith(render_key_error("user", "@").partition("@")[0]):
+        text = f"{text}; give it by --key-user NAME, or leave out --key-user where the vendor wants none"
+    elif is_operator and isinstance(error, Forbidden | Unavailable) and text.endswith("Nothing was stored"):
+        text = f"{text}; --no-test stores it without asking the vendor"
+    return type(error)(text)
 
 
 def check_credentials(

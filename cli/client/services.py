@@ -8,7 +8,7 @@ import msgspec
 from cli.client.admin_api import AdminApiClient
 from cli.client.server_http import ServerResponse
 from core.directory.services import TenantService
-from core.errors import NotFound
+from core.errors import Invalid, NotFound
 
 
 class RemoteServiceSetting(msgspec.Struct, frozen=True):
@@ -59,6 +59,23 @@ def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str
     return [(one.name, one.description) for one in found.available_settings]
 
 
+def require_vendor(api: AdminApiClient, module: str) -> None:
+    """Check that there is such a module and that it has a vendor.
+
+    Raises:
+        NotFound: there is no such module; the text has the nearest right name.
+        Invalid: it has no vendor.
+    """
+    try:
+        service = api.get("/services/{}", RemoteService, module)
+    except NotFound:
+        service = None
+    if service is None or not service.installed:
+        raise build_module_not_found(api, module)
+    if not service.available_settings:
+        raise Invalid(f"{module} has no vendor: it needs no credential, and there is nothing to set")
+
+
 def set_service_enabled(api: AdminApiClient, module: str, enabled: bool) -> None:
     """Enable or disable a service.
 
@@ -86,7 +103,7 @@ def build_module_not_found(api: AdminApiClient, module: str) -> NotFound:
     """Build the error for a module that is not installed; it names the nearest right name."""
     from gateway.argument_validation import find_closest_match
 
-    names = [service.module for service in api.iterate("/services", RemoteService)]
+    names = [service.module for service in api.iterate("/services", RemoteService) if service.installed]
     near = find_closest_match(module, names)
     hint = f"did you mean {near}?" if near else f"there are: {', '.join(names) or 'none'}"
     return NotFound(f"there is no module {module[:100]!r}; {hint}")

@@ -8,7 +8,7 @@ import typer
 from cli.failures import CommandExit
 from cli.modules import ModuleName
 from cli.options import JsonOption, TenantOption, create_group
-from cli.output import print_line, print_result, print_table
+from cli.output import print_line, print_note, print_result, print_table
 from cli.revocation_output import print_disconnect_result
 from cli.runner import run_api_command
 from cli.secret_input import is_prompted, read_secret, refuse_on_command_line
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from broker.disconnect.disconnect_result import DisconnectResult
     from cli.client.admin_api import AdminApiClient
     from cli.client.credentials import CredentialTestResult, RemoteCredential
-    from server.module_credentials import CredentialTestResult
 
 app = create_group("Accounts at vendors that tools work with; secrets go in and never come out.")
 

@@ -14,12 +14,12 @@ from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.identity_services import build_identity_services
 from broker.identity.pepper import load_or_create
-from broker.vault.key_wrapping import InMemoryKeyProvider, WrappedKey
+from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, WrappedKey
 from broker.vault.vault import Vault, open_vault
 from core.api.security import ApiSecurity
 from core.config.settings import Settings
 from core.db import Database
-from core.errors import Invalid
+from core.errors import Invalid, Unavailable
 from core.module_manifest import list_vendor_manifests
 from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment
@@ -80,16 +80,28 @@ async def _open_vault_if_possible(
             guard = await load_deployment_guard(deployment, database)
             vault = await open_vault(database, keys, clock=get_utc_now, guard=guard)
         except Invalid as error:
-            vault = Vault(_MissingKeys(error), NO_DEPLOYMENT, clock=get_utc_now)
+            vault = Vault(_NoKeys(error), NO_DEPLOYMENT, clock=get_utc_now)
         yield vault
 
 
-class _MissingKeys(InMemoryKeyProvider):
-    """No keys; whoever needs one to encrypt is told why there is none."""
+class _UnusableKeys(KeyMissing):
+    """The vault's keys are missing or wrong. Whoever needs one is told why, and disconnecting goes on without them."""
+
+    status, code, exit_code = Invalid.status, Invalid.code, Invalid.exit_code
+
+    def __init__(self, error: Invalid) -> None:
+        Unavailable.__init__(self, str(error))
+
+
+class _NoKeys(InMemoryKeyProvider):
+    """A provider in the place of one that could not be opened."""
 
     def __init__(self, error: Invalid) -> None:
         super().__init__("", {})
         self._error = error
 
     async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
-        raise self._error
+        raise _UnusableKeys(self._error)
+
+    async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
+        raise _UnusableKeys(self._error)

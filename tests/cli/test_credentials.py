@@ -64,6 +64,7 @@ def hub() -> Iterator[HubServer]:
 def desk(cli: Home, tenant: str, hub: HubServer) -> Desk:
     made = Desk(cli, tenant, hub)
     made.run("role", "create", "team")
+    made.run("role", "allow", "team", "hub.*")
     made.run("service", "enable", "hub")
     assert made.run("service", "set", "hub", f"base_url={hub.url}").code == 0
     return made
@@ -97,7 +98,7 @@ def test_set_list_test_remove(desk: Desk) -> None:
     assert "ada-at-hub" in desk.run("credential", "list", "hub").out
     tested = desk.run("credential", "test", "hub", "--json").json()
     assert tested["works"]
-    assert [(one["owner"], one["account"], one["told"]) for one in tested["results"]] == [
+    assert [(one["owner"], one["account"], one["message"]) for one in tested["results"]] == [
         ("ada@example.com", "ada-at-hub", "it works"),
         ("team", "the-bot", "it works"),
     ]
@@ -230,7 +231,7 @@ def test_a_test_keeps_the_state_true(desk: Desk) -> None:
     [result] = json.loads(refused.out)["results"]
     assert (result["works"], result["state"]) == (False, "broken")
     [stored] = desk.listed()
-    assert (stored["state"], stored["cause"]) == ("broken", "rejected")
+    assert (stored["state"], stored["cause"]) == ("needs_reconnect", "rejected")
     [event] = desk.events("credential.broken")
     assert event["detail"]["cause"] == "rejected"  # type: ignore[index]
 
@@ -319,7 +320,10 @@ def test_what_is_wrong_is_named(desk: Desk, arguments: tuple[str, ...], code: in
 
 def test_a_module_that_is_gone_leaves_credentials_to_see_and_remove(desk: Desk) -> None:
     desk.set(*ADA)
-    with mock.patch("server.operator_context.load_installed_modules", return_value=mock.Mock(modules=(), tools={})):
+    with (
+        mock.patch("server.offline_admin_api.load_installed_manifests", return_value=()),
+        mock.patch("server.wiring.offline_broker.load_installed_manifests", return_value=()),
+    ):
         assert len(desk.listed("hub")) == 1
         assert desk.run("credential", "remove", "hub", *ADA).code == 0
         assert desk.run("credential", "list", "hub").code == 4

@@ -118,7 +118,7 @@ def test_a_name_with_a_private_address_is_noted(cli: Home, tenant: str) -> None:
 def test_settings_that_no_longer_fit_are_named(cli: Home, tenant: str) -> None:
     cli.run("service", "set", "hub", 'organizations=["a"]', "--tenant", tenant)
     with mock.patch("tests.cli.hub.HUB", _without_organizations()):
-        refused = cli.run("credential", "test", "hub", "--tenant", tenant)
+        refused = cli.run("service", "set", "hub", "timeout=5", "--tenant", tenant)
         assert (refused.code, "organizations" in refused.err) == (2, True)
         assert cli.run("service", "set", "hub", "--unset", "organizations", "--tenant", tenant).code == 0
 
