@@ -2,13 +2,32 @@
 
 from starlette.types import ASGIApp
 
-from broker.api import grants, identities, registered_clients, secret_scanning, sessions, sign_in_links, tokens
+from broker.api import (
+    grants,
+    identities,
+    registered_clients,
+    secret_scanning,
+    sessions,
+    sign_in_links,
+    tokens,
+    trusted_issuers,
+)
 from broker.api.identity_dependencies import IdentityDependencies
 from core.api.app import ApiSection, build_application
 from core.api.security import ApiSecurity
 
 ROUTERS = tuple(
-    part.routes for part in (sessions, identities, grants, registered_clients, tokens, sign_in_links, secret_scanning)
+    part.routes
+    for part in (
+        sessions,
+        identities,
+        grants,
+        registered_clients,
+        trusted_issuers,
+        tokens,
+        sign_in_links,
+        secret_scanning,
+    )
 )
 
 

@@ -7,6 +7,7 @@ from fastapi import Depends, Request
 
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
+from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
@@ -23,6 +24,7 @@ class IdentityDependencies:
     clients: RegisteredClients
     links: OneTimeLinks
     identities: Identities
+    issuers: TrustedIssuers
 
 
 async def _get_dependencies(request: Request) -> IdentityDependencies:

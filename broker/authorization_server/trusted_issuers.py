@@ -60,9 +60,9 @@ class TrustedIssuers:
         async with self._database.tenant(tenant_id) as work:
             if await work.fetchval(_COUNT, issuer) >= MAX_ISSUERS:
                 raise LimitReached(f"limit of {MAX_ISSUERS} trusted issuers per tenant reached; remove one first")
-            await work.execute(_TRUST, issuer, jwks_uri, self._clock())
+            since = await work.fetchval(_TRUST, issuer, jwks_uri, self._clock())
             await audit_change(work, actor, AuditEventKind.ISSUER_TRUSTED, issuer=issuer, jwks_uri=jwks_uri)
-        return TrustedIssuer(issuer, jwks_uri, self._clock())
+        return TrustedIssuer(issuer, jwks_uri, since)
 
     async def list(self, tenant_id: UUID) -> list[TrustedIssuer]:
         """The issuers that a tenant trusts, by name."""
@@ -112,7 +112,7 @@ async def is_trusted_in(work: UnitOfWork, issuer: str) -> bool:
 
 _COUNT = "SELECT count(*) FROM auth.trusted_issuers WHERE tenant_id = $1 AND issuer <> $2"
 _TRUST = """INSERT INTO auth.trusted_issuers (tenant_id, issuer, jwks_uri, created_at) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (tenant_id, issuer) DO UPDATE SET jwks_uri = excluded.jwks_uri"""
+    ON CONFLICT (tenant_id, issuer) DO UPDATE SET jwks_uri = excluded.jwks_uri RETURNING created_at"""
 _LIST = (
     """SELECT issuer, jwks_uri, created_at FROM auth.trusted_issuers WHERE tenant_id = $1 ORDER BY issuer LIMIT 1000"""
 )

@@ -15,6 +15,7 @@ from broker.api.routers import build_connect_section as connections
 from broker.authorization_server.first_party_clients import FIRST_PARTY_CLIENTS
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
+from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
@@ -43,6 +44,7 @@ def build_admin_api(
         clients,
         zone.identity_services.links,
         zone.identity_services.identities,
+        TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
     )
     door = _build_security(zone, parts, refusals)
     if control_plane is None:

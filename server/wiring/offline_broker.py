@@ -10,6 +10,7 @@ from broker.api.app import build_identity_api
 from broker.api.identity_dependencies import IdentityDependencies
 from broker.api.routers import build_connect_section
 from broker.authorization_server.registered_clients import RegisteredClients
+from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.identity_services import build_identity_services
 from broker.identity.pepper import load_or_create
@@ -59,6 +60,7 @@ async def open_offline_broker_api(
             RegisteredClients(database, peppers, clock=get_utc_now),
             people.links,
             people.identities,
+            TrustedIssuers(database, documents, clock=get_utc_now),
         )
         modules = list_vendor_manifests(load_installed_manifests())
         connect = build_connect_services(

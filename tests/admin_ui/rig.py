@@ -20,6 +20,7 @@ from broker.api.routers import build_connect_section as connections_section
 from broker.authorization_server.authorization_codes import Approval, CodeProof, compute_code_challenge
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
+from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import OAuthClientRegistration
 from broker.identity.api_tokens import ApiTokens
@@ -307,6 +308,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
     clock = Clock()
     async with database.open("mcpist_console") as console, database.open("mcpist_broker") as broker:
         peppers = Peppers("k", {"k": b"p" * 32})
+        documents = JsonDocumentFetcher(AllowedAddresses())
         tokens = ApiTokens(broker, peppers, clock=clock)
         sessions = Sessions(broker, clock=clock)
         parts = IdentityDependencies(
@@ -316,6 +318,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
             RegisteredClients(broker, peppers, clock=clock),
             OneTimeLinks(broker, sessions, clock=clock),
             Identities(broker, clock=clock),
+            TrustedIssuers(broker, documents, clock=clock),
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = ApiAuthenticator(
@@ -332,7 +335,6 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
         )
         vault = await open_vault(broker, InMemoryKeyProvider("k", {"k": b"k" * 32}), clock=clock)
         http = VendorHttpClient(AllowedAddresses())
-        documents = JsonDocumentFetcher(AllowedAddresses())
         connect = build_connect_services(broker, vault, URL, (), http, documents, clock=clock)
         await documents.open()
         yield Rig(database, console, broker, clock, parts, verifier, refusals, door, connect)

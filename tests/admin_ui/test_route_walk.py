@@ -30,6 +30,7 @@ BODIES: Mapping[str, Any] = {
         "acts_as_user_id": "$user_id",
     },
     "PATCH /oauth/clients/{client_id}": {"enabled": False},
+    "PUT /oauth/issuers": {"issuer": "https://idp.example", "jwks_uri": "https://idp.example/keys"},
     "POST /tokens": {"name": "mine", "scopes": ["mcp:read"]},
     "POST /leaked": ["mcpist_made_up"],
     "PATCH /services/{module}": {"enabled": True, "settings": {"timeout": 5}},
@@ -313,6 +314,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
     assert fresh == {
         "POST /tokens",
         "POST /oauth/clients",
+        "PUT /oauth/issuers",
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",
         "PUT /services/{module}/credential",
