@@ -22,6 +22,7 @@ from core.directory.audit_trail import Actor
 from core.migrations import migrate
 from server.data_folder import Report, attach_database
 from server.deployment import Deployment
+from server.endpoint_file import find_running_server
 from server.installed_manifests import load_installed_manifests
 from server.installed_modules import build_installed_modules
 from server.operator_access import OperatorAccess, build_operator_access
@@ -54,7 +55,7 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
         access = build_operator_access(OFFLINE_URL)
         security = ApiSecurity(
             OperatorAuthenticator(access, console, refuse_everybody),
-            settings.public_url,
+            _get_public_url(settings),
             get_utc_now,
             _get_client_address,
         )
@@ -114,6 +115,12 @@ class _OnDemandRevoker:
 
         async with open_disconnect_services(self.deployment, self.settings) as services:
             return await services.account_revoker(actor, tenant_id, user_id=user_id, role_id=role_id)
+
+
+def _get_public_url(settings: Settings) -> str:
+    """Return the URL of the product that runs on the data folder, which the settings of this shell may not name."""
+    running = find_running_server(settings.home)
+    return settings.public_url if running is None else running.mcp_url.removesuffix("/mcp")
 
 
 def _has_route(section: ApiSection, scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""API tokens at a server: a person makes them for themselves, after a new sign-in."""
+"""API tokens: a person makes them for themselves, after a new sign-in; the operator for a user."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ import msgspec
 from broker.identity.api_tokens import ApiToken
 from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile
-from cli.client.users import fetch_user
+from cli.client.users import fetch_user, resolve_user
 from core.errors import Forbidden
 from core.known_clients import ToolResultFormat
 from core.secret import Secret
@@ -33,18 +33,28 @@ def create_token(
     Raises:
         Forbidden: it shall be somebody else's.
     """
-    mine = fetch_profile(api).email
-    if user is not None and user.lower() != mine:
-        raise Forbidden(f"at a server people make tokens for themselves, and you are {mine}: leave out --user")
     body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
+    if api.is_operator:
+        owner = resolve_user(api, user)
+        email, body["user_id"] = owner.email, str(owner.id)
+    else:
+        email = fetch_profile(api).email
+        if user is not None and user.lower() != email:
+            raise Forbidden(f"at a server people make tokens for themselves, and you are {email}: leave out --user")
     if tool_result_format is not None:  # a server of before it knows no such field
         body["tool_result_format"] = tool_result_format
     made, _ = api.create("/tokens", _CreatedToken, body)
-    return made.id, Secret(made.token), mine
+    return made.id, Secret(made.token), email
 
 
 def fetch_tokens(api: AdminApiClient, user: str | None) -> list[ApiToken]:
-    """One's own tokens, or for administrators those of a user; newest first."""
+    """Return one's own tokens, or for administrators those of a user; newest first.
+
+    The operator gets those of all users where none is named.
+    """
+    if api.is_operator:
+        query = {"all_owners": "true"} if user is None else {"user": str(fetch_user(api, user).id)}
+        return list(api.iterate("/tokens", ApiToken, **query))
     owner = None if user is None or user.lower() == fetch_profile(api).email else str(fetch_user(api, user).id)
     return list(api.iterate("/tokens", ApiToken, user=owner))
 

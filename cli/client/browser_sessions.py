@@ -1,17 +1,20 @@
-"""Browser sessions at a server: one's own, or for administrators those of a user."""
+"""Browser sessions: one's own, or for administrators and the operator those of a user."""
 
 from broker.identity.browser_sessions import SessionEntry
 from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile
-from cli.client.users import fetch_user
+from cli.client.users import fetch_user, resolve_user
 
 
 def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[SessionEntry]]:
     """Return the owner and the live sessions, newest first."""
-    mine = fetch_profile(api)
-    if user is None or user.lower() == mine.email:
-        return mine.email, list(api.iterate("/sessions", SessionEntry))
-    owner = fetch_user(api, user)
+    if api.is_operator:
+        owner = resolve_user(api, user)
+    else:
+        mine = fetch_profile(api)
+        if user is None or user.lower() == mine.email:
+            return mine.email, list(api.iterate("/sessions", SessionEntry))
+        owner = fetch_user(api, user)
     return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
 
 

@@ -1,4 +1,4 @@
-"""Registered OAuth clients at a server."""
+"""Registered OAuth clients of the admin API."""
 
 from datetime import datetime
 from uuid import UUID
@@ -8,7 +8,6 @@ import msgspec
 from broker.authorization_server.client_registry import AuthMethod, Client
 from broker.authorization_server.registered_clients import ListedClient, NewClient
 from cli.client.admin_api import AdminApiClient
-from cli.client.me import fetch_profile
 from core.known_clients import ToolResultFormat
 from core.secret import Secret
 
@@ -50,7 +49,6 @@ def create_client(api: AdminApiClient, wanted: NewClient) -> tuple[Client, Secre
         id=made.id,
         name=wanted.name,
         kind="registered",
-        tenant_id=fetch_profile(api).tenant.id,
         redirect_uris=wanted.redirect_uris,
         auth_method=wanted.auth_method,
         grant_types=wanted.grant_types,

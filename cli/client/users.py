@@ -42,6 +42,18 @@ def fetch_user(api: AdminApiClient, email: str) -> User:
     raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
 
 
+def resolve_user(api: AdminApiClient, email: str | None) -> User:
+    """Return the named user, else the tenant's only administrator.
+
+    Raises:
+        NotFound: the tenant has no such user.
+        Invalid: none was named, and there is not exactly one administrator; or the user is suspended.
+    """
+    user = fetch_user(api, email) if email is not None else _get_only_administrator(fetch_users(api))
+    _refuse_suspended(user)
+    return user
+
+
 def create_user(api: AdminApiClient, email: str, name: str, system_role: str, roles: tuple[str, ...]) -> User:
     """Make a user with roles, all of which are there.
 
@@ -87,9 +99,7 @@ def unassign_role(api: AdminApiClient, email: str, role: str) -> None:
 
 def request_sign_in_link(api: AdminApiClient, email: str) -> tuple[str, Secret]:
     """A link that signs a user in, and whom."""
-    user = fetch_user(api, email)
-    if user.status != "active":
-        raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
+    user = resolve_user(api, email)
     made, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
     return user.email, Secret(made.url)
 
@@ -111,3 +121,16 @@ def remove_entry(api: AdminApiClient, entry: str) -> str:
     missing = f"the allow list has no entry {stored}; `mcpist allow list` shows them"
     api.delete("/allow-list/{}", stored, missing=missing)
     return stored
+
+
+def _get_only_administrator(users: Sequence[User]) -> User:
+    administrators = [user for user in users if user.system_role == "admin"]
+    if len(administrators) == 1:
+        return administrators[0]
+    emails = ", ".join(user.email for user in administrators[:10]) or "none"
+    raise Invalid(f"the tenant has not exactly one administrator ({emails}); choose a user with --user EMAIL")
+
+
+def _refuse_suspended(user: User) -> None:
+    if user.status != "active":
+        raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")

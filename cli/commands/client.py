@@ -8,7 +8,7 @@ import typer
 
 from cli.options import TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
-from cli.runner import run_admin_command
+from cli.runner import run_api_command
 from core.known_clients import ToolResultFormat
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from broker.authorization_server.registered_clients import ListedClient, NewClient
     from cli.client.admin_api import AdminApiClient
     from core.secret import Secret
-    from server.operator_context import OperatorContext
 
 app = create_group("Programs that are registered as OAuth clients.")
 
@@ -80,23 +79,13 @@ def add(
     uris, wanted = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
     wishes = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, wanted, tool_result_format)
 
-    async def work(operating: "OperatorContext") -> "tuple[Client, Secret | None]":
-        from cli.lookup import resolve_tenant, resolve_user
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_clients import open_registered_clients
-
-        found = await resolve_tenant(operating, tenant)
-        person = (await resolve_user(operating, found, acts_as)).id if acts_as else None
-        async with open_registered_clients(operating.deployment) as clients:
-            return await clients.create(OPERATOR_ACTOR, found.id, _build_new_client(wishes, person))
-
     def call_api(api: "AdminApiClient") -> "tuple[Client, Secret | None]":
         from cli.client.registered_clients import create_client
-        from cli.client.users import fetch_user
+        from cli.client.users import resolve_user
 
-        return create_client(api, _build_new_client(wishes, fetch_user(api, acts_as).id if acts_as else None))
+        return create_client(api, _build_new_client(wishes, resolve_user(api, acts_as).id if acts_as else None))
 
-    made, shown = run_admin_command(work, call_api, tenant=tenant)
+    made, shown = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(f"client_id={made.id}")
@@ -111,20 +100,12 @@ def add(
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show a tenant's registered clients; never their secrets."""
 
-    async def work(operating: "OperatorContext") -> "list[ListedClient]":
-        from cli.lookup import resolve_tenant
-        from server.operator_clients import open_registered_clients
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_registered_clients(operating.deployment) as clients:
-            return await clients.list(found.id)
-
     def call_api(api: "AdminApiClient") -> "list[ListedClient]":
         from cli.client.registered_clients import fetch_clients
 
         return fetch_clients(api)
 
-    found = run_admin_command(work, call_api, tenant=tenant)
+    found = run_api_command(call_api, tenant=tenant)
     columns = ("Id", "Name", "For", "Proves itself by", "Redirect URIs", "Acts as", "Scopes", "Created", "Disabled")
     rows = [
         (
@@ -183,21 +164,12 @@ def set_(
     """Change what a client is sent; it holds within a second, on every process."""
     wanted: ToolResultFormat | None = None if tool_result_format == "default" else tool_result_format
 
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_clients import open_registered_clients
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_registered_clients(operating.deployment) as clients:
-            await clients.set_tool_result_format(OPERATOR_ACTOR, found.id, client_id, wanted)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.registered_clients import set_client_tool_result_format
 
         set_client_tool_result_format(api, client_id, wanted)
 
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)
     document = {"client_id": client_id, "tool_result_format": wanted}
     print_result(
         as_json, document, lambda: print_line(f"Client {client_id} gets the {tool_result_format} text of results.")
@@ -208,42 +180,24 @@ def set_(
 def remove(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Forget a client and what people have agreed to for it: all its tokens end within a second."""
 
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_clients import open_registered_clients
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_registered_clients(operating.deployment) as clients:
-            await clients.remove(OPERATOR_ACTOR, found.id, client_id)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.registered_clients import remove_client
 
         remove_client(api, client_id)
 
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)
     print_result(
         as_json, {"client_id": client_id, "removed": True}, lambda: print_line(f"Client {client_id} is removed.")
     )
 
 
 def _set_client_enabled(client_id: str, tenant: str | None, *, enabled: bool) -> None:
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_clients import open_registered_clients
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_registered_clients(operating.deployment) as clients:
-            await clients.set_enabled(OPERATOR_ACTOR, found.id, client_id, enabled)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.registered_clients import set_client_enabled
 
         set_client_enabled(api, client_id, enabled)
 
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)
 
 
 def _build_new_client(wishes: _ClientOptions, acts_as: "UUID | None") -> "NewClient":

@@ -6,11 +6,11 @@ import typer
 
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_result, print_table
-from cli.runner import load_settings, run_admin_command
+from cli.runner import run_api_command
 
 if TYPE_CHECKING:
     from broker.authorization_server.trusted_issuers import TrustedIssuer
-    from server.operator_context import OperatorContext
+    from cli.client.admin_api import AdminApiClient
 
 app = create_group("Identity providers whose assertions a tenant accepts (enterprise-managed authorization).")
 
@@ -30,18 +30,13 @@ def trust(
 
     Programs that may bring assertions are registered by `mcpist client add NAME --enterprise`.
     """
-    private_hosts = load_settings().allowed_private_hosts
 
-    async def work(operating: "OperatorContext") -> "TrustedIssuer":
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_clients import open_trusted_issuers
+    def call_api(api: "AdminApiClient") -> "TrustedIssuer":
+        from cli.client.trusted_issuers import trust_issuer
 
-        found = await resolve_tenant(operating, tenant)
-        async with open_trusted_issuers(operating.deployment, private_hosts) as issuers:
-            return await issuers.trust(OPERATOR_ACTOR, found.id, issuer, jwks_uri)
+        return trust_issuer(api, issuer, jwks_uri)
 
-    trusted = run_admin_command(work)
+    trusted = run_api_command(call_api, tenant=tenant)
     print_result(
         as_json, trusted, lambda: print_line(f"{trusted.issuer} is trusted; its keys are at {trusted.jwks_uri}")
     )
@@ -51,15 +46,12 @@ def trust(
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show whose assertions a tenant accepts."""
 
-    async def work(operating: "OperatorContext") -> "list[TrustedIssuer]":
-        from cli.lookup import resolve_tenant
-        from server.operator_clients import open_trusted_issuers
+    def call_api(api: "AdminApiClient") -> "list[TrustedIssuer]":
+        from cli.client.trusted_issuers import fetch_issuers
 
-        found = await resolve_tenant(operating, tenant)
-        async with open_trusted_issuers(operating.deployment, ()) as issuers:
-            return await issuers.list(found.id)
+        return fetch_issuers(api)
 
-    found = run_admin_command(work)
+    found = run_api_command(call_api, tenant=tenant)
     rows = [(one.issuer, one.jwks_uri, one.created_at) for one in found]
     empty = "No issuer is trusted: `mcpist issuer trust` begins."
     print_result(as_json, found, lambda: print_table(("Issuer", "Keys", "Since"), rows, empty=empty))
@@ -69,14 +61,10 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 def remove(issuer: Issuer, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Accept an identity provider's assertions no more: what was granted by its own ends within a second."""
 
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_clients import open_trusted_issuers
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.trusted_issuers import remove_issuer
 
-        found = await resolve_tenant(operating, tenant)
-        async with open_trusted_issuers(operating.deployment, ()) as issuers:
-            await issuers.remove(OPERATOR_ACTOR, found.id, issuer)
+        remove_issuer(api, issuer)
 
-    run_admin_command(work)
+    run_api_command(call_api, tenant=tenant)
     print_result(as_json, {"issuer": issuer, "trusted": False}, lambda: print_line(f"{issuer} is trusted no more."))

@@ -8,13 +8,12 @@ import typer
 
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_result, print_table
-from cli.runner import run_admin_command
+from cli.runner import run_api_command
 from core.errors import Invalid
 
 if TYPE_CHECKING:
     from broker.identity.browser_sessions import SessionEntry
     from cli.client.admin_api import AdminApiClient
-    from server.operator_context import OperatorContext
 
 app = create_group("Browsers that people are signed in with.")
 
@@ -30,21 +29,12 @@ def list_(
 ) -> None:
     """Show the live sessions of a user, newest first."""
 
-    async def work(operating: "OperatorContext") -> "tuple[str, list[SessionEntry]]":
-        from cli.lookup import resolve_tenant, resolve_user
-        from server.operator_clients import open_sessions
-
-        found = await resolve_tenant(operating, tenant)
-        person = await resolve_user(operating, found, user)
-        async with open_sessions(operating.deployment) as sessions:
-            return person.email, await sessions.list(found.id, person.id)
-
     def call_api(api: "AdminApiClient") -> "tuple[str, list[SessionEntry]]":
         from cli.client.browser_sessions import fetch_sessions
 
         return fetch_sessions(api, user)
 
-    email, found = run_admin_command(work, call_api, tenant=tenant)
+    email, found = run_api_command(call_api, tenant=tenant)
     columns = ("Id", "By", "From", "Browser", "Since", "Last seen", "Until")
     rows = [
         (one.id, one.method, one.address, one.user_agent, one.created_at, one.last_seen_at, one.expires_at)
@@ -65,21 +55,12 @@ def end(
     """End a session at once. Clients that the person has let in go on, as API tokens do."""
     wanted = _parse_session_id(session_id)
 
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.operator_clients import open_sessions
-
-        found = await resolve_tenant(operating, tenant)
-        async with open_sessions(operating.deployment) as sessions:
-            await sessions.end(OPERATOR_ACTOR, found.id, wanted)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.browser_sessions import end_session
 
         end_session(api, str(wanted))
 
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)
     print_result(as_json, {"id": wanted, "ended": True}, lambda: print_line(f"Session {wanted} has ended."))
 
 

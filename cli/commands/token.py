@@ -7,7 +7,7 @@ import typer
 
 from cli.options import TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
-from cli.runner import run_admin_command
+from cli.runner import run_api_command
 from core.known_clients import ToolResultFormat
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from broker.identity.api_tokens import ApiToken
     from cli.client.admin_api import AdminApiClient
     from core.secret import Secret
-    from server.operator_context import OperatorContext
 
 app = create_group("API tokens for clients and scripts.")
 
@@ -44,28 +43,6 @@ def create(
 ) -> None:
     """Make a token for a user, and show it: this once and never again."""
 
-    async def work(operating: "OperatorContext") -> "tuple[str, Secret, str, datetime | None]":
-        from broker.identity.api_tokens import DEFAULT_SCOPES
-        from cli.lookup import resolve_tenant, resolve_user
-        from cli.time_arguments import parse_future_time
-        from server.bootstrap import OPERATOR_ACTOR
-        from server.role_database import get_utc_now
-
-        found = await resolve_tenant(operating, tenant)
-        person = await resolve_user(operating, found, user)
-        until = parse_future_time(expires, get_utc_now())
-        made_id, token = await operating.tokens.create(
-            OPERATOR_ACTOR,
-            found.id,
-            person.id,
-            name,
-            scopes=scope or DEFAULT_SCOPES,
-            read_only=read_only,
-            expires_at=until,
-            tool_result_format=tool_result_format,
-        )
-        return made_id, token, person.email, until
-
     def call_api(api: "AdminApiClient") -> "tuple[str, Secret, str, datetime | None]":
         from broker.identity.api_tokens import DEFAULT_SCOPES
         from cli.client.api_tokens import create_token
@@ -75,7 +52,7 @@ def create(
         until = parse_future_time(expires, get_utc_now())
         return *create_token(api, user, name, scope or [*DEFAULT_SCOPES], read_only, until, tool_result_format), until
 
-    made_id, token, email, until = run_admin_command(work, call_api, tenant=tenant)
+    made_id, token, email, until = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(token.reveal())
@@ -102,23 +79,13 @@ def list_(
 ) -> None:
     """Show a tenant's live tokens: whose, what for, when used; never the tokens themselves."""
 
-    async def work(operating: "OperatorContext") -> "list[ApiToken]":
-        from cli.lookup import resolve_tenant
-        from core.directory.users import find_user
-        from server.role_database import get_utc_now
-
-        found = await resolve_tenant(operating, tenant)
-        owner = (await find_user(operating.console, found.id, user)).id if user else None
-        tokens = await operating.tokens.list(found.id, owner)
-        return [one for one in tokens if everything or _is_live(one, get_utc_now())]
-
     def call_api(api: "AdminApiClient") -> "list[ApiToken]":
         from cli.client.api_tokens import fetch_tokens
         from server.role_database import get_utc_now
 
         return [one for one in fetch_tokens(api, user) if everything or _is_live(one, get_utc_now())]
 
-    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in run_admin_command(work, call_api, tenant=tenant)]
+    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in run_api_command(call_api, tenant=tenant)]
     columns = ("Id", "User", "Name", "Read-only", "Created", "Expires", "Last used", "Revoked")
     rows = [
         (
@@ -146,19 +113,13 @@ def revoke(
 ) -> None:
     """End a token: on every process within a second."""
 
-    async def work(operating: "OperatorContext") -> None:
-        from cli.lookup import resolve_tenant
-        from server.bootstrap import OPERATOR_ACTOR
-
-        await operating.tokens.revoke(OPERATOR_ACTOR, (await resolve_tenant(operating, tenant)).id, token_id)
-
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.api_tokens import revoke_token
 
         revoke_token(api, token_id)
 
     _refuse_whole_token(token_id)
-    run_admin_command(work, call_api, tenant=tenant)
+    run_api_command(call_api, tenant=tenant)
     print_result(as_json, {"id": token_id, "revoked": True}, lambda: print_line(f"Token {token_id} is revoked."))
 
 

@@ -7,15 +7,13 @@ import typer
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
-from cli.runner import read_settings, run_admin_command, run_local, run_local_or_remote
+from cli.runner import read_settings, run_admin_command, run_api_command
 from core.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cli.client.admin_api import AdminApiClient
-    from cli.progress import Report
-    from core.config.settings import Settings
     from core.directory.account_revocation import RevocationResult
     from core.directory.users import User
     from core.secret import Secret
@@ -153,25 +151,12 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
     Whoever opens it is that person: give it to nobody else. Earlier links stop working.
     """
 
-    async def work(settings: "Settings", report: "Report") -> "tuple[str, Secret]":
-        from cli.lookup import resolve_tenant, resolve_user
-        from server.bootstrap import OPERATOR_ACTOR, create_sign_in_link
-        from server.endpoint_file import find_running_server
-        from server.operator_context import open_operator_context
-
-        async with open_operator_context(settings, report) as operating:
-            found = await resolve_tenant(operating, tenant)
-            person = await resolve_user(operating, found, email)
-            running = find_running_server(settings.home)
-            url = running.mcp_url.removesuffix("/mcp") if running else settings.public_url
-            return person.email, await create_sign_in_link(operating.links, OPERATOR_ACTOR, url, found.id, person.id)
-
     def call_api(api: "AdminApiClient") -> "tuple[str, Secret]":
         from cli.client.users import request_sign_in_link
 
         return request_sign_in_link(api, email)
 
-    address, made = run_local_or_remote(lambda: run_local(work), call_api, tenant=tenant)
+    address, made = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(made.reveal())
