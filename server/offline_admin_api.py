@@ -24,6 +24,7 @@ from core.directory.audit_trail import Actor
 from core.migrations import migrate
 from server.data_folder import Report, attach_database
 from server.deployment import Deployment
+from server.endpoint_file import find_running_server
 from server.installed_manifests import load_installed_manifests
 from server.installed_modules import build_installed_modules
 from server.operator_access import OperatorAccess, build_operator_access
@@ -56,7 +57,7 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
         access = build_operator_access(OFFLINE_URL)
         security = ApiSecurity(
             OperatorAuthenticator(access, console, refuse_everybody),
-            settings.public_url,
+            _get_public_url(settings),
             get_utc_now,
             _get_client_address,
         )
@@ -128,6 +129,12 @@ class _OfflineChecks(NoDeploymentChecks):
         from server.diagnostics.server_checks import describe_vault_keys
 
         return await describe_vault_keys(self._deployment, self._console)
+
+
+def _get_public_url(settings: Settings) -> str:
+    """Return the URL of the product that runs on the data folder, which the settings of this shell may not name."""
+    running = find_running_server(settings.home)
+    return settings.public_url if running is None else running.mcp_url.removesuffix("/mcp")
 
 
 def _has_route(section: ApiSection, scope: Scope) -> bool:

@@ -11,12 +11,11 @@ from broker.api.identity_dependencies import IdentityDeps
 from broker.api.tokens import Scope
 from broker.authorization_server.registered_clients import MAX_REDIRECT_URIS, ListedClient, NewClient
 from core.api.app import create_router
-from core.api.dependencies import AdminRead, AdminWrite, RecentlySignedInAdmin
+from core.api.dependencies import AdminRead, AdminWrite, RecentlySignedInAdmin, check_grantable_scopes
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortName
-from core.errors import Forbidden, Invalid, NotFound
+from core.errors import Invalid, NotFound
 from core.known_clients import ToolResultFormat
-from core.scopes import covers
 
 routes = create_router("oauth")
 
@@ -127,9 +126,7 @@ async def register_client(asked: ClientCreate, caller: RecentlySignedInAdmin, pa
 
     It creates a credential, so a sign-in within the last ten minutes is required.
     """
-    beyond = [scope for scope in asked.scopes if not covers(caller.scopes, scope)]
-    if beyond:
-        raise Forbidden(f"you do not have {beyond[0]} yourself")
+    check_grantable_scopes(caller, asked.scopes)
     wanted = NewClient(
         name=asked.name,
         auth_method=asked.auth_method,

@@ -15,14 +15,14 @@ from core.api.dependencies import (
     OwnerRead,
     OwnerWrite,
     UserFilter,
+    check_grantable_scopes,
     resolve_credential_owner,
     resolve_owner_filter,
 )
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortName, UtcDatetime
-from core.errors import Forbidden
 from core.known_clients import ToolResultFormat
-from core.scopes import ADMIN_WRITE, covers
+from core.scopes import ADMIN_WRITE
 
 routes = create_router("tokens")
 
@@ -112,11 +112,9 @@ async def make_token(
     """Create an API token.
 
     Its scopes cannot exceed the caller's. It creates a credential, so a sign-in within the last ten minutes is
-    required.
+    required. The operator of the deployment names the owner and may give any scope that the owner may have.
     """
-    beyond = [scope for scope in asked.scopes if not covers(caller.scopes, scope)]
-    if beyond:
-        raise Forbidden(f"you do not have {beyond[0]} yourself")
+    check_grantable_scopes(caller, asked.scopes)
     token_id, token = await parts.tokens.create(
         caller.actor,
         caller.tenant_id,

@@ -60,9 +60,9 @@ class TrustedIssuers:
         async with self._database.tenant(tenant_id) as work:
             if await work.fetchval(_COUNT, issuer) >= MAX_ISSUERS:
                 raise LimitReached(f"limit of {MAX_ISSUERS} trusted issuers per tenant reached; remove one first")
-            created_at: datetime = await work.fetchval(_TRUST, issuer, jwks_uri, self._clock())
+            since = await work.fetchval(_TRUST, issuer, jwks_uri, self._clock())
             await audit_change(work, actor, AuditEventKind.ISSUER_TRUSTED, issuer=issuer, jwks_uri=jwks_uri)
-        return TrustedIssuer(issuer, jwks_uri, created_at)
+        return TrustedIssuer(issuer, jwks_uri, since)
 
     async def list(self, tenant_id: UUID) -> list[TrustedIssuer]:
         """The issuers that a tenant trusts, by name."""

@@ -1,8 +1,7 @@
-"""API tokens: a person makes them for themselves, after a new sign-in; the operator for any user."""
+"""API tokens: a person makes them for themselves, after a new sign-in; the operator for a user."""
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -32,17 +31,12 @@ def create_token(
     """Make a token; its id, the token, and whose it is.
 
     Raises:
-        Forbidden: a person wants it for somebody else.
+        Forbidden: it shall be somebody else's.
     """
-    body: dict[str, Any] = {
-        "name": name,
-        "scopes": sorted(scopes),
-        "read_only": read_only,
-        "expires_at": expires_at,
-    }
+    body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
     if api.is_operator:
         owner = resolve_user(api, user)
-        email, body["user_id"] = owner.email, owner.id
+        email, body["user_id"] = owner.email, str(owner.id)
     else:
         email = fetch_profile(api).email
         if user is not None and user.lower() != email:
@@ -54,11 +48,13 @@ def create_token(
 
 
 def fetch_tokens(api: AdminApiClient, user: str | None) -> list[ApiToken]:
-    """One's own tokens, or for administrators those of a user; for the operator all of the tenant. Newest first."""
-    if api.is_operator and user is None:
-        return list(api.iterate("/tokens", ApiToken, all_owners="true"))
+    """Return one's own tokens, or for administrators those of a user; newest first.
+
+    The operator gets those of all users where none is named.
+    """
     if api.is_operator:
-        return list(api.iterate("/tokens", ApiToken, user=str(fetch_user(api, user or "").id)))
+        query = {"all_owners": "true"} if user is None else {"user": str(fetch_user(api, user).id)}
+        return list(api.iterate("/tokens", ApiToken, **query))
     owner = None if user is None or user.lower() == fetch_profile(api).email else str(fetch_user(api, user).id)
     return list(api.iterate("/tokens", ApiToken, user=owner))
 

@@ -1,4 +1,4 @@
-"""Browser sessions at a server: one's own, or for administrators those of a user."""
+"""Browser sessions: one's own, or for administrators and the operator those of a user."""
 
 from broker.identity.browser_sessions import SessionEntry
 from cli.client.admin_api import AdminApiClient
@@ -10,11 +10,11 @@ def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[Ses
     """Return the owner and the live sessions, newest first."""
     if api.is_operator:
         owner = resolve_user(api, user)
-        return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
-    mine = fetch_profile(api)
-    if user is None or user.lower() == mine.email:
-        return mine.email, list(api.iterate("/sessions", SessionEntry))
-    owner = fetch_user(api, user)
+    else:
+        mine = fetch_profile(api)
+        if user is None or user.lower() == mine.email:
+            return mine.email, list(api.iterate("/sessions", SessionEntry))
+        owner = fetch_user(api, user)
     return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
 
 

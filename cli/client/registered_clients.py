@@ -1,4 +1,4 @@
-"""Registered OAuth clients at a server."""
+"""Registered OAuth clients of the admin API."""
 
 from datetime import datetime
 from uuid import UUID

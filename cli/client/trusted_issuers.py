@@ -1,4 +1,4 @@
-"""Trusted issuers of a tenant."""
+"""Identity providers whose assertions a tenant accepts."""
 
 import msgspec
 
@@ -7,16 +7,17 @@ from cli.client.admin_api import AdminApiClient
 
 
 def trust_issuer(api: AdminApiClient, issuer: str, jwks_uri: str) -> TrustedIssuer:
-    """Accept an issuer's assertions; its keys are at `jwks_uri`, or where its metadata says."""
-    answer = api.change("PUT", "/oauth/issuers", {"issuer": issuer, "jwks_uri": jwks_uri})
-    return msgspec.convert(answer.json(), TrustedIssuer)
+    """Trust an issuer; without `jwks_uri` its metadata says where its keys are."""
+    answer = api.change("PUT", "/oauth/issuers", {"issuer": issuer, "jwks_uri": jwks_uri or None})
+    return msgspec.json.decode(answer.body, type=TrustedIssuer)
 
 
 def fetch_issuers(api: AdminApiClient) -> list[TrustedIssuer]:
-    """Fetch all trusted issuers, by name."""
+    """Return all trusted issuers, ordered by name."""
     return list(api.iterate("/oauth/issuers", TrustedIssuer))
 
 
 def remove_issuer(api: AdminApiClient, issuer: str) -> None:
-    """Accept an issuer's assertions no more."""
-    api.delete("/oauth/issuers", issuer=issuer)
+    """Stop trusting an issuer."""
+    missing = f"this tenant does not trust {issuer[:200]!r}; `mcpist issuer list` shows the trusted ones"
+    api.delete("/oauth/issuers", issuer=issuer, missing=missing)

@@ -43,24 +43,15 @@ def fetch_user(api: AdminApiClient, email: str) -> User:
 
 
 def resolve_user(api: AdminApiClient, email: str | None) -> User:
-    """The named user, who is active; without a name the tenant's only administrator.
+    """Return the named user, else the tenant's only administrator.
 
     Raises:
         NotFound: the tenant has no such user.
         Invalid: none was named, and there is not exactly one administrator; or the user is suspended.
     """
-    user = _find_only_administrator(api) if email is None else fetch_user(api, email)
-    if user.status != "active":
-        raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
+    user = fetch_user(api, email) if email is not None else _get_only_administrator(fetch_users(api))
+    _refuse_suspended(user)
     return user
-
-
-def _find_only_administrator(api: AdminApiClient) -> User:
-    administrators = [user for user in fetch_users(api) if user.system_role == "admin"]
-    if len(administrators) == 1:
-        return administrators[0]
-    names = ", ".join(user.email for user in administrators[:10]) or "none"
-    raise Invalid(f"the tenant has not exactly one administrator ({names}); choose a user with --user EMAIL")
 
 
 def create_user(api: AdminApiClient, email: str, name: str, system_role: str, roles: tuple[str, ...]) -> User:
@@ -130,3 +121,16 @@ def remove_entry(api: AdminApiClient, entry: str) -> str:
     missing = f"the allow list has no entry {stored}; `mcpist allow list` shows them"
     api.delete("/allow-list/{}", stored, missing=missing)
     return stored
+
+
+def _get_only_administrator(users: Sequence[User]) -> User:
+    administrators = [user for user in users if user.system_role == "admin"]
+    if len(administrators) == 1:
+        return administrators[0]
+    emails = ", ".join(user.email for user in administrators[:10]) or "none"
+    raise Invalid(f"the tenant has not exactly one administrator ({emails}); choose a user with --user EMAIL")
+
+
+def _refuse_suspended(user: User) -> None:
+    if user.status != "active":
+        raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")

@@ -1,5 +1,6 @@
 """Callers as types of route parameters; :class:`core.api.authorization.RouteAccess` explains each."""
 
+from collections.abc import Iterable
 from typing import Annotated
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from fastapi import Depends, Path, Query
 from core.api.authorization import allow
 from core.api.principal import Principal
 from core.errors import Forbidden, Invalid
-from core.scopes import ADMIN_READ, ADMIN_WRITE, READ, WRITE
+from core.scopes import ADMIN_READ, ADMIN_WRITE, READ, WRITE, covers
 
 CurrentUser = Annotated[Principal, Depends(allow("user"))]
 """Any signed-in person, whatever their credential may do."""
@@ -71,6 +72,20 @@ def resolve_credential_owner(caller: Principal, user: UUID | None) -> UUID:
     if user not in (None, caller.user_id):
         raise Forbidden("only the operator of this MCPist makes credentials for others; leave out user_id")
     return caller.user_id
+
+
+def check_grantable_scopes(caller: Principal, scopes: Iterable[str]) -> None:
+    """Check that the caller may give a credential these scopes: their own. The operator may give any; what the owner of
+    the credential may have is checked besides.
+
+    Raises:
+        Forbidden: a scope is not the caller's.
+    """
+    if caller.is_operator_credential:
+        return
+    for scope in scopes:
+        if not covers(caller.scopes, scope):
+            raise Forbidden(f"you do not have {scope} yourself")
 
 
 def _require_user(user: UUID | None) -> UUID:

@@ -9,7 +9,7 @@ from core.api.principal import ADMIN_SYSTEM_ROLE, AuthenticationRequired, Princi
 from core.db import Database
 from core.directory.tenants import find_tenant
 from core.errors import Forbidden
-from core.scopes import ALL_SCOPES
+from core.scopes import ADMIN_SCOPES
 from server.bootstrap import OPERATOR_ACTOR
 from server.operator_access import TENANT_HEADER, OperatorAccess, is_loopback
 
@@ -72,7 +72,7 @@ class OperatorAuthenticator:
             email=OPERATOR_ACTOR.name,
             # Without a tenant there is nothing to be an administrator of: only the operator's own routes are left.
             system_role="" if slug is None else ADMIN_SYSTEM_ROLE,
-            scopes=ALL_SCOPES,
+            scopes=ADMIN_SCOPES,
             authenticated_at=None,
             authentication_method="operator",
             operator=True,

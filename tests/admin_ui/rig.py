@@ -309,6 +309,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
     clock = Clock()
     async with database.open("mcpist_console") as console, database.open("mcpist_broker") as broker:
         peppers = Peppers("k", {"k": b"p" * 32})
+        documents = JsonDocumentFetcher(AllowedAddresses())
         tokens = ApiTokens(broker, peppers, clock=clock)
         sessions = Sessions(broker, clock=clock)
         documents = JsonDocumentFetcher(AllowedAddresses())

@@ -165,6 +165,16 @@ def test_clients_and_sessions(both: Both) -> None:
     assert both.at_the_server("session", "end", sessions[0]["id"]).code == 4
 
 
+def test_issuers(both: Both) -> None:
+    issuer = "https://idp.acme.example"
+    keys = ("--jwks-uri", f"{issuer}/keys")
+    for trusting, removing in ((both.locally, both.at_the_server), (both.at_the_server, both.locally)):
+        trusted = trusting("issuer", "trust", issuer, *keys).json()
+        assert both.documents("issuer", "list") == [trusted]
+        assert removing("issuer", "remove", issuer).json() == {"issuer": issuer, "trusted": False}
+        assert both.documents("issuer", "list") == []
+
+
 def test_the_audit_log(both: Both) -> None:
     both.at_the_server("role", "create", "audited")
     here = both.locally("audit", "--kind", "role.created", "--limit", "1").json()
@@ -289,6 +299,9 @@ MISTAKES = [
     (("client", "add", "x", "--acts-as", "nobody@acme.example"), 4),
     (("client", "remove", "client_nobodyknows"), 4),
     (("client", "disable", "client_nobodyknows"), 4),
+    (("issuer", "trust", "idp"), 2),
+    (("issuer", "trust", "https://x.example", "--jwks-uri", "http://10.0.0.1/"), 2),
+    (("issuer", "remove", "https://nobody.example"), 4),
     (("token", "revoke", "aaaaaaaaaaaa"), 4),
     (("token", "revoke", "mcpist_aaaaaaaaaaaa_x"), 2),
     (("tenant", "create", "default", "--admin", ADMIN + ".example"), 5),

@@ -15,13 +15,16 @@ def read_endpoint(home: Home) -> dict[str, Any]:
     return json.loads((home.path / "endpoint.json").read_text())
 
 
-def status(home: Home, path: str, method: str = "GET", **headers: str) -> int:
+def status(home: Home, path: str, method: str = "GET", body: Any = None, **headers: str) -> int:
     """How the product answers the operator's credential with these headers."""
     said = read_endpoint(home)
     sent = {"Authorization": f"Bearer {said['operator_token']}"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
-    request = urllib.request.Request(said["operator_url"] + path, headers=sent, method=method)
+    data = None if body is None else json.dumps(body).encode()
+    if data is not None:
+        sent["Content-Type"] = "application/json"
+    request = urllib.request.Request(said["operator_url"] + path, data, sent, method=method)
     try:
         with urllib.request.urlopen(request, timeout=10) as response:
             return response.status
@@ -55,11 +58,16 @@ def test_a_proxy_a_browser_or_another_credential_is_refused(cli: Home, header: d
     assert status(cli, "/api/v1/tenants", **header) in (401, 403)
 
 
-def test_no_route_of_a_person_takes_it_and_none_without_a_named_user(cli: Home) -> None:
+def test_no_route_of_a_person_takes_it_and_a_credential_has_an_owner(cli: Home, tenant: str) -> None:
     assert status(cli, "/api/v1/me", Mcpist_Tenant="default") == 403
-    assert status(cli, "/api/v1/connect-sessions", Mcpist_Tenant="default") == 403
-    for path in ("/api/v1/tokens", "/api/v1/sessions", "/api/v1/credentials"):
-        assert status(cli, path, Mcpist_Tenant="default") == 400, path
+    asked = {"name": "of the operator", "scopes": ["mcp:read"]}
+    (owner,) = [one["id"] for one in cli.run("user", "list", "--tenant", "default", "--json").json()]
+    assert status(cli, "/api/v1/tokens", "POST", asked, Mcpist_Tenant="default") == 400, "no user is named"
+    assert status(cli, "/api/v1/tokens", "POST", asked | {"user_id": owner}, Mcpist_Tenant=tenant) == 404
+    assert status(cli, "/api/v1/tokens", "POST", asked | {"user_id": owner}) == 404, "no tenant is named"
+    assert status(cli, "/api/v1/tokens", "POST", asked | {"user_id": owner}, Mcpist_Tenant="default") == 201
+    beyond = asked | {"user_id": owner, "scopes": ["everything"]}
+    assert status(cli, "/api/v1/tokens", "POST", beyond, Mcpist_Tenant="default") == 400
 
 
 def test_nobody_else_names_a_tenant(cli: Home, product: Product, tenant: str) -> None:
@@ -91,3 +99,28 @@ def test_a_product_with_a_public_name_announces_no_way_in(fresh: Home) -> None:
     with running(home):
         assert "operator_token" not in read_endpoint(home)
         assert home.run("role", "create", "reader").code == 0, "the same API in the command's own process"
+        link = fresh.run("user", "link", "admin@localhost", "--json").json()["sign_in_link"]
+        assert link.startswith("https://mcp.example.com/sign-in/link?code="), "though this shell does not name it"
+
+
+def test_without_a_product_the_same_commands_administer_identity(fresh: Home) -> None:
+    with running(fresh):
+        pass
+    made = fresh.run("token", "create", "--name", "offline", "--json").json()
+    assert made["user"] == "admin@localhost", "the only administrator"
+    assert made["id"] in [one["id"] for one in fresh.run("token", "list", "--json").json()]
+    assert fresh.run("token", "revoke", made["id"]).code == 0
+    assert fresh.run("session", "list", "--json").json() == []
+    keys = ("--jwks-uri", "https://idp.example/keys")
+    assert fresh.run("issuer", "trust", "https://idp.example", *keys).code == 0
+    assert [one["issuer"] for one in fresh.run("issuer", "list", "--json").json()] == ["https://idp.example"]
+    added = fresh.run("client", "add", "App", "--redirect-uri", "https://a.example/", "--scope", "mcp:read", "--json")
+    assert added.json()["scopes"] == ["mcp:read"]
+    assert fresh.run("user", "create", "second@acme.example", "--admin").code == 0
+    for command in (("token", "create"), ("session", "list")):
+        refused = fresh.run(*command, "--json")
+        assert (refused.code, "--user EMAIL" in refused.error()["message"]) == (2, True)
+    assert fresh.run("user", "suspend", "second@acme.example").code == 0
+    for command in (("token", "create", "--user"), ("session", "list", "--user"), ("user", "link")):
+        refused = fresh.run(*command, "second@acme.example", "--json")
+        assert (refused.code, "suspended" in refused.error()["message"]) == (2, True)

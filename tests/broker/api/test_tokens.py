@@ -9,7 +9,7 @@ from core.caller import Credential
 from core.concurrency.rate_limits import AttemptLimits
 from core.scopes import ALL_SCOPES
 from core.secret import Secret
-from tests.admin_ui.rig import ACTOR, OWN_CLIENT, Rig, Tenant
+from tests.admin_ui.rig import ACTOR, OPERATORS, OWN_CLIENT, Rig, Tenant
 
 MINE = {"name": "mine", "scopes": ["mcp:read"]}
 
@@ -46,7 +46,8 @@ async def test_a_token_from_making_to_revoking(rig: Rig, acme: Tenant) -> None:
         (MINE | {"scopes": ["mcp:read", "admin:write"]}, 403),
         (MINE | {"scopes": []}, 400),
         (MINE | {"scopes": ["everything"]}, 400),
-        (MINE | {"user_id": "3f1c0a7e-0000-4000-8000-000000000000"}, 400),
+        (MINE | {"user_id": "3f1c0a7e-0000-4000-8000-000000000000"}, 403),
+        (MINE | {"user_id": "somebody"}, 400),
         (MINE | {"name": ""}, 400),
         (MINE | {"expires_at": "2020-01-01T00:00:00Z"}, 400),
         (MINE | {"expires_at": "2099-01-01T00:00:00"}, 400),
@@ -70,6 +71,19 @@ async def test_what_a_token_s_client_is_sent(rig: Rig, acme: Tenant, wanted: str
         verdict = await rig.parts.tokens.verify(Secret(made.json()["token"]))
         assert isinstance(verdict, Credential)
         assert verdict.tool_result_format == (wanted or "")
+
+
+async def test_nobody_but_the_operator_makes_a_token_for_another_user(rig: Rig, acme: Tenant) -> None:
+    globex, operators = await rig.tenant("globex"), await rig.tenant(OPERATORS)
+    before = await rig.value("SELECT count(*) FROM auth.api_tokens")
+    for caller in (acme.user, acme.admin, operators.admin):
+        async with rig.browser(caller) as browser:
+            for owner in {acme.user.id, acme.admin.id, globex.user.id, globex.admin.id} - {caller.id}:
+                refused = await browser.post("/tokens", json=MINE | {"user_id": str(owner)})
+                assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert await rig.value("SELECT count(*) FROM auth.api_tokens") == before
+    async with rig.browser(acme.user) as browser:
+        assert (await browser.post("/tokens", json=MINE | {"user_id": str(acme.user.id)})).status_code == 201
 
 
 async def test_an_administrator_may_have_admin_scopes(rig: Rig, acme: Tenant) -> None:
