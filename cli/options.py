@@ -8,6 +8,7 @@ TenantOption = Annotated[
     str | None,
     typer.Option("--tenant", metavar="SLUG", help="The tenant; where there are several and MCPIST_TENANT is not set."),
 ]
+ModuleName = Annotated[str, typer.Argument(metavar="MODULE", help="The module's name.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
 TOOL_RESULT_FORMAT_HELP = (

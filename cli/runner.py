@@ -44,14 +44,9 @@ def wants_debug() -> bool:
     return os.environ.get("MCPIST_LOG_LEVEL", "").lower() == "debug"
 
 
-def run_admin_command(
-    work: "Callable[[OperatorContext], Awaitable[_T]]",
-    at_server: "Callable[[AdminApiClient], _T] | None" = None,
-    *,
-    tenant: str | None = None,
-) -> _T:
-    """Run `work` on the opened data folder, whose database is started where no MCPist runs; or `at_server`, its
-    counterpart, with the admin API of the server that was chosen, for the caller's own `tenant` if one is named.
+def run_on_data_folder(work: "Callable[[OperatorContext], Awaitable[_T]]") -> _T:
+    """Run `work` on the opened data folder, whose database is started where no MCPist runs. For what looks after the
+    deployment's own keys and proofs, which no server may answer for.
 
     Raises:
         core.errors.MCPistError, server.postgres.errors.PostgresError: with what to do.
@@ -63,7 +58,7 @@ def run_admin_command(
         async with open_operator_context(settings, report) as operating:
             return await work(operating)
 
-    return run_local_or_remote(lambda: run_local(run), at_server, tenant=tenant)
+    return run_local_or_remote(lambda: run_local(run), None)
 
 
 def run_api_command(

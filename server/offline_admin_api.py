@@ -13,9 +13,9 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from admin_ui.api.admin_dependencies import AdminDependencies
-from admin_ui.api.app import build_admin_api, build_directory_section
+from admin_ui.api.app import build_directory_section
 from admin_ui.api.deployment_checks import NoDeploymentChecks
-from core.api.app import API_PREFIX, ApiSection
+from core.api.app import API_PREFIX, ApiSection, build_application
 from core.api.security import ApiSecurity
 from core.config.settings import Settings
 from core.db import Database
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from gateway.catalogue import Catalogue
 
 OFFLINE_URL = "http://127.0.0.1"
+CONNECT_PATHS = ("/providers", "/oauth-clients", "/credentials", "/connections", "/connect-sessions", "/services/")
+"""Prefixes of the routes of connecting that the control plane has not itself; the others are identity's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
 
 
 class _OfflineApplication:
-    """The control plane's routes; and the broker's, once one is asked for."""
+    """The control plane's routes; and those of identity and of connecting, once one is asked for."""
 
     def __init__(
         self,
@@ -83,22 +85,31 @@ class _OfflineApplication:
         self._settings = settings
         self._security = security
         self._directory = build_directory_section(parts)
-        self._directory_app = build_admin_api(security, parts, version=version("mcpist"))
-        self._broker_app: ASGIApp | None = None
+        self._apps: dict[str, ASGIApp] = {"directory": self._build(self._directory)}
         self._opening = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._directory_app if _has_route(self._directory, scope) else await self._get_broker_app()
+        path = scope["path"].removeprefix(API_PREFIX)
+        if _has_route(self._directory, scope, path):
+            name = "directory"
+        else:
+            name = "connect" if path.startswith(CONNECT_PATHS) else "identity"
+        async with self._opening:
+            app = self._apps.get(name) or await self._open(name)
         await app(scope, receive, send)
 
-    async def _get_broker_app(self) -> ASGIApp:
-        from server.wiring.offline_broker import open_offline_broker_api
+    async def _open(self, name: str) -> ASGIApp:
+        from server.wiring import offline_broker
 
-        async with self._opening:
-            if self._broker_app is None:
-                opened = open_offline_broker_api(self._deployment, self._settings, self._security)
-                self._broker_app = await self._stack.enter_async_context(opened)
-        return self._broker_app
+        open_section = (
+            offline_broker.open_connect_section if name == "connect" else offline_broker.open_identity_section
+        )
+        section = await self._stack.enter_async_context(open_section(self._deployment, self._settings))
+        app = self._apps[name] = self._build(section)
+        return app
+
+    def _build(self, section: ApiSection) -> ASGIApp:
+        return build_application(self._security, [section], version("mcpist"), describe=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +148,8 @@ def _get_public_url(settings: Settings) -> str:
     return settings.public_url if running is None else running.mcp_url.removesuffix("/mcp")
 
 
-def _has_route(section: ApiSection, scope: Scope) -> bool:
-    inner = {**scope, "path": scope["path"].removeprefix(API_PREFIX)}
+def _has_route(section: ApiSection, scope: Scope, path: str) -> bool:
+    inner = {**scope, "path": path}
     return any(route.matches(inner)[0] is not Match.NONE for router in section.routers for route in router.routes)
 
 

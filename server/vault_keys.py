@@ -5,14 +5,11 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from uuid import UUID
 
-from broker.vault.credential_store import CredentialStore
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, DeploymentGuard
 from broker.vault.key_providers import open_key_providers
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyProvider
-from broker.vault.vault import Vault, open_vault
+from broker.vault.key_wrapping import KeyProvider
 from core.db import Database
 from server.deployment import KEYS_FOLDER, TRANSIT_TOKEN_FILE, VAULT_KEYS_FILE, Deployment, KeyProviderSettings
-from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 
 NO_DEPLOYMENT = UUID(int=0)
 
@@ -47,26 +44,3 @@ async def load_deployment_guard(deployment: Deployment, database: Database) -> D
     guard = DeploymentGuard(database, get_id_file_path(deployment))
     await guard.verify_deployment()
     return guard
-
-
-@contextlib.asynccontextmanager
-async def open_credentials(deployment: Deployment) -> AsyncGenerator[CredentialStore]:
-    """Stored credentials with their vault; its key file is made where nothing was ever sealed.
-
-    Raises:
-        core.errors.Invalid: a key is missing, wrong or readable by others; the text names it.
-    """
-    async with open_role_database(deployment, BROKER_ROLE, most=2) as database, open_key_provider(deployment) as keys:
-        guard = await load_deployment_guard(deployment, database)
-        yield CredentialStore(
-            database, await open_vault(database, keys, clock=get_utc_now, guard=guard), clock=get_utc_now
-        )
-
-
-@contextlib.asynccontextmanager
-async def open_credentials_without_keys(deployment: Deployment) -> AsyncGenerator[CredentialStore]:
-    """Stored credentials to list and to remove, which needs no key: it works where the keys are lost."""
-    async with open_role_database(deployment, BROKER_ROLE, most=2) as database:
-        yield CredentialStore(
-            database, Vault(InMemoryKeyProvider("", {}), NO_DEPLOYMENT, clock=get_utc_now), clock=get_utc_now
-        )

@@ -8,7 +8,7 @@ import typer
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
 from cli.output import escape_control_characters, print_note, print_result, print_table
-from cli.runner import run_admin_command, run_api_command
+from cli.runner import run_api_command, run_on_data_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +102,7 @@ def verify(
         chains = await _list_chains(operating, tenant)
         return [(slug, await verify_chain(operating.console, chain, against=known)) for slug, chain in chains]
 
-    found = run_admin_command(work)
+    found = run_on_data_folder(work)
     document = [
         {
             "tenant": slug,
@@ -135,7 +135,7 @@ def anchors(as_json: JsonOption = False) -> None:
         found = await list_anchors(operating.console)
         return [(slugs.get(one.tenant_id, str(one.tenant_id)), one.tenant_id, one.seq, one.hash) for one in found]
 
-    found = run_admin_command(work)
+    found = run_on_data_folder(work)
     document = [{"tenant": slug, "tenant_id": id, "seq": seq, "hash": hash} for slug, id, seq, hash in found]
     rows = [(slug, seq, hash.hex()) for slug, _, seq, hash in found]
     print_result(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from cli.failures import CommandExit
-from cli.modules import ModuleName
-from cli.options import JsonOption, TenantOption, create_group
+from cli.options import JsonOption, ModuleName, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.revocation_output import print_disconnect_result
 from cli.runner import run_api_command

@@ -10,7 +10,7 @@ from cli.commands import key_changes
 from cli.failures import CommandExit
 from cli.options import JsonOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
-from cli.runner import run_admin_command, run_api_command
+from cli.runner import run_api_command, run_on_data_folder
 
 if TYPE_CHECKING:
     from broker.authorization_server.signing_key_store import SigningKeyInfo
@@ -54,7 +54,7 @@ def list_(as_json: JsonOption = False) -> None:
         async with open_signing_key_store_without_keys(operating.deployment) as store:
             return await store.list()
 
-    found = run_admin_command(work)
+    found = run_on_data_folder(work)
     print_result(as_json, [asdict(key) for key in found], lambda: _print_signing_keys(found))
 
 
@@ -78,7 +78,7 @@ def rotate(
         async with open_signing_key_store(operating.deployment) as store:
             return await (store.replace_all(OPERATOR_ACTOR) if compromised else store.rotate(OPERATOR_ACTOR))
 
-    kid = run_admin_command(work)
+    kid = run_on_data_folder(work)
     print_result(as_json, {"signing": kid}, lambda: print_line(f"Access tokens are signed with {kid}."))
     if compromised:
         print_note("Every access token from before has stopped counting; clients get new ones by their refresh tokens.")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
-from cli.modules import ModuleName
-from cli.options import JsonOption, TenantOption, create_group
+from cli.options import JsonOption, ModuleName, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import read_settings, run_api_command
 from core.errors import Invalid

@@ -45,16 +45,21 @@ class ApiSection:
     state: Mapping[str, object]
 
 
-def build_application(door: ApiSecurity, sections: Sequence[ApiSection], version: str) -> ASGIApp:
-    """The application that serves these sections under ``/api/v1``, with one OpenAPI document.
+def build_application(
+    door: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
+) -> ASGIApp:
+    """The application that serves these sections under ``/api/v1``, with one OpenAPI document unless it is not to
+    `describe` itself: that takes as long as all the rest.
 
     Raises:
         TypeError: a route does not declare who may call it.
     """
-    return ApiMiddleware(build_fastapi_app(door, sections, version))
+    return ApiMiddleware(build_fastapi_app(door, sections, version, describe=describe))
 
 
-def build_fastapi_app(door: ApiSecurity, sections: Sequence[ApiSection], version: str) -> FastAPI:
+def build_fastapi_app(
+    door: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
+) -> FastAPI:
     """The same, before what stands outside the framework: for the tests that look at its routes."""
     app = FastAPI(
         title="MCPist",
@@ -79,8 +84,10 @@ def build_fastapi_app(door: ApiSecurity, sections: Sequence[ApiSection], version
         for one in section.routers:
             app.include_router(one, prefix=API_PREFIX)
     install_error_handlers(app)
-    _build_openapi_document(app, list_declared_routes(sections))
-    app.add_route(OPENAPI_PATH, _serve_openapi, include_in_schema=False)
+    routes = tuple(list_declared_routes(sections))
+    if describe:
+        _build_openapi_document(app, routes)
+        app.add_route(OPENAPI_PATH, _serve_openapi, include_in_schema=False)
     return app
 
 

@@ -26,7 +26,6 @@ from broker.vault.vault import Vault, open_vault
 from core.config.settings import Settings
 from core.db import Database
 from core.http.json_documents import JsonDocumentFetcher
-from core.http.outbound_addresses import AllowedAddresses
 from core.module_manifest import ModuleManifest, list_vendor_manifests
 from core.protected_resource import build_resource_identifier
 from server.data_folder import get_key_provider_settings
@@ -34,7 +33,8 @@ from server.deployment import Deployment
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.vault_keys import load_deployment_guard, open_key_provider
-from server.wiring.oauth_client import open_vendor_accounts, open_vendor_http
+from server.wiring.oauth_client import open_vendor_accounts
+from server.wiring.outbound_http import open_documents, open_vendor_http
 
 BROKER_CONNECTIONS = 8
 
@@ -104,17 +104,6 @@ async def open_broker_runtime(
             leases = LeaseService(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
             broker = LocalBroker(SigningVerifier(known, await load_signer(database)), leases)
             yield BrokerRuntime(broker, database, vault, http, peppers, identity, tokens, door, documents, own, clock)
-
-
-@contextlib.asynccontextmanager
-async def open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetcher]:
-    """Open the client that reads metadata and keys of other servers."""
-    documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
-    await documents.open()
-    try:
-        yield documents
-    finally:
-        await documents.close()
 
 
 def list_vendor_urls(manifests: Iterable[ModuleManifest]) -> dict[str, str]:

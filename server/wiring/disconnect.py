@@ -22,7 +22,7 @@ from core.errors import Invalid
 from server.deployment import Deployment
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
-from server.wiring.oauth_client import open_vendor_http
+from server.wiring.outbound_http import open_vendor_http
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """The way of one broker process to vendors' OAuth servers, and the accounts that it keeps fresh there."""
 
 import contextlib
-from collections.abc import AsyncGenerator
 
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.vendor_http import VendorHttpClient
@@ -10,23 +9,10 @@ from broker.providers.registry import ProviderRegistry
 from broker.refresh.lifecycle import run_refresher
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.vault import Vault
-from core.config.settings import Settings
 from core.db import Database
-from core.http.outbound_addresses import AllowedAddresses
 from server.deployment import Deployment
 
 SPOOL_FOLDER = "answers"
-
-
-@contextlib.asynccontextmanager
-async def open_vendor_http(settings: Settings) -> AsyncGenerator[VendorHttpClient]:
-    """The way there."""
-    http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
-    await http.open()
-    try:
-        yield http
-    finally:
-        await http.close()
 
 
 def open_vendor_accounts(

@@ -1,22 +1,16 @@
-"""The broker's part of the admin API for a command in its own process; nothing runs beside its routes."""
+"""The broker's sections of the admin API for a command in its own process; nothing runs beside their routes.
+
+What only one section needs is imported when it is opened: a command waits for it.
+"""
 
 import contextlib
 from collections.abc import AsyncGenerator
-from importlib.metadata import version
 
-from starlette.types import ASGIApp
-
-from broker.api.app import build_identity_api
-from broker.api.identity_dependencies import IdentityDependencies
-from broker.api.routers import build_connect_section
-from broker.authorization_server.registered_clients import RegisteredClients
-from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.identity.api_tokens import ApiTokens
-from broker.identity.identity_services import build_identity_services
 from broker.identity.pepper import load_or_create
 from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, WrappedKey
 from broker.vault.vault import Vault, open_vault
-from core.api.security import ApiSecurity
+from core.api.app import ApiSection
 from core.config.settings import Settings
 from core.db import Database
 from core.errors import Invalid, Unavailable
@@ -27,46 +21,62 @@ from server.installed_manifests import load_installed_manifests
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.vault_keys import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
-from server.wiring.authorization_server import build_grants
-from server.wiring.broker import open_documents
-from server.wiring.connect import build_connect_services
-from server.wiring.oauth_client import open_vendor_http
+from server.wiring.outbound_http import open_documents, open_vendor_http
 
 
 @contextlib.asynccontextmanager
-async def open_offline_broker_api(
-    deployment: Deployment, settings: Settings, security: ApiSecurity
-) -> AsyncGenerator[ASGIApp]:
-    """Open the broker's database role and the vault, and build the application of the broker's routes.
-
-    Where the vault's keys are lost everything works that encrypts and decrypts nothing.
+async def open_identity_section(deployment: Deployment, settings: Settings) -> AsyncGenerator[ApiSection]:
+    """Open the broker's database role for the routes of identity, which need no vault.
 
     Raises:
-        core.errors.Invalid: the identity file is wrong; the text says where.
+        core.errors.Invalid: the identity file or the file of peppers is wrong; the text says where.
     """
+    from broker.api.app import build_identity_section
+    from broker.api.identity_dependencies import IdentityDependencies
+    from broker.authorization_server.registered_clients import RegisteredClients
+    from broker.authorization_server.trusted_issuers import TrustedIssuers
+    from broker.identity.identity_services import build_identity_services
+    from server.wiring.authorization_server import build_grants
+
     identity = load_identity_settings(settings)
     async with (
-        open_role_database(deployment, BROKER_ROLE, most=4) as database,
+        open_role_database(deployment, BROKER_ROLE, most=3) as database,
+        open_documents(settings) as documents,
+    ):
+        peppers = load_or_create(deployment.peppers)
+        people = build_identity_services(database, identity.providers, settings.public_url, clock=get_utc_now)
+        yield build_identity_section(
+            IdentityDependencies(
+                ApiTokens(database, peppers, clock=get_utc_now),
+                people.sessions,
+                build_grants(database, identity, get_utc_now),
+                RegisteredClients(database, peppers, clock=get_utc_now),
+                people.links,
+                people.identities,
+                TrustedIssuers(database, documents, clock=get_utc_now),
+            )
+        )
+
+
+@contextlib.asynccontextmanager
+async def open_connect_section(deployment: Deployment, settings: Settings) -> AsyncGenerator[ApiSection]:
+    """Open the broker's database role and the vault for the routes of connecting.
+
+    Where the vault's keys are lost everything works that encrypts and decrypts nothing.
+    """
+    from broker.api.routers import build_connect_section
+    from server.wiring.connect import build_connect_services
+
+    async with (
+        open_role_database(deployment, BROKER_ROLE, most=3) as database,
         open_documents(settings) as documents,
         open_vendor_http(settings) as http,
         _open_vault_if_possible(deployment, settings, database) as vault,
     ):
-        peppers = load_or_create(deployment.peppers)
-        people = build_identity_services(database, identity.providers, settings.public_url, clock=get_utc_now)
-        parts = IdentityDependencies(
-            ApiTokens(database, peppers, clock=get_utc_now),
-            people.sessions,
-            build_grants(database, identity, get_utc_now),
-            RegisteredClients(database, peppers, clock=get_utc_now),
-            people.links,
-            people.identities,
-            TrustedIssuers(database, documents, clock=get_utc_now),
-        )
         modules = list_vendor_manifests(load_installed_manifests())
-        connect = build_connect_services(
-            database, vault, settings.public_url, modules, http, documents, clock=get_utc_now
+        yield build_connect_section(
+            build_connect_services(database, vault, settings.public_url, modules, http, documents, clock=get_utc_now)
         )
-        yield build_identity_api(security, parts, build_connect_section(connect), version=version("mcpist"))
 
 
 @contextlib.asynccontextmanager

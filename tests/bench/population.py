@@ -1,6 +1,8 @@
 """Fill a running product's database with tenants, users and permissions, and make tokens for some of the users."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -8,10 +10,13 @@ from uuid import UUID
 import asyncpg
 
 from broker.vault.credential_store import CredentialOwner, CredentialStore
+from broker.vault.vault import open_vault
 from core.directory.audit_trail import Actor
 from core.secret import Secret
+from server.deployment import Deployment
 from server.operator_context import OperatorContext, open_operator_context
-from server.vault_keys import open_credentials
+from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
+from server.vault_keys import load_deployment_guard, open_key_provider
 from tests.bench.lab import Product
 from tests.bench.product import unlimited
 
@@ -41,7 +46,7 @@ async def _populate(product: Product, tenants: int, callers: int) -> tuple[str, 
             )
         finally:
             await admin.close()
-        async with open_credentials(operating.deployment) as credentials:
+        async with _open_credentials(operating.deployment) as credentials:
             return tuple([await _caller(operating, credentials, row["tenant_id"], row["id"]) for row in chosen])
 
 
@@ -51,3 +56,12 @@ async def _caller(operating: OperatorContext, credentials: CredentialStore, tena
     await credentials.put(ACTOR, tenant_id, "github", owner, Secret(f"bench-{user_id}"), "bench")
     _, token = await operating.tokens.create(ACTOR, tenant_id, user_id, "load")
     return token.reveal()
+
+
+@contextlib.asynccontextmanager
+async def _open_credentials(deployment: Deployment) -> AsyncGenerator[CredentialStore]:
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database, open_key_provider(deployment) as keys:
+        guard = await load_deployment_guard(deployment, database)
+        yield CredentialStore(
+            database, await open_vault(database, keys, clock=get_utc_now, guard=guard), clock=get_utc_now
+        )

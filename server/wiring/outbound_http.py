@@ -1,0 +1,31 @@
+"""HTTP clients of the broker: for metadata and keys of other servers, and for vendors' OAuth servers."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+
+from broker.oauth_client.vendor_http import VendorHttpClient
+from core.config.settings import Settings
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
+
+
+@contextlib.asynccontextmanager
+async def open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetcher]:
+    """Open the client that reads metadata and keys of other servers."""
+    documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
+    await documents.open()
+    try:
+        yield documents
+    finally:
+        await documents.close()
+
+
+@contextlib.asynccontextmanager
+async def open_vendor_http(settings: Settings) -> AsyncGenerator[VendorHttpClient]:
+    """The way there."""
+    http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
+    await http.open()
+    try:
+        yield http
+    finally:
+        await http.close()
