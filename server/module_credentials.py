@@ -7,13 +7,11 @@ from uuid import UUID, uuid4
 
 from broker.connections.api_keys import PastedKey
 from broker.disconnect.disconnect_service import DisconnectService
-from broker.providers.catalogue import load_builtin_providers
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.providers.schema import Provider
-from broker.vault.credential_owners import CredentialOwner
 from broker.vault.credential_store import REJECTED, UNREADABLE, CredentialStore
 from broker.vault.envelope import DecryptionError
-from broker.vault.stored_credentials import StoredCredential
+from broker.vault.stored_credentials import CredentialOwner, StoredCredential
 from broker.web.key_errors import build_key_error, render_key_error
 from core.config.settings import Settings
 from core.directory.audit_trail import Actor

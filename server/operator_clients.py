@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
+from broker.identity.api_tokens import load_or_create
 from broker.identity.browser_sessions import Sessions
-from broker.identity.pepper import load_or_create
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from server.deployment import Deployment

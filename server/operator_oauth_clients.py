@@ -5,8 +5,7 @@ from collections.abc import AsyncGenerator
 from uuid import UUID
 
 from broker.connections.oauth_client_store import OAuthClientStore
-from broker.providers.catalogue import load_builtin_providers
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
 from core.db import Database

@@ -5,10 +5,9 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.providers.catalogue import load_builtin_providers
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.providers.custom import CustomProviders
 from broker.providers.discovery import MetadataDiscovery
-from broker.providers.registry import ProviderRegistry
 from broker.providers.views import ProviderViews
 from core.config.settings import Settings
 from core.errors import NotFound

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Container, Mapping
 
 from broker.connections.api_keys import KeyProblem
-from broker.oauth_client.response_fields import resolve_text
+from broker.oauth_client.token_response import resolve_text
 from core.errors import Invalid, MCPistError
 from core.http.credential_headers import CredentialScheme
 from core.http.origins import get_origin

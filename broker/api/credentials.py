@@ -10,7 +10,7 @@ from pydantic import Field
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import ConnectionStatus, CredentialType, HealthState
 from broker.connections.credential_summary import list_owner_credentials
-from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
+from broker.disconnect.disconnect_service import RevocationOutcome as Outcome
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
 
-from broker.connections.history import AccountEventKind, append_event
+from broker.connections.account_snapshot import AccountEventKind, append_event
 from broker.oauth_client.types import RedactedExchange
 from broker.refresh.outcome import RefreshOutcome
 from core.db import Row, UnitOfWork

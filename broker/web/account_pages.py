@@ -17,11 +17,11 @@ from broker.identity.api_tokens import ApiToken, ApiTokens
 from broker.identity.browser_sessions import SessionEntry
 from broker.identity.identities import Identity
 from broker.identity.identity_services import IdentityServices
-from broker.identity.sign_in_outcomes import SignInRefused
-from broker.web.page_errors import PageError
+from broker.identity.sign_in_state import SignInRefused
+from broker.web.display import get_browser_name
+from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
 from broker.web.sign_in_pages import FLOW_SECONDS, find_browser_session, identify_browser
-from broker.web.user_agent import get_browser_name
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound
 

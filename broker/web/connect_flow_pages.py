@@ -22,7 +22,7 @@ from broker.web.connect_urls import (
     parse_queue,
     parse_role_id,
 )
-from broker.web.page_errors import PageError
+from broker.web.i18n import PageError
 from broker.web.request_parsing import parse_fields as fields_of
 from broker.web.request_parsing import read_form, read_query
 from broker.web.sign_in_pages import find_browser_session, redirect_to_sign_in

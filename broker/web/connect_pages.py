@@ -9,8 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from broker.connect.connect_services import ConnectServices
-from broker.connect.connect_session import ConnectSessionRequest
-from broker.connect.connect_session_store import MAX_SESSION_MODULES
+from broker.connect.connect_session_store import MAX_SESSION_MODULES, ConnectSession, ConnectSessionRequest
 from broker.connections.api_keys import OtherAccount, PastedKey
 from broker.connections.available_services import ADMINISTRATOR
 from broker.connections.connect_errors import ConnectError
@@ -24,7 +23,9 @@ from broker.web.connect_urls import (
     REFUSAL_STATUS,
     ConnectQueue,
     build_next_path,
+    build_path,
     get_session_path,
+    list_remaining,
     parse_module,
     parse_queue,
     parse_role_id,
@@ -39,6 +40,7 @@ from broker.web.connect_views import (
     is_current,
     list_connectable_modules,
 )
+from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
 from broker.web.sign_in_pages import find_browser_session, redirect_to_sign_in
 from broker.web.web_dependencies import WebDependencies
@@ -207,3 +209,39 @@ class ServicePages:
 def _get_current_path(request: Request) -> str:
     asked: bytes = request.scope["query_string"]
     return request.scope["path"] + ("?" + asked.decode("latin-1") if asked else "")
+
+
+def build_connect_session_routes(
+    parts: WebDependencies, door: IdentityServices, connect: ConnectServices
+) -> list[Route]:
+    """Build the route of a connect session's link."""
+
+    async def redirect_to_next(request: Request) -> Response:
+        """Find the next service. Nothing is changed by it, and nobody but the session's person gets anywhere."""
+        session_id = _parse_session_id(request)
+        session = await find_browser_session(parts, door, request)
+        if session is None:
+            return redirect_to_sign_in(get_session_path(session_id))
+        found = await connect.connect_sessions.find(session.tenant_id, session.user_id, session_id)
+        if found.state in ("cancelled", "expired"):
+            raise PageError("connect_session_over", 410)
+        return RedirectResponse(_build_next_url(request, found), 303)
+
+    return [Route(get_session_path("{session}"), redirect_to_next, methods=["GET"])]
+
+
+def _build_next_url(request: Request, found: ConnectSession) -> str:
+    asked = read_query(request)
+    left, after = list_remaining(asked, found.waiting), asked.get("after", "")
+    if not left:
+        return found.return_path or build_path(CONNECT_PATH, {"done": after and "connected", "module": after})
+    queue = ConnectQueue(tuple(left[1:]), len(found.services), str(found.id))
+    role = "" if found.role_id is None else str(found.role_id)
+    return build_path(f"{CONNECT_PATH}/{left[0]}", {**queue.to_fields(), "role": role, "after": after})
+
+
+def _parse_session_id(request: Request) -> UUID:
+    try:
+        return UUID(request.path_params["session"])
+    except ValueError:
+        raise NotFound("there is no such connect session") from None

@@ -9,11 +9,16 @@ from starlette.routing import Route
 
 from broker.identity.browser_sessions import Session
 from broker.identity.identity_services import IdentityServices
-from broker.identity.return_to import sanitize_return_to
-from broker.identity.sign_in_outcomes import Browser, SignInRefused, SignInResult, TenantSelection
-from broker.identity.sign_in_state import SIGN_IN_LIFETIME
+from broker.identity.sign_in_state import (
+    SIGN_IN_LIFETIME,
+    Browser,
+    SignInRefused,
+    SignInResult,
+    TenantSelection,
+    sanitize_return_to,
+)
 from broker.web.display import render_contact
-from broker.web.page_errors import PageError
+from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address, read_form, read_query
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound

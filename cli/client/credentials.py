@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from broker.connections.api_keys import PastedKey
-from broker.disconnect.disconnect_result import DisconnectResult
+from broker.disconnect.disconnect_service import DisconnectResult
 from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile
 from cli.client.roles import fetch_role

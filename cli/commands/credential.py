@@ -18,9 +18,8 @@ from core.errors import Invalid, NotFound
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from broker.disconnect.disconnect_result import DisconnectResult
-    from broker.vault.credential_owners import CredentialOwner
-    from broker.vault.stored_credentials import StoredCredential
+    from broker.disconnect.disconnect_service import DisconnectResult
+    from broker.vault.stored_credentials import CredentialOwner, StoredCredential
     from cli.client.admin_api import AdminApiClient
     from cli.client.credentials import RemoteCredential
     from cli.progress import Report

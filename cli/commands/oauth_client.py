@@ -65,7 +65,7 @@ def set_(
     secret = None if public else read_secret(f"Client secret for {provider}", from_file, stdin)
 
     async def work(operating: "OperatorContext") -> str:
-        from broker.connect.redirect_uris import build_redirect_uri
+        from broker.connect.client_registration import build_redirect_uri
 
         await _register(operating, tenant, provider, role, client_id, secret, auth_method, settings)
         return build_redirect_uri(load_settings().public_url, provider)
