@@ -69,8 +69,8 @@ def _build_application(
     routes = [
         *sign_in_pages.build_sign_in_routes(parts, zone.identity_services),
         *account_pages.build_account_routes(parts, zone.identity_services, zone.tokens, grants if server else None),
-        *connect_pages.build_connect_session_routes(parts, zone.identity_services, connect),
-        *connect_pages.build_connect_routes(parts, zone.identity_services, connect),
+        *connect_pages.build_connect_session_routes(parts, zone.identity_services.sessions, connect),
+        *connect_pages.build_connect_routes(parts, zone.identity_services.sessions, connect),
         *(oauth_endpoints.build_oauth_routes(parts, server) if server else ()),
         _PrefixRoute(API_PATH, _LazyApplication(build_api)),
     ]
