@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from broker.interface import CredentialRefusal, RefusalReason
-from broker.vault.key_file import KeyFile, load_or_create
+from broker.vault.key_wrapping import KeyFile, load_or_create
 from core.audit.event import AuditEventKind
 from core.caller import Credential
 from core.db import Database, Row, UnitOfWork

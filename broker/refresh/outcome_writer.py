@@ -23,8 +23,7 @@ from broker.oauth_client.types import (
 from broker.refresh import reauth
 from broker.refresh.circuit_breaker import close_breaker, release_after_failure
 from broker.refresh.decision import RefreshTiming
-from broker.refresh.outcome import Attempt, Boottime, RefreshOutcome, seal_outcome
-from broker.refresh.outcome_store import StoreResult, store
+from broker.refresh.outcome import Attempt, Boottime, RefreshOutcome, StoreResult, seal_outcome, store
 from broker.refresh.spool import Spool
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork

@@ -34,8 +34,7 @@ from broker.refresh.decision import (
     TokenRequirement,
     choose_next_step,
 )
-from broker.refresh.outcome import Attempt, Boottime, PreparedRefresh, boottime
-from broker.refresh.outcome_store import StoreResult
+from broker.refresh.outcome import Attempt, Boottime, PreparedRefresh, StoreResult, boottime
 from broker.refresh.outcome_writer import OutcomeWriter, revoke_orphaned_grant
 from broker.vault.envelope import DecryptionError
 from broker.vault.vault import Vault

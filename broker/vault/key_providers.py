@@ -6,8 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from broker.vault import aws_kms, gcp_kms, vault_transit
-from broker.vault.key_file import load, load_or_create
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, KeyProvider, WrappedKey
+from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, KeyProvider, WrappedKey, load, load_or_create
 from broker.vault.kms import KmsClient, KmsKeyProvider
 from core.errors import Invalid
 

@@ -16,8 +16,7 @@ from broker.connections.account_snapshot import (
 from broker.identity.browser_sessions import Session, Sessions
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
 from broker.providers.schema import RefreshRules
-from broker.refresh.outcome import RefreshOutcome
-from broker.refresh.outcome_store import StoreResult, store
+from broker.refresh.outcome import RefreshOutcome, StoreResult, store
 from broker.vault.reencryption import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import UnitOfWork
