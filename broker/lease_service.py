@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from uuid import UUID
 
+from broker.connections.account_snapshot import TokenUnavailable
 from broker.connections.connection_status import HealthState, classify
 from broker.connections.credential_selection import (
     MAX_LEASE_SECONDS,
@@ -23,14 +24,12 @@ from broker.connections.credential_selection import (
     select_credential,
 )
 from broker.connections.repository import load_credentials
-from broker.connections.token_result import TokenUnavailable
 from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason, Verifier
 from broker.oauth_client.vendor_scopes import covers_module
 from broker.providers.error_reasons import SCOPE
-from broker.refresh.endpoint_key import get_api_endpoint_key
+from broker.refresh.circuit_breaker import get_api_endpoint_key
 from broker.refresh.token_service import AccountTokenService
-from broker.rejections.rejection_timing import RejectionTiming
-from broker.rejections.report import IN_DOUBT, get_hold_seconds, report_rejection
+from broker.rejections.report import IN_DOUBT, RejectionTiming, get_hold_seconds, report_rejection
 from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_store import UNREADABLE, decrypt_credential, mark_broken
 from broker.vault.envelope import DecryptionError

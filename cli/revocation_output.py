@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cli.output import print_note
 
 if TYPE_CHECKING:
-    from broker.disconnect.disconnect_result import DisconnectResult
+    from broker.disconnect.disconnect_service import DisconnectResult
     from core.directory.account_revocation import RevocationResult
 
 

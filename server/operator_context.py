@@ -4,10 +4,9 @@ import contextlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from broker.identity.api_tokens import ApiTokens
+from broker.identity.api_tokens import ApiTokens, load_or_create
 from broker.identity.browser_sessions import Sessions
 from broker.identity.one_time_links import OneTimeLinks
-from broker.identity.pepper import load_or_create
 from core.config.settings import Settings
 from core.db import Database
 from core.migrations import migrate

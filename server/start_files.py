@@ -12,7 +12,7 @@ from broker.notifications.settings import SETTINGS_FILE as NOTICES
 from broker.notifications.settings import NotificationSettings
 from broker.notifications.settings import load_notification_settings as load_notices
 from broker.rpc.gateway_keys import TrustedGateways, load_private_key, load_public_keys, make_key_pair
-from broker.vault.key_file import load as load_keys
+from broker.vault.key_wrapping import load as load_keys
 from core.config.settings import Settings
 from core.errors import Invalid
 from core.migrations import LOGIN_ROLES

@@ -8,14 +8,14 @@ from fastapi import Header, Path, Response
 from pydantic import AfterValidator, Field, StringConstraints
 
 from broker.api.connect_dependencies import ConnectDeps
-from broker.connect.connect_session import (
+from broker.connect.connect_session_store import (
+    MAX_SESSION_MODULES,
     ConnectSession,
     ConnectSessionRequest,
     ConnectSessionState,
     ServiceProgressState,
 )
-from broker.connect.connect_session_store import MAX_SESSION_MODULES
-from broker.identity.return_to import sanitize_return_to
+from broker.identity.sign_in_state import sanitize_return_to
 from broker.web.connect_urls import get_session_path
 from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import CurrentUserRead, CurrentUserWrite

@@ -10,7 +10,7 @@ from pydantic import Field
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import ConnectionStatus, CredentialType, HealthState
 from broker.connections.credential_summary import list_owner_credentials
-from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
+from broker.disconnect.disconnect_service import RevocationOutcome as Outcome
 from broker.web.key_errors import render_key_error
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter

@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr, StringConstraints
 
 from broker.api.connect_dependencies import ConnectDeps
 from broker.api.providers import ProviderId
-from broker.connect.redirect_uris import build_redirect_uri
+from broker.connect.client_registration import build_redirect_uri
 from broker.connections.oauth_client_store import (
     MAX_CLIENT_ID_LENGTH,
     MAX_SECRET_LENGTH,

@@ -15,8 +15,8 @@ from broker.api.oauth_clients import (
     build_client_view,
     get_sort_key,
 )
+from broker.connect.client_registration import build_redirect_uri
 from broker.connect.connect_services import ConnectServices
-from broker.connect.redirect_uris import build_redirect_uri
 from broker.connections.oauth_client_store import MAX_CLIENT_ID_LENGTH, MAX_SECRET_LENGTH, OAuthClientRegistration
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite

@@ -14,9 +14,9 @@ from urllib.parse import quote, urlencode
 from broker.authorization_server.authorization_codes import is_challenge
 from broker.authorization_server.client_document_reports import UnusableCause, UnusableClientDocument
 from broker.authorization_server.client_registry import AUTHORIZATION_CODE, Client
+from broker.authorization_server.consents import parse_scope_parameter, restrict_to_client, restrict_to_role
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.redirect_uris import is_redirect_allowed
-from broker.authorization_server.scope_rules import parse_scope_parameter, restrict_to_client, restrict_to_role
 from core.scopes import format_scopes
 
 MAX_STATE_LENGTH = 2_000

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from urllib.parse import unquote_plus
 
@@ -14,9 +14,41 @@ from broker.authorization_server.client_keys import JwksCache, parse_client_keys
 from broker.authorization_server.client_registry import Client, ClientRegistry, SecretHash
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.jose import InvalidToken, SignedJwt, check_times, parse_jwt, read_text_claim
-from broker.authorization_server.replay_cache import ReplayCache
-from broker.identity.pepper import Peppers
+from broker.identity.api_tokens import Peppers
+from core.db import Database
 from core.secret import Secret
+
+RETENTION = timedelta(hours=1)
+
+
+class ReplayCache:
+    """Takes ids for good, until they would not be accepted anyway."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def take(self, kind: str, value: str, expires_at: datetime) -> bool:
+        """Record `value` as used; return True for exactly one caller and False for every later one.
+
+        An expired entry counts as used, because its record may have been deleted.
+
+        Raises:
+            core.errors.Unavailable: the database is away, so nothing can be given out.
+        """
+        if expires_at <= self._clock():
+            return False
+        hashed = hashlib.sha256(f"{kind}\0{value}".encode(errors="surrogatepass")).digest()
+        return await self._database.call(_TAKE, hashed, expires_at) is not None
+
+    async def sweep(self) -> int:
+        """Forget what has expired for an hour, by whichever broker's clock; how many."""
+        return await self._database.call(_SWEEP, self._clock() - RETENTION)
+
+
+_TAKE = """INSERT INTO auth.used_ids (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING true"""
+_SWEEP = """WITH gone AS (DELETE FROM auth.used_ids WHERE expires_at <= $1 RETURNING 1) SELECT count(*) FROM gone"""
+
 
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 MAX_ASSERTION_LIFETIME = 300.0

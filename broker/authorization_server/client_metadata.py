@@ -15,11 +15,16 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-from broker.authorization_server.client_address import CLIENT_ADDRESS
 from broker.authorization_server.client_document_reports import ClientDocumentReporter, UnusableClientDocument
 from broker.authorization_server.client_keys import validate_jwks
-from broker.authorization_server.client_names import UNNAMED_CLIENT, sanitize_client_name
-from broker.authorization_server.client_registry import AUTHORIZATION_CODE, AuthMethod, Client
+from broker.authorization_server.client_registry import (
+    AUTHORIZATION_CODE,
+    CLIENT_ADDRESS,
+    UNNAMED_CLIENT,
+    AuthMethod,
+    Client,
+    sanitize_client_name,
+)
 from broker.authorization_server.redirect_uris import check_redirect_uri
 from core.concurrency.rate_limits import CallerLimits, get_network
 from core.errors import Invalid, LimitReached, Unavailable

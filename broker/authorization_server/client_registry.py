@@ -1,7 +1,9 @@
 """The programs that ask for tokens: registered by an administrator, by themselves, or by a document of their own."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -12,7 +14,7 @@ import orjson
 from broker.authorization_server.errors import OAuthError
 from core.db import Database, Row
 from core.known_clients import ToolResultFormat
-from core.scopes import MCP_SCOPES
+from core.scopes import ALL_SCOPES, MCP_SCOPES
 
 ClientKind = Literal["registered", "dynamic", "metadata"]
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
@@ -193,3 +195,36 @@ _REGISTERED = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.pepper_kid, 
     WHERE c.tenant_id = $1 AND c.id = $2 AND c.disabled_at IS NULL AND t.status = 'active'"""
 _USED = """UPDATE auth.dynamic_clients SET last_used_at = $2::timestamptz
     WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2::timestamptz - interval '1 day')"""
+
+
+MAX_CLIENT_NAME_LENGTH = 100
+UNNAMED_CLIENT = "a program without a name"
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def sanitize_client_name(name: object) -> str:
+    """Without control characters and whatever else is not seen or turns the writing round, on one line, 100 characters
+    at most; "a program without a name" for one that has none."""
+    if not isinstance(name, str):
+        return UNNAMED_CLIENT
+    seen = "".join(" " if sign.isspace() else sign for sign in name[: 10 * MAX_CLIENT_NAME_LENGTH] if _is_visible(sign))
+    return " ".join(seen.split())[:MAX_CLIENT_NAME_LENGTH].rstrip() or UNNAMED_CLIENT
+
+
+def _is_visible(sign: str) -> bool:
+    return sign.isspace() or unicodedata.category(sign) not in _UNSEEN
+
+
+CLIENT_ADDRESS: ContextVar[str] = ContextVar("asker", default="")
+"""The address that the request comes from, proxies taken into account; empty where there is none."""
+
+
+CLI_CLIENT = Client(
+    id="mcpist-cli",
+    name="MCPist command line",
+    kind="registered",
+    redirect_uris=("http://127.0.0.1/callback",),
+    scopes=ALL_SCOPES,
+)
+FIRST_PARTY_CLIENTS = (CLI_CLIENT,)

@@ -1,4 +1,4 @@
-"""Consents: the scopes and redirect hosts that a person has approved for a client (threat-model.md §2, row 3)."""
+"""Scopes that a client gets (RFC 6749 §3.3), and a person's consent to them."""
 
 import re
 from collections.abc import Callable
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.redirect_uris import is_loopback
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
-from core.scopes import ADMIN_SCOPES, covers, format_scopes
+from core.errors import Invalid
+from core.scopes import ADMIN_SCOPES, MCP_SCOPES, covers, format_scopes, parse_scopes
 
 UNVERIFIED_CONSENT_LIFETIME = timedelta(days=30)
 _PORT = re.compile(r"^(http://[^/:\[]+|http://\[::1\]):[0-9]+")
@@ -102,3 +104,59 @@ _WITHDRAW = "DELETE FROM auth.consents WHERE tenant_id = $1 AND user_id = $2 AND
 _FORGET_CODES = """DELETE FROM auth.codes WHERE tenant_id = $1 AND hash IN (
     SELECT hash FROM auth.codes WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND consumed_at IS NULL
     FOR UPDATE SKIP LOCKED)"""
+
+
+IGNORED_SCOPE = "offline_access"
+"""Asks for a refresh token, which every client gets that came by a code."""
+
+
+def parse_scope_parameter(text: str | None) -> frozenset[str] | None:
+    """The scopes of a parameter; None if it names none.
+
+    Raises:
+        OAuthError: invalid_scope.
+    """
+    words = " ".join(word for word in (text or "")[:1000].split(" ") if word != IGNORED_SCOPE)
+    try:
+        return parse_scopes(words) or None
+    except Invalid:
+        raise OAuthError("invalid_scope", "unknown scope; scopes_supported lists the valid ones") from None
+
+
+def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -> frozenset[str]:
+    """Return the requested scopes that the client may request; without a request, all of its scopes but the admin ones.
+
+    Raises:
+        OAuthError: invalid_scope, nothing is left.
+    """
+    kept = frozenset(scope for scope in scopes or MCP_SCOPES if covers(allowed, scope))
+    if not kept:
+        raise OAuthError("invalid_scope", "this client is not registered for these scopes")
+    return kept
+
+
+def restrict_to_role(scopes: frozenset[str], system_role: str) -> frozenset[str]:
+    """Return the scopes that the user may grant: admin scopes only while they are an administrator.
+
+    Raises:
+        OAuthError: invalid_scope, nothing is left.
+    """
+    kept = scopes if system_role == "admin" else scopes - ADMIN_SCOPES
+    if not kept:
+        raise OAuthError("invalid_scope", "only an administrator can grant these scopes")
+    return kept
+
+
+def narrow_scopes(granted: frozenset[str], wanted: frozenset[str] | None) -> frozenset[str]:
+    """The scopes of a refreshed access token: all that was granted, or less, and never more (RFC 6749 §6).
+
+    Raises:
+        OAuthError: invalid_scope.
+    """
+    if wanted is None:
+        return granted
+    if not wanted <= granted:
+        raise OAuthError(
+            "invalid_scope", "not all of these scopes were granted; start a new authorization to request them"
+        )
+    return wanted

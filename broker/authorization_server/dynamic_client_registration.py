@@ -13,8 +13,7 @@ from typing import Any, cast
 
 import orjson
 
-from broker.authorization_server.client_names import sanitize_client_name
-from broker.authorization_server.client_registry import AUTHORIZATION_CODE, BROWSER_GRANTS
+from broker.authorization_server.client_registry import AUTHORIZATION_CODE, BROWSER_GRANTS, sanitize_client_name
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.redirect_uris import MAX_REDIRECT_URI_LENGTH, check_redirect_uri
 from core.concurrency.rate_limits import CallerLimits, get_network

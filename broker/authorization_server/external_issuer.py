@@ -14,8 +14,8 @@ from typing import Any, cast
 from uuid import UUID
 
 from broker.authorization_server import jose
+from broker.authorization_server.client_keys import MAX_JWKS_BYTES, RemoteKeySet
 from broker.authorization_server.jose import InvalidToken
-from broker.authorization_server.remote_key_set import MAX_JWKS_BYTES, RemoteKeySet
 from broker.identity.settings import ExternalSettings
 from broker.interface import CredentialRefusal, RefusalReason
 from core import scopes

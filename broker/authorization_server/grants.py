@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 
 from broker.authorization_server import authorization_codes, grant_records, refresh_tokens
 from broker.authorization_server.authorization_codes import Approval, CodeProof
+from broker.authorization_server.consents import narrow_scopes, restrict_to_role
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.grant_records import ClientGrant, GrantEntry
 from broker.authorization_server.refresh_tokens import RotationRefusal
-from broker.authorization_server.scope_rules import narrow_scopes, restrict_to_role
 from broker.authorization_server.trusted_issuers import is_trusted_in
 from broker.identity.random_secrets import hash_of as code_hash_of
 from core.db import Database, UnitOfWork

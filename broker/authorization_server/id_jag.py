@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, cast
 from uuid import UUID
 
+from broker.authorization_server.client_authentication import ReplayCache
 from broker.authorization_server.client_keys import JwksCache
 from broker.authorization_server.client_registry import JWT_BEARER, Client
 from broker.authorization_server.errors import OAuthError
@@ -19,7 +20,6 @@ from broker.authorization_server.jose import (
     read_text_claim,
     read_time_claim,
 )
-from broker.authorization_server.replay_cache import ReplayCache
 from broker.authorization_server.trusted_issuers import MAX_ISSUER_LENGTH, TrustedIssuers
 from broker.identity.admission import AdmissionDenied
 from broker.identity.providers.identity_provider import MAX_NAME_LENGTH, MAX_SUBJECT_LENGTH, VerifiedAccount

@@ -11,20 +11,22 @@ import orjson
 
 from broker.authorization_server.client_authentication import hash_client_secret
 from broker.authorization_server.client_keys import validate_jwks
-from broker.authorization_server.client_names import MAX_CLIENT_NAME_LENGTH, UNNAMED_CLIENT, sanitize_client_name
 from broker.authorization_server.client_registry import (
     AUTHORIZATION_CODE,
     BROWSER_GRANTS,
     CLIENT_CREDENTIALS,
     GRANT_TYPES,
     JWT_BEARER,
+    MAX_CLIENT_NAME_LENGTH,
     REFRESH_TOKEN,
+    UNNAMED_CLIENT,
     AuthMethod,
     Client,
     build_registered_client,
+    sanitize_client_name,
 )
 from broker.authorization_server.redirect_uris import check_redirect_uri
-from broker.identity.pepper import Peppers
+from broker.identity.api_tokens import Peppers
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change

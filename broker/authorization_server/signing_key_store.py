@@ -6,7 +6,7 @@ nothing about keys: the public key of each is taken from its sealed private key.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -23,7 +23,8 @@ from joserfc.jwk import RSAKey
 
 from broker.vault.envelope import DecryptionError, join_length_prefixed
 from broker.vault.key_checks import confirm_key_use, record_key_use
-from broker.vault.key_wrapping import KeyProvider
+from broker.vault.key_rewrap import WrappedRow
+from broker.vault.key_wrapping import KeyProvider, WrappedKey
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
@@ -216,3 +217,32 @@ _DISTRUST = """UPDATE auth.signing_keys SET state = 'distrusted', retired_at = $
 _INSERT = """INSERT INTO auth.signing_keys
     (kid, algorithm, public, kek_id, wrapped, state, created_at, activated_at)
     SELECT $2, $3, $4::jsonb, $5, $6, $7, $8, $9 WHERE $1::uuid IS NOT NULL"""
+
+
+class SigningKeyRows:
+    """Implements :class:`broker.vault.key_rewrap.WrappedRows`. Old and distrusted keys are kept and rewrapped too."""
+
+    def __init__(self, deployment_id: UUID) -> None:
+        self._deployment_id = deployment_id
+
+    @property
+    def tenant_id(self) -> UUID:
+        return DEPLOYMENT_CHAIN
+
+    async def list_outdated(self, work: UnitOfWork, kek_id: str, after: str, limit: int) -> Sequence[WrappedRow]:
+        rows = await work.fetch(_OTHERS, kek_id, after, limit)
+        return [
+            WrappedRow(
+                row["kid"], row["kek_id"], row["wrapped"], build_signing_context(self._deployment_id, row["kid"])
+            )
+            for row in rows
+        ]
+
+    async def store(self, work: UnitOfWork, row: WrappedRow, wrapped: WrappedKey) -> bool:
+        return bool(await work.execute(_STORE, row.name, row.kek_id, row.wrapped, wrapped.kek_id, wrapped.blob))
+
+
+_OTHERS = """SELECT kid, kek_id, wrapped FROM auth.signing_keys WHERE $1::uuid IS NOT NULL
+    AND kek_id <> $2 AND kid > $3 ORDER BY kid LIMIT $4"""
+_STORE = """UPDATE auth.signing_keys SET kek_id = $5, wrapped = $6
+    WHERE $1::uuid IS NOT NULL AND kid = $2 AND kek_id = $3 AND wrapped = $4"""

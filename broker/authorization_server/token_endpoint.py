@@ -1,4 +1,4 @@
-"""The token endpoint (RFC 6749 §3.2): one function for each kind of grant. It knows no HTTP but a form and headers."""
+"""Token endpoint (RFC 6749 §3.2) and revocation endpoint (RFC 7009), without HTTP."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
@@ -15,10 +15,10 @@ from broker.authorization_server.client_registry import (
     Client,
     get_machine_user,
 )
+from broker.authorization_server.consents import parse_scope_parameter, restrict_to_client
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.grant_records import ClientGrant
 from broker.authorization_server.grants import Grants
-from broker.authorization_server.scope_rules import parse_scope_parameter, restrict_to_client
 from core.scopes import MCP_SCOPES, covers, format_scopes
 from core.secret import Secret
 
@@ -174,3 +174,40 @@ def _require_parameter(form: Form, name: str) -> str:
     if value is None:
         raise OAuthError("invalid_request", f"{name} is missing")
     return value
+
+
+MAX_TOKEN_LENGTH = 8_192
+
+
+class TokenLookup(Protocol):
+    """Tells which grant an access token hangs on."""
+
+    async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None: ...
+
+
+class TokenRevocation:
+    """Ends grants for their clients."""
+
+    def __init__(self, authentication: ClientAuthenticator, grants: Grants, access_tokens: TokenLookup) -> None:
+        self._authentication = authentication
+        self._grants = grants
+        self._access_tokens = access_tokens
+
+    async def revoke(self, headers: Mapping[str, str], form: Mapping[str, str]) -> bool:
+        """End the grant of a token: all tokens of it die. Whether there was one; the client is told nothing of that.
+
+        A token that is not this client's, or no token at all, is no error (RFC 7009 §2.2).
+
+        Raises:
+            OAuthError: invalid_client, or invalid_request if there is no token.
+        """
+        given = drop_empty_parameters(form)
+        client = await self._authentication.authenticate(headers, given)
+        token = given.get("token")
+        if token is None:
+            raise OAuthError("invalid_request", "token is missing")
+        found = await self._find_grant(Secret(token)) if len(token) <= MAX_TOKEN_LENGTH else None
+        return found is not None and await self._grants.revoke_by_client(*found, client.id)
+
+    async def _find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
+        return await self._grants.find_grant(token) or await self._access_tokens.find_grant(token)

@@ -16,7 +16,7 @@ from broker.connections.account_snapshot import ACCESS_FIELD, REFRESH_FIELD, bui
 from broker.connections.credential_summary import CredentialSummary
 from broker.oauth_client.types import TokenSet
 from broker.providers.schema import OAuthServer, RefreshRules
-from broker.vault.credential_owners import CredentialOwner
+from broker.vault.stored_credentials import CredentialOwner
 from broker.vault.vault import Vault
 from core.db import UnitOfWork
 from core.secret import Secret

@@ -8,21 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.connect.client_registration import AutomaticClientRegistration
+from broker.connect.client_registration import AutomaticClientRegistration, build_redirect_uri
 from broker.connect.code_exchange import CodeExchange
 from broker.connect.confirmation import ConnectOutcome
 from broker.connect.flow_store import ConnectFlow, ConnectFlowStore, NewConnectFlow
-from broker.connect.redirect_uris import build_redirect_uri
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
 from broker.connections.connect_errors import ACCESS_DENIED, ConnectError, audit_refusal, classify_callback_error
-from broker.connections.connect_methods import ConnectMethod, build_method_scope_request
+from broker.connections.connect_methods import ConnectMethod, RequiredTools, ScopeRequest, build_method_scope_request
 from broker.connections.credential_origins import resolve_module_origins
 from broker.connections.oauth_client_store import SealedOAuthClient
-from broker.connections.required_scopes import RequiredTools, ScopeRequest
 from broker.identity.browser_sessions import Session
-from broker.oauth_client.authorize_url import build_authorize_url, get_expected_issuer
+from broker.oauth_client.requests import build_authorize_url, get_expected_issuer
 from broker.oauth_client.types import OAuthClientConfig
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
 from core.db import Database, UnitOfWork
 from core.errors import NotFound

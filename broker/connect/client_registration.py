@@ -11,7 +11,6 @@ from typing import Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from broker.connect.redirect_uris import build_client_document_url, build_redirect_uri
 from broker.connections.connect_errors import ConnectError, get_message_key
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.oauth_client.dynamic_registration import (
@@ -27,6 +26,18 @@ from broker.providers import error_reasons
 from broker.providers.schema import Provider
 from core.concurrency.single_flight import SingleFlight
 from core.directory.audit_trail import Actor
+
+
+def build_redirect_uri(public_url: str, provider: str) -> str:
+    """Build the redirect URI of a provider; each has its own (threat-model.md §2, row 7)."""
+    return f"{public_url}/connect/callback/{provider}"
+
+
+def build_client_document_url(public_url: str, tenant_id: UUID, provider: str) -> str:
+    """The URL of our client metadata document for a tenant at a provider, which is our client id there. Each tenant has
+    its own: a vendor that ends a person's older grants to the same client must not end another tenant's."""
+    return f"{public_url}/connect/-/clients/{tenant_id}/{provider}.json"
+
 
 RegistrationMethod = Literal["", "document", "registration"]
 RegistrationRefusal = tuple[str, str]
@@ -63,7 +74,7 @@ class AutomaticClientRegistration:
         return serves_documents(self._public_url)
 
     def build_document(self, tenant_id: UUID, provider: str) -> dict[str, object]:
-        """The client metadata document at :func:`broker.connect.redirect_uris.build_client_document_url`.
+        """The client metadata document at :func:`broker.connect.client_registration.build_client_document_url`.
 
         The same for every tenant and provider that could exist, so it discloses none that does.
         """

@@ -20,7 +20,7 @@ from broker.connections.oauth_client_store import OAuthClientStore, SealedOAuthC
 from broker.identity.browser_sessions import Session
 from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient, TokenSet, VendorFailure
 from broker.oauth_client.userinfo import AccountIdentity, UserinfoClient, VendorSite
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
 from core.db import Database
 from core.secret import Secret

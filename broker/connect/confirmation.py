@@ -10,11 +10,10 @@ from broker.connect.flow_store import ConnectFlow, ConnectFlowStore
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
 from broker.connections.credential_summary import CredentialSummary, list_owner_credentials
 from broker.disconnect.account_deletion import UNCONFIRMED, delete_account
-from broker.disconnect.disconnect_result import DisconnectCause
-from broker.disconnect.disconnect_service import DisconnectService
+from broker.disconnect.disconnect_service import DisconnectCause, DisconnectService
 from broker.identity.browser_sessions import Session
 from broker.oauth_client.userinfo import AccountIdentity, VendorSite
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import RefreshRules
 from broker.vault.origin_policy import WARNING_DETAIL
 from core.audit.event import AuditEventKind

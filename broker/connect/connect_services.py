@@ -13,9 +13,9 @@ from broker.connections.credential_check import CredentialChecker
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.disconnect.bulk_revocation import BulkAccountRevoker
 from broker.disconnect.disconnect_service import DisconnectService
+from broker.providers.catalogue import ProviderRegistry
 from broker.providers.custom import CustomProviders
 from broker.providers.discovery import MetadataDiscovery
-from broker.providers.registry import ProviderRegistry
 from broker.providers.views import ProviderViews
 from broker.vault.credential_store import CredentialStore
 from core.concurrency.rate_limits import CallerLimits

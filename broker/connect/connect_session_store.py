@@ -1,28 +1,92 @@
-"""Connect sessions: what somebody shall connect, as one thing with a link and with progress that can be followed.
-
-The link has no authority: whoever opens it signs in, and has to be the person whose session it is. What is connected is
-read from the credentials, so it is true whichever way the person went; only what was tried in vain is noted here.
-"""
+"""Connect sessions: services that somebody shall connect, with a link and a progress that can be followed."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 import orjson
 
-from broker.connect.connect_session import ConnectSession, ConnectSessionRequest, build_progress, derive_session_state
 from broker.connections.available_services import AvailableService, AvailableServices, ConnectSubject, resolve_subject
-from broker.connections.connect_principal import ConnectPrincipal
+from broker.connections.connect_errors import ConnectPrincipal
+from broker.connections.connection_status import HealthState
+from broker.connections.credential_summary import CredentialSummary
 from broker.identity.browser_sessions import Session
 from broker.identity.random_secrets import hash_of
-from broker.vault.credential_owners import CredentialOwner
+from broker.vault.stored_credentials import CredentialOwner
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret
+
+ServiceProgressState = Literal["waiting", "done", "failed"]
+ConnectSessionState = Literal["open", "done", "failed", "cancelled", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectSessionRequest:
+    """What shall be connected: these modules, or with None all that the person has and that need it. `role_id` is whom
+    it is shared with; `again` wants a new connection where there is a good one; `return_path` is a path of ours."""
+
+    modules: Sequence[str] | None = None
+    role_id: UUID | None = None
+    again: bool = False
+    return_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceProgress:
+    """How one module stands. `cause` is a fixed word; `account` is "" until it is done."""
+
+    module: str
+    state: ServiceProgressState
+    cause: str
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectSession:
+    """A session and how far it is. It is `failed` when nothing waits and something was tried in vain."""
+
+    id: UUID
+    role_id: UUID | None
+    role: str
+    state: ConnectSessionState
+    services: tuple[ServiceProgress, ...]
+    return_path: str
+    created_at: datetime
+    expires_at: datetime
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The modules that are not connected yet, the failed ones too: a person may try once more."""
+        return tuple(one.module for one in self.services if one.state != "done")
+
+
+def build_progress(
+    name: str, held: CredentialSummary | None, before: Mapping[str, int], failures: Mapping[str, str]
+) -> ServiceProgress:
+    """How far one module is. A refused OAuth client is no progress either: whoever connects now is refused too."""
+    if held is not None and held.state == "connected" and held.version != before.get(name):
+        if held.status is HealthState.SERVICE_MISCONFIGURED:
+            return ServiceProgress(name, "failed", held.cause, "")
+        return ServiceProgress(name, "done", "", held.name)
+    return ServiceProgress(name, "failed" if name in failures else "waiting", failures.get(name, ""), "")
+
+
+def derive_session_state(row: Row, services: Sequence[ServiceProgress], now: datetime) -> ConnectSessionState:
+    states = {one.state for one in services}
+    if states <= {"done"}:
+        return "done"
+    if row["cancelled_at"] is not None:
+        return "cancelled"
+    if row["expires_at"] <= now:
+        return "expired"
+    return "open" if "waiting" in states else "failed"
+
 
 SESSION_LIFETIME = timedelta(hours=1)
 MAX_SESSION_MODULES = 50

@@ -9,13 +9,18 @@ from uuid import UUID, uuid4
 import asyncpg
 import orjson
 
-from broker.connections.account_snapshot import ACCESS_FIELD, REFRESH_FIELD, build_account_context, build_client_context
-from broker.connections.history import AccountEventKind, append_event
+from broker.connections.account_snapshot import (
+    ACCESS_FIELD,
+    REFRESH_FIELD,
+    AccountEventKind,
+    append_event,
+    build_account_context,
+    build_client_context,
+)
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
 from broker.providers.schema import RefreshRules
-from broker.refresh.outcome import add_seconds, schedule_keep_alive, schedule_refresh
-from broker.refresh.outcome_store import GRANT_VERSION_STEP
-from broker.vault.credential_owners import CredentialOwner
+from broker.refresh.outcome import GRANT_VERSION_STEP, add_seconds, schedule_keep_alive, schedule_refresh
+from broker.vault.stored_credentials import CredentialOwner
 from broker.vault.vault import TenantSealer, Vault
 from core.db import UnitOfWork
 from core.errors import Conflict, NotFound

@@ -1,11 +1,16 @@
-"""An account as a refresh sees it: one row, with every time as seconds from the database's own now."""
+"""Account as a refresh sees it, the result of a request for its access token, and its history."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from broker.vault.envelope import CiphertextContext
 from core.db import Row, UnitOfWork
+from core.secret import Secret
 
 ACCOUNTS_TABLE = "vault.accounts"
 CANDIDATES_TABLE = "vault.candidates"
@@ -102,3 +107,87 @@ _LOOK = """SELECT a.id, a.user_id, a.role_id, a.vendor_account_id, a.provider, a
     FROM (SELECT vault.clock() AS now) c, vault.accounts a
     JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
     WHERE a.tenant_id = $1 AND a.id = $2"""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRef:
+    """Names one account."""
+
+    tenant_id: UUID
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """An access token that the vendor takes for `expires_in` more seconds; None where it has no end. It is `renewable`
+    where the vendor gave a refresh token."""
+
+    token: Secret
+    version: int
+    expires_in: float | None
+    renewable: bool = True
+
+
+class UnavailableReason(StrEnum):
+    """Why there is no access token, by who can do something about it."""
+
+    MISSING = "missing"
+    """There is no such account."""
+
+    NEEDS_REAUTH = "needs_reauth"
+    """Its owner has to connect it again; the cause is the account's reason."""
+
+    DISABLED = "disabled"
+    MISCONFIGURED = "misconfigured"
+    """The administrator has to look at the OAuth client; the account is fine."""
+
+    VENDOR = "vendor"
+    """The vendor cannot be reached or asks to wait; this passes by itself."""
+
+    REFUSED = "refused"
+    """The vendor's API refuses a token that its OAuth server has just given: asking for another would not help."""
+
+    REFRESHING = "refreshing"
+    """A refresh is under way and took longer than the caller could wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUnavailable:
+    """There is no access token now. `cause` is a fixed word; asking again helps in `retry_after` seconds, if ever."""
+
+    reason: UnavailableReason
+    cause: str = ""
+    retry_after: float | None = None
+
+
+MAX_EVENTS_PER_ACCOUNT = 50
+
+
+class AccountEventKind(StrEnum):
+    """What happened to an account."""
+
+    CONNECTED = "connected"
+    REFRESHED = "refreshed"
+    FAILED = "failed"
+    """The class says how: permanent, service, not_sent, throttled or uncertain."""
+    HELD_BACK = "held_back"
+    """Refused, but so were many others of this vendor: nobody is blamed yet."""
+    NEEDS_REAUTH = "needs_reauth"
+    LATE_ANSWER = "late_answer"
+    """Tokens came when another process had gone on: they are kept as a second thing to try."""
+    CANDIDATE_ADOPTED = "candidate_adopted"
+
+
+async def append_event(
+    work: UnitOfWork, account_id: UUID, what: AccountEventKind, cls: str = "", detail: Mapping[str, Any] | None = None
+) -> None:
+    """Add an event in the change's own transaction; the oldest beyond :data:`MOST_KEPT` go."""
+    await work.execute(_NOTE, account_id, what.value, cls, orjson.dumps(dict(detail or {})).decode())
+    await work.execute(_TRIM, account_id, MAX_EVENTS_PER_ACCOUNT)
+
+
+_NOTE = """INSERT INTO vault.account_events (tenant_id, account_id, at, kind, class, detail)
+    SELECT $1, $2, vault.clock(), $3, $4, $5::jsonb
+    WHERE EXISTS (SELECT FROM vault.accounts WHERE tenant_id = $1 AND id = $2)"""
+_TRIM = """DELETE FROM vault.account_events WHERE tenant_id = $1 AND account_id = $2 AND id <= (
+    SELECT id FROM vault.account_events WHERE tenant_id = $1 AND account_id = $2 ORDER BY id DESC OFFSET $3 LIMIT 1)"""

@@ -7,8 +7,7 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
-from broker.connections.connect_errors import ConnectError
-from broker.connections.connect_principal import ConnectPrincipal
+from broker.connections.connect_errors import ConnectError, ConnectPrincipal
 from broker.connections.credential_origins import KeyOrigins, load_service_url, resolve_key_origins
 from broker.connections.credential_summary import CredentialSummary
 from broker.disconnect.disconnect_service import DisconnectService

@@ -5,18 +5,17 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from broker.connect.client_registration import AutomaticClientRegistration
-from broker.connections.connect_methods import ConnectMethod, list_connect_methods
-from broker.connections.connect_principal import ConnectPrincipal
+from broker.connections.connect_errors import ConnectPrincipal
+from broker.connections.connect_methods import ConnectMethod, RequiredTools, find_required_tools, list_connect_methods
 from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
 from broker.connections.credential_summary import CredentialSummary, list_credentials, list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
-from broker.connections.required_scopes import RequiredTools, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
 from broker.user_policy import UserPolicy, load_user_policy
-from broker.vault.credential_owners import CredentialOwner
 from broker.vault.origin_policy import OriginPolicy
+from broker.vault.stored_credentials import CredentialOwner
 from core.db import Database, UnitOfWork
 from core.module_manifest import ModuleManifest
 from core.permissions import Role

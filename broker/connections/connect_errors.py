@@ -1,14 +1,31 @@
-"""How a connection can fail, as keys of the messages (`problem.<key>`), and which failures of a vendor are which."""
+"""Failures of connecting, as keys of the messages (`problem.<key>`), and the principal that connects."""
 
+from typing import Protocol
 from uuid import UUID
 
-from broker.connections.connect_principal import ConnectPrincipal
 from broker.oauth_client.error_classifier import ERROR_CODES
 from broker.oauth_client.types import ErrorClass, VendorFailure
 from broker.providers import error_reasons
 from core.audit.event import AuditEventKind
 from core.db import Database
-from core.directory.audit_trail import audit_change
+from core.directory.audit_trail import Actor, audit_change
+
+
+class ConnectPrincipal(Protocol):
+    """Whoever it is for. `system_role` is that of this moment."""
+
+    @property
+    def tenant_id(self) -> UUID: ...
+
+    @property
+    def user_id(self) -> UUID: ...
+
+    @property
+    def system_role(self) -> str: ...
+
+    @property
+    def actor(self) -> Actor: ...
+
 
 ACCESS_DENIED = "access_denied"
 """The one error at the callback that is the person's own decision (RFC 6749 §4.1.2.1)."""

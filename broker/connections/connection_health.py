@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from broker.connections.connect_methods import has_write_scopes
+from broker.connections.connect_methods import RequiredTools, build_scope_request, find_required_tools, has_write_scopes
 from broker.connections.connection_status import (
     AccountEvent,
     ConnectionStatus,
@@ -14,11 +14,9 @@ from broker.connections.connection_status import (
     mark_needs_reconnect,
 )
 from broker.connections.repository import MAX_CREDENTIALS, CredentialKey
-from broker.connections.required_scopes import RequiredTools, build_scope_request, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
-from broker.providers.catalogue import ProviderCatalogue
+from broker.providers.catalogue import ProviderCatalogue, ProviderRegistry
 from broker.providers.error_reasons import SCOPE
-from broker.providers.registry import ProviderRegistry
 from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.origin_policy import OriginPolicy
 from core.db import UnitOfWork

@@ -10,9 +10,9 @@ from broker.connections.credential_origins import load_service_url
 from broker.oauth_client.module_account import ModuleAccountClient
 from broker.oauth_client.types import VendorFailure
 from broker.oauth_client.userinfo import AccountIdentity
-from broker.vault.credential_owners import CredentialOwner
 from broker.vault.credential_store import REJECTED, UNREADABLE, CredentialStore, StoredCredential
 from broker.vault.envelope import DecryptionError
+from broker.vault.stored_credentials import CredentialOwner
 from core.concurrency.rate_limits import CallerLimits
 from core.db import Database
 from core.directory.audit_trail import Actor

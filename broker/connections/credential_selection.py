@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.connections.connection_status import HealthState, classify, get_connection_state
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
 from broker.interface import NoCredential
 from broker.providers.error_reasons import SCOPE
 from broker.vault.origin_policy import OriginPolicy

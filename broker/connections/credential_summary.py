@@ -9,8 +9,8 @@ import orjson
 
 from broker.connections.connection_status import HealthState, classify, get_connection_state
 from broker.connections.repository import load_credentials
-from broker.vault.credential_owners import CredentialOwner
 from broker.vault.origin_policy import WARNING_DETAIL, OriginPolicy
+from broker.vault.stored_credentials import CredentialOwner
 from core.connection_state import ConnectionState
 from core.db import Row, UnitOfWork
 

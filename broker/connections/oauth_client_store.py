@@ -11,8 +11,8 @@ import orjson
 from broker.connections.account_repository import insert_client, update_client
 from broker.connections.account_snapshot import build_client_context
 from broker.oauth_client.types import OAuthClientConfig
-from broker.providers.document_origins import get_url_origin
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry
+from broker.providers.custom import get_url_origin
 from broker.providers.schema import Provider
 from broker.providers.templates import list_outbound_urls, resolve_settings
 from broker.vault.vault import Vault

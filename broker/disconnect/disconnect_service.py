@@ -1,31 +1,66 @@
 """Disconnecting accounts: revoke the grant at the vendor and delete everything that leads to it.
 
 It is an intent first: the account is marked as ending and committed, so that nothing uses it any more and a process
-that dies leaves it to the next (:class:`broker.disconnect.reaper.GrantReaper`). A vendor that cannot be told stops
-nothing; whoever asked is told, and the audit log keeps it.
+that dies leaves it to the next (:class:`broker.disconnect.bulk_revocation.GrantReaper`). A vendor that cannot be told
+stops nothing; whoever asked is told, and the audit log keeps it.
 """
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import UUID
 
 from broker.connect.account_writer import AccountWriter, StoredGrant
 from broker.connections.credential_summary import CredentialSummary, list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.disconnect.account_deletion import EndingAccount, delete_account, is_shared_grant, mark_account_ending
-from broker.disconnect.disconnect_result import DisconnectCause, DisconnectResult, RevocationOutcome
 from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
 from broker.providers.templates import fill_url, resolve_settings
-from broker.vault.credential_owners import CredentialOwner
 from broker.vault.credential_store import CredentialStore
+from broker.vault.stored_credentials import CredentialOwner
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Invalid, MCPistError, NotFound
 from core.secret import Secret
+
+DisconnectCause = Literal[
+    "asked", "replaced", "declined", "unanswered", "interrupted", "owner_removed", "client_removed"
+]
+RevocationOutcome = Literal[
+    "revoked", "shared_grant", "unsupported", "unreachable", "tokens_unreadable", "timed_out", "api_key"
+]
+"""revoked: the vendor knows the grant no more. shared_grant: another account of the tenant is the same grant, so it was
+left. unsupported: the vendor has no revocation. unreachable: it was asked and did not say yes. tokens_unreadable: the
+tokens are lost here. timed_out: there were too many to wait for. api_key: it was pasted, and its owner revokes it where
+it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class DisconnectResult:
+    """Disconnected account. Where revocation failed, `manage_url` is the vendor's page for revoking it by hand, if it
+    has one.
+    """
+
+    modules: tuple[str, ...]
+    outcome: RevocationOutcome
+    manage_url: str = ""
+    provider: str = ""
+    account: str = ""
+
+    @property
+    def revoked(self) -> bool:
+        """Check whether the grant is revoked at the vendor."""
+        return self.outcome == "revoked"
+
+    @property
+    def still_active(self) -> bool:
+        """Check whether the person should revoke the grant at the vendor by hand."""
+        return self.outcome not in ("revoked", "shared_grant")
+
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 import time
 from uuid import UUID
 
-from broker.identity.sign_in_outcomes import Browser
+from broker.identity.sign_in_state import Browser
 from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.writer import append_events
 from core.db import Database

@@ -16,16 +16,18 @@ from broker.identity.identities import Identities
 from broker.identity.one_time_links import LINK_METHOD, LinkTarget, OneTimeLinks
 from broker.identity.providers.identity_provider import IdentityProvider, SignInFailed, SignInFlow, VerifiedAccount
 from broker.identity.random_secrets import new_secret
-from broker.identity.return_to import sanitize_return_to
-from broker.identity.sign_in_outcomes import (
+from broker.identity.sign_in_state import (
+    AccountLinkRequest,
     Browser,
     LinkedAccount,
+    PendingSignIn,
+    PendingSignIns,
     SignInRedirect,
     SignInRefused,
     SignInResult,
     TenantSelection,
+    sanitize_return_to,
 )
-from broker.identity.sign_in_state import AccountLinkRequest, PendingSignIn, PendingSignIns
 from core.concurrency.rate_limits import AttemptLimits
 from core.db import Database
 from core.errors import Conflict, LimitReached, NotFound

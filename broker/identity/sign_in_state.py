@@ -1,16 +1,17 @@
-"""Sign-ins under way, before anybody is known: one row for each start, used once (table ``auth.sign_ins``).
+"""Sign-ins under way: one row for each start, used once (table ``auth.sign_ins``), their targets and their results."""
 
-A row is known by the hash of what the browser's `flow` cookie holds; nothing in it is secret.
-"""
-
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
+from broker.identity.admission import TenantChoice
 from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.random_secrets import hash_of
 from core.db import Database
+from core.errors import MCPistError
 from core.secret import Secret
 
 SIGN_IN_LIFETIME = timedelta(minutes=10)
@@ -105,3 +106,78 @@ _CHOOSING = """SELECT provider, next, issuer, subject, email, name FROM auth.sig
     WHERE browser_hash = $1 AND state = 'verified' AND expires_at > $2"""
 _CHOSEN = """UPDATE auth.sign_ins SET state = 'done' WHERE browser_hash = $1 AND state = 'verified' AND expires_at > $2
     RETURNING provider, next, issuer, subject, email, name"""
+
+
+DEFAULT_PATH = "/account"
+MAX_PATH_LENGTH = 8_000
+_ALLOWED = re.compile(
+    r"(?:/oauth/authorize|/account|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"
+    r"|/console|/console/(?:[0-9A-Za-z_-]+/)*[0-9A-Za-z_-]*)"
+    r"(?:\?[0-9A-Za-z\-._~!$&'()*+,;=:@/?%]*)?"
+)
+
+
+def sanitize_return_to(asked: str) -> str:
+    """`asked` where it is such a path, with its query; else the account page.
+
+    Only letters that mean one thing to every browser count: no backslash, dot or escape in the path, no control
+    character and no fragment anywhere.
+    """
+    return asked if len(asked) <= MAX_PATH_LENGTH and _ALLOWED.fullmatch(asked) else DEFAULT_PATH
+
+
+RefusalKey = Literal[
+    "other_browser", "expired", "cancelled", "provider", "provider_away", "link_used",
+    "not_listed", "unverified_email", "suspended", "other_account", "already_tied",
+]  # fmt: skip
+
+
+class SignInRefused(MCPistError):
+    """Nobody is signed in. `key` says why, to the person; `provider` is its label, and empty where there is none."""
+
+    status, code = 403, "sign_in_refused"
+
+    def __init__(self, key: RefusalKey, provider: str = "", email: str = "") -> None:
+        super().__init__("the sign-in did not succeed; start again")
+        self.key: RefusalKey = key
+        self.provider = provider
+        self.email = email
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Browser that signs in: its address and description, as far as they are known."""
+
+    address: str = ""
+    user_agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInRedirect:
+    """Redirect that starts a sign-in, with the value of the `flow` cookie."""
+
+    url: str
+    binding: Secret
+
+
+@dataclass(frozen=True, slots=True)
+class SignInResult:
+    """Completed sign-in: the `session` cookie's value and the URL to continue at."""
+
+    session: Secret
+    next_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSelection:
+    """Pending sign-in of a person whom several tenants admit."""
+
+    email: str
+    choices: tuple[TenantChoice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedAccount:
+    """Account that was linked to the session's user."""
+
+    next_path: str

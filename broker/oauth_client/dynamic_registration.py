@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from broker.oauth_client.error_classifier import ClassifiedError, classify_by_status, utc_now
-from broker.oauth_client.response_fields import parse_fields
+from broker.oauth_client.token_response import parse_fields
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, RedactedExchange, VendorFailure
 from broker.oauth_client.vendor_http import TransportFailure, VendorHttpClient, VendorRequest
 from broker.providers import error_reasons

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any, cast
 
-from broker.oauth_client.response_fields import resolve_pointer
+from broker.oauth_client.token_response import resolve_pointer
 from broker.oauth_client.types import ErrorClass, GrantKind
 from broker.oauth_client.vendor_http import VendorResponse
 from broker.providers import error_reasons

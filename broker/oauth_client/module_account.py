@@ -3,7 +3,7 @@
 import re
 from collections.abc import Container, Mapping
 
-from broker.oauth_client.response_fields import resolve_text
+from broker.oauth_client.token_response import resolve_text
 from broker.oauth_client.types import ErrorClass, RedactedExchange, VendorFailure
 from broker.oauth_client.userinfo import AccountIdentity, UserinfoClient
 from broker.providers import error_reasons

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from broker.oauth_client.error_classifier import ClassifiedError, classify_error, has_error, utc_now
 from broker.oauth_client.requests import build_code_request, build_refresh_request, build_revocation_request
-from broker.oauth_client.response_fields import parse_fields
-from broker.oauth_client.token_response import UnusableTokens, read_tokens
+from broker.oauth_client.token_response import UnusableTokens, parse_fields, read_tokens
 from broker.oauth_client.types import (
     ErrorClass,
     GrantKind,

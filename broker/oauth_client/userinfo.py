@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from broker.oauth_client.error_classifier import ClassifiedError, classify_by_status, classify_rate_limit, utc_now
-from broker.oauth_client.response_fields import resolve_pointer, resolve_text
-from broker.oauth_client.token_response import read_account_fields
+from broker.oauth_client.token_response import read_account_fields, resolve_pointer, resolve_text
 from broker.oauth_client.types import ErrorClass, GrantKind, RedactedExchange, VendorFailure
 from broker.oauth_client.vendor_http import TransportFailure, VendorHttpClient, VendorRequest, VendorResponse
 from broker.providers import error_reasons

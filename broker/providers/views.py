@@ -6,11 +6,14 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from broker.connect.client_registration import RegistrationMethod, choose_registration_method
-from broker.connect.redirect_uris import build_client_document_url, build_redirect_uri
-from broker.providers.catalogue import ProviderCatalogue
+from broker.connect.client_registration import (
+    RegistrationMethod,
+    build_client_document_url,
+    build_redirect_uri,
+    choose_registration_method,
+)
+from broker.providers.catalogue import ProviderCatalogue, ProviderRegistry
 from broker.providers.custom import CustomProvider, CustomProviders, ProviderUsage
-from broker.providers.registry import ProviderRegistry
 from broker.providers.schema import Provider
 from core.db import Database
 

@@ -13,16 +13,16 @@ import orjson
 
 from broker.connections.account_snapshot import (
     REFRESH_FIELD,
+    AccountRef,
     AccountSnapshot,
     build_account_context,
     build_client_context,
 )
-from broker.connections.token_result import AccountRef
 from broker.oauth_client.types import OAuthClientConfig
 from broker.providers.schema import Provider
-from broker.refresh.attempt import Attempt, Boottime, PreparedRefresh
-from broker.refresh.endpoint_key import get_token_endpoint_key
-from broker.refresh.timing import RefreshTiming
+from broker.refresh.circuit_breaker import get_token_endpoint_key
+from broker.refresh.decision import RefreshTiming
+from broker.refresh.outcome import Attempt, Boottime, PreparedRefresh
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.errors import NotFound

@@ -12,14 +12,19 @@ from typing import TypeVar
 
 import asyncpg
 
-from broker.oauth_client.types import ErrorClass, TokenResponse, TokenResult, VendorFailure
+from broker.oauth_client.types import (
+    ErrorClass,
+    TokenEndpointClient,
+    TokenResponse,
+    TokenResult,
+    TokenSet,
+    VendorFailure,
+)
 from broker.refresh import reauth
-from broker.refresh.attempt import Attempt, Boottime
 from broker.refresh.circuit_breaker import close_breaker, release_after_failure
-from broker.refresh.outcome import RefreshOutcome, seal_outcome
-from broker.refresh.outcome_store import StoreResult, store
+from broker.refresh.decision import RefreshTiming
+from broker.refresh.outcome import Attempt, Boottime, RefreshOutcome, StoreResult, seal_outcome, store
 from broker.refresh.spool import Spool
-from broker.refresh.timing import RefreshTiming
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.errors import Unavailable
@@ -152,3 +157,36 @@ class OutcomeWriter:
 
 # A process that is stopped in the middle of its transaction would keep the account's row from everybody else.
 _IDLE_LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', $2, true) WHERE $1::uuid IS NOT NULL"
+
+
+async def revoke_orphaned_grant(
+    database: Database, endpoint: TokenEndpointClient, attempt: Attempt, tokens: TokenSet
+) -> None:
+    """Tell the vendor that these tokens are not wanted: whoever disconnected the account could tell it of older ones
+    only. Not where another account, or this one connected anew, may stand on the same grant."""
+    prepared, seen = attempt.prepared, attempt.prepared.snapshot
+    try:
+        async with database.tenant(attempt.ref.tenant_id) as work:
+            owner = seen.user_id or seen.role_id
+            if await work.fetchval(_STILL_USED, seen.client_row_id, seen.vendor_account_id, owner):
+                return
+        refresh = tokens.refresh_token or prepared.refresh_token
+        revocation = await endpoint.revoke(
+            prepared.provider, prepared.client, access=tokens.access_token, refresh=refresh
+        )
+    except Exception as error:  # noqa: BLE001 whoever waits for the account gets their answer all the same
+        log.error(
+            "grant of a deleted account was not revoked",
+            extra={"event": "orphaned_grant_revocation_failed", "provider": seen.provider, **describe_error(error)},
+        )
+        return
+    log.warning(
+        "account was deleted during its refresh",
+        extra={"event": "account_deleted_during_refresh", "provider": seen.provider, "revoked": revocation.done},
+    )
+
+
+# Where the vendor has not told whose one of them is, the owner's others count.
+_STILL_USED = """SELECT EXISTS (SELECT FROM vault.accounts a WHERE a.tenant_id = $1 AND a.oauth_client_id = $2
+    AND CASE WHEN a.vendor_account_id = '' OR $3 = '' THEN coalesce(a.user_id, a.role_id) = $4
+        ELSE a.vendor_account_id = $3 END)"""

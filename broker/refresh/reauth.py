@@ -7,14 +7,14 @@ from uuid import UUID
 from broker.connections.account_snapshot import (
     ACCESS_FIELD,
     REFRESH_FIELD,
+    AccountEventKind,
+    append_event,
     build_account_context,
     build_candidate_context,
 )
-from broker.connections.history import AccountEventKind, append_event
 from broker.oauth_client.types import VendorFailure
-from broker.refresh.attempt import Attempt, PreparedRefresh
-from broker.refresh.decision import EXPIRED, LOST_ROTATION, REVOKED
-from broker.refresh.timing import RefreshTiming
+from broker.refresh.decision import EXPIRED, LOST_ROTATION, REVOKED, RefreshTiming
+from broker.refresh.outcome import Attempt, PreparedRefresh
 from broker.vault.vault import Vault
 from core.audit.event import AuditEventKind
 from core.db import Row, UnitOfWork

@@ -2,26 +2,85 @@
 
 import asyncio
 import contextlib
+import logging
 from dataclasses import dataclass, replace
 
-from broker.connections.account_snapshot import ACCESS_FIELD, AccountSnapshot, build_account_context, load_snapshot
-from broker.connections.token_result import AccessToken, AccountRef, TokenUnavailable, UnavailableReason
-from broker.oauth_client.types import TokenEndpointClient, TokenResponse, TokenResult
+from broker.connections.account_snapshot import (
+    ACCESS_FIELD,
+    AccessToken,
+    AccountRef,
+    AccountSnapshot,
+    TokenUnavailable,
+    UnavailableReason,
+    build_account_context,
+    load_snapshot,
+)
+from broker.oauth_client.types import (
+    ErrorClass,
+    RedactedExchange,
+    TokenEndpointClient,
+    TokenResponse,
+    TokenResult,
+    VendorFailure,
+)
 from broker.providers.schema import Provider
 from broker.refresh import reauth
-from broker.refresh.attempt import Boottime, PreparedRefresh, boottime
 from broker.refresh.claim import ProviderLookup, claim, claim_probe, find_provider, prepare_refresh
-from broker.refresh.decision import ReauthRequired, RefreshAction, RefreshStep, TokenRequirement, choose_next_step
-from broker.refresh.outcome_store import StoreResult
-from broker.refresh.outcome_writer import OutcomeWriter
-from broker.refresh.revoke_orphaned import revoke_orphaned_grant
-from broker.refresh.timing import RefreshTiming
-from broker.refresh.token_request import present
+from broker.refresh.decision import (
+    ReauthRequired,
+    RefreshAction,
+    RefreshStep,
+    RefreshTiming,
+    TokenRequirement,
+    choose_next_step,
+)
+from broker.refresh.outcome import Attempt, Boottime, PreparedRefresh, StoreResult, boottime
+from broker.refresh.outcome_writer import OutcomeWriter, revoke_orphaned_grant
 from broker.vault.envelope import DecryptionError
 from broker.vault.vault import Vault
 from core.concurrency.fair_semaphore import FairSemaphore
 from core.db import Database, UnitOfWork
+from core.failpoints import failpoint
+from core.log_events import describe_error
 from core.secret import Secret
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = "cut_off"
+
+
+async def present(
+    endpoint: TokenEndpointClient, attempt: Attempt, timing: RefreshTiming, boottime: Boottime
+) -> TokenResult:
+    """Send the request and return the vendor's response.
+
+    A failure in our own code counts as uncertain: the token may have been sent.
+    """
+    prepared = attempt.prepared
+    await failpoint("before_send")
+
+    def may_send() -> bool:
+        """Return False if the process was suspended so long that another may take the lease before the call ends."""
+        return boottime() + timing.call_timeout < attempt.claim_boottime + timing.lease
+
+    if not may_send():
+        return _build_failure(attempt, ErrorClass.NOT_SENT, "withdrawn")
+    try:
+        answer = await endpoint.refresh(prepared.provider, prepared.client, prepared.refresh_token, may_send=may_send)
+    except Exception as error:  # noqa: BLE001 whatever it is, the intent must get its outcome
+        log.error(
+            "refresh request failed unexpectedly",
+            extra={"event": "refresh_request_failed", "account": str(attempt.ref.id), **describe_error(error)},
+        )
+        return _build_failure(attempt, ErrorClass.UNCERTAIN, INTERRUPTED)
+    await failpoint("answered")
+    return answer
+
+
+def _build_failure(attempt: Attempt, cls: ErrorClass, reason: str) -> VendorFailure:
+    exchange = RedactedExchange("", "", "refresh_token", 0.0, error_class=cls, reason=reason)
+    return VendorFailure(cls, reason, exchange)
+
 
 UNREADABLE = "unreadable"
 STOPPING = "stopping"

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import orjson
 
-from broker.connections.token_result import AccountRef
+from broker.connections.account_snapshot import AccountRef
 from broker.refresh.outcome import RefreshOutcome
 from core.log_events import describe_error
 

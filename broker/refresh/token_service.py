@@ -4,7 +4,7 @@ import asyncio
 import logging
 from uuid import UUID
 
-from broker.connections.token_result import AccessToken, AccountRef, TokenUnavailable
+from broker.connections.account_snapshot import AccessToken, AccountRef, TokenUnavailable
 from broker.providers.schema import Provider
 from broker.refresh.decision import TokenRequirement
 from broker.refresh.refresher import RefreshDependencies, Refresher

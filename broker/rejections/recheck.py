@@ -7,20 +7,23 @@ Every broker process may run one: who asks is decided by the row, so each questi
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
+from broker.connections.credential_origins import get_service_url
+from broker.oauth_client.module_account import ModuleAccountClient
+from broker.oauth_client.types import ErrorClass, VendorFailure
 from broker.rejections.rejected_credentials import RejectedCredential, claim_recheck
-from broker.rejections.rejection_timing import RejectionTiming
-from broker.rejections.verdict_writer import RecheckOutcome, apply_verdict
-from broker.rejections.verdicts import ProbeResult
+from broker.rejections.report import RejectionTiming
+from broker.rejections.verdicts import CredentialVerdict, ProbeResult, RecheckOutcome, apply_verdict
 from broker.vault.vault import Vault
 from core.concurrency.fair_semaphore import FairSemaphore
 from core.concurrency.periodic import PeriodicTask
 from core.db import Database
 from core.log_events import describe_error
+from core.module_manifest import ModuleManifest
 
 RECHECK_INTERVAL = 15.0
 MAX_PER_ENDPOINT = 50
@@ -122,3 +125,35 @@ class Rechecker:
 
 
 _DUE = "SELECT tenant_id, credential_id, endpoint FROM vault.due_rechecks($1, $2)"
+
+
+TIMEOUT_STATUSES = frozenset({408, 425})
+
+
+class VendorCredentialProbe:
+    """Implements :class:`broker.rejections.recheck.CredentialProbe` by the request that the module's manifest names."""
+
+    def __init__(self, manifests: Iterable[ModuleManifest], accounts: ModuleAccountClient) -> None:
+        self._manifests = {manifest.name: manifest for manifest in manifests}
+        self._accounts = accounts
+
+    async def __call__(self, suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
+        manifest = self._manifests.get(suspect.module)
+        if manifest is None or not manifest.has_vendor:
+            return ProbeResult(CredentialVerdict.UNKNOWN)
+        url = get_service_url(manifest, {manifest.name: settings})
+        found = await self._accounts.fetch_account(
+            manifest, url, suspect.scheme, suspect.secret, suspect.origins, suspect.attributes
+        )
+        if not isinstance(found, VendorFailure):
+            return ProbeResult(CredentialVerdict.ACCEPTED)
+        return ProbeResult(_get_verdict(found), found.retry_after or 0.0)
+
+
+def _get_verdict(failure: VendorFailure) -> CredentialVerdict:
+    if failure.error_class is ErrorClass.THROTTLED:
+        return CredentialVerdict.BUSY
+    if failure.status == 401:
+        return CredentialVerdict.REJECTED
+    known = failure.status is not None and 400 <= failure.status < 500 and failure.status not in TIMEOUT_STATUSES
+    return CredentialVerdict.ACCEPTED if known else CredentialVerdict.UNKNOWN

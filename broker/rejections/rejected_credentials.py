@@ -10,7 +10,7 @@ import orjson
 from broker.connections.account_snapshot import ACCESS_FIELD, build_account_context
 from broker.refresh import reauth
 from broker.refresh.decision import REVOKED
-from broker.rejections.rejection_timing import RejectionTiming
+from broker.rejections.report import RejectionTiming
 from broker.vault.credential_store import REJECTED, UNREADABLE, decrypt_credential, mark_broken
 from broker.vault.envelope import DecryptionError
 from broker.vault.origin_policy import OriginPolicy, read_attributes

@@ -12,9 +12,15 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
-from broker.vault.credential_owners import CredentialOwner, find_owner, read_owner
 from broker.vault.envelope import CiphertextContext
-from broker.vault.stored_credentials import StoredCredential, find_credential, list_credentials
+from broker.vault.stored_credentials import (
+    CredentialOwner,
+    StoredCredential,
+    find_credential,
+    find_owner,
+    list_credentials,
+    read_owner,
+)
 from broker.vault.vault import Vault
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork

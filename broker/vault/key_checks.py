@@ -1,12 +1,18 @@
-"""The check that keys are the right ones: for each key in use the database has 32 bytes that only that key gives."""
+"""Checks of key-encryption keys: genuine ones, what each is needed for, and the retirement of one."""
 
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
 
 from broker.vault.key_wrapping import KeyProvider
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database, UnitOfWork
-from core.errors import Invalid
+from core.directory.audit_trail import Actor, audit_change
+from core.errors import Conflict, Invalid, NotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +99,48 @@ def _build_state(provider: KeyProvider, kek_id: str, active: str, mac: bytes | N
 _ADD_CHECK = """INSERT INTO vault.key_checks (kek_id, mac) SELECT $2, $3 WHERE $1::uuid IS NOT NULL
     ON CONFLICT DO NOTHING"""
 _CHECK = "SELECT mac, retired_at FROM vault.key_checks WHERE $1::uuid IS NOT NULL AND kek_id = $2"
+
+
+async def count_data_keys(database: Database, tenant_id: UUID) -> Mapping[str, int]:
+    """Count the tenant's data keys by wrapping key; `database` is logged in as the broker."""
+    async with database.tenant(tenant_id) as work:
+        return {row["kek_id"]: row["count"] for row in await work.fetch(_COUNT)}
+
+
+async def count_signing_keys(database: Database) -> Mapping[str, int]:
+    """Count the keys that sign access tokens by wrapping key."""
+    async with database.tenant(DEPLOYMENT_CHAIN) as work:
+        return {row["kek_id"]: row["count"] for row in await work.fetch(_SIGNING)}
+
+
+# Signing keys have no tenant; $1 is there because every statement has it.
+_SIGNING = "SELECT kek_id, count(*) AS count FROM auth.signing_keys WHERE $1::uuid IS NOT NULL GROUP BY kek_id"
+_COUNT = "SELECT kek_id, count(*) AS count FROM vault.deks WHERE tenant_id = $1 GROUP BY kek_id"
+
+
+async def retire_key(database: Database, provider: KeyProvider, actor: Actor, kek_id: str, now: datetime) -> None:
+    """Mark a key as retired; the caller takes it out of its file then.
+
+    Raises:
+        Conflict: the key is active, or something hangs on it.
+        NotFound: no key of that id was ever used or is at hand.
+    """
+    if kek_id == await provider.get_active_id():
+        raise Conflict(f"the key {kek_id} is active; activate another one first: mcpist keys activate ID")
+    try:
+        async with database.tenant(DEPLOYMENT_CHAIN) as work:
+            row = await work.fetchrow(_TAKE, kek_id)
+            if row is None and not provider.has(kek_id):
+                raise NotFound(f"there is no key {kek_id[:100]!r}; `mcpist keys status` shows them")
+            mac = row["mac"] if row is not None else provider.compute_check_value(kek_id)
+            before = row["retired_at"] if row is not None else None
+            await work.execute(_KEEP, kek_id, mac, before or now)
+            if before is None:
+                await audit_change(work, actor, AuditEventKind.KEY_RETIRED, purpose="vault", key=kek_id)
+    except asyncpg.ForeignKeyViolationError:
+        raise Conflict(f"the key {kek_id} still wraps other keys; run: mcpist keys rewrap") from None
+
+
+# Keys have no tenant; $1 is there because every statement has it.
+_TAKE = "DELETE FROM vault.key_checks WHERE $1::uuid IS NOT NULL AND kek_id = $2 RETURNING mac, retired_at"
+_KEEP = "INSERT INTO vault.key_checks (kek_id, mac, retired_at) SELECT $2, $3, $4 WHERE $1::uuid IS NOT NULL"

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 
 from broker.vault.envelope import DecryptionError
 from broker.vault.key_wrapping import WrappedKey
-from broker.vault.kms import KmsDenied, KmsThrottled, KmsUnreachable
-from broker.vault.kms_http import KmsHttpClient, KmsResponse
+from broker.vault.kms import KmsDenied, KmsHttpClient, KmsResponse, KmsThrottled, KmsUnreachable
 
 SCHEME = "vault-transit:"
 MAX_TOKEN_BYTES = 4096

@@ -17,11 +17,12 @@ from broker.identity.api_tokens import ApiToken, ApiTokens
 from broker.identity.browser_sessions import SessionEntry
 from broker.identity.identities import Identity
 from broker.identity.identity_services import IdentityServices
-from broker.identity.sign_in_outcomes import SignInRefused
-from broker.web.page_errors import PageError
+from broker.identity.sign_in_state import SignInRefused
+from broker.web.current_session import find_browser_session
+from broker.web.display import get_browser_name
+from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
-from broker.web.sign_in_pages import FLOW_SECONDS, find_browser_session, identify_browser
-from broker.web.user_agent import get_browser_name
+from broker.web.sign_in_pages import FLOW_SECONDS, identify_browser
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound
 
@@ -58,7 +59,7 @@ class AccountPages:
         self._grants = grants
 
     async def show(self, request: Request) -> Response:
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         if session is None:
             return _redirect_to_sign_in()
         done = read_query(request).get("done", "")
@@ -80,7 +81,7 @@ class AccountPages:
         )
 
     async def end_session(self, request: Request) -> Response:
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         if session is None:
             return _redirect_to_sign_in()
         session_id = _parse_id(await read_form(request))
@@ -89,7 +90,7 @@ class AccountPages:
 
     async def end_all_sessions(self, request: Request) -> Response:
         """End all sessions of the user, this browser's included."""
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         if session is None:
             return _redirect_to_sign_in()
         await self._door.sessions.end_all(session.actor, session.tenant_id, session.user_id)
@@ -98,7 +99,7 @@ class AccountPages:
         return response
 
     async def end_grant(self, request: Request) -> Response:
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         if session is None:
             return _redirect_to_sign_in()
         grant_id = _parse_id(await read_form(request))
@@ -108,7 +109,7 @@ class AccountPages:
         return RedirectResponse(f"{ACCOUNT_PATH}?done=grant_revoked", 303)
 
     async def end_token(self, request: Request) -> Response:
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         if session is None:
             return _redirect_to_sign_in()
         token_id = (await read_form(request)).get("id", "")
@@ -119,7 +120,7 @@ class AccountPages:
 
     async def link_identity(self, request: Request) -> Response:
         """One more account for the person themselves: whoever borrows their open browser has no recent sign-in."""
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         if session is None:
             return _redirect_to_sign_in()
         if not session.is_fresh(self._parts.clock()):
@@ -137,7 +138,7 @@ class AccountPages:
 
     async def unlink_identity(self, request: Request) -> Response:
         """One account less, as long as there is another: it takes a recent sign-in as one more does."""
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         if session is None:
             return _redirect_to_sign_in()
         if not session.is_fresh(self._parts.clock()):

@@ -9,12 +9,11 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from broker.authorization_server.client_address import CLIENT_ADDRESS
+from broker.authorization_server.client_registry import CLIENT_ADDRESS
 from broker.authorization_server.errors import OAuthError
-from broker.web import csrf
+from broker.web import security_headers
 from broker.web.connect_urls import CLIENT_DOCUMENTS_PATH
-from broker.web.i18n import Translations
-from broker.web.page_errors import PageError
+from broker.web.i18n import PageError, Translations
 from broker.web.request_parsing import get_client_address
 from broker.web.security_headers import DEFAULT_HEADERS
 from broker.web.web_dependencies import WebDependencies
@@ -95,7 +94,7 @@ class _IdentityApp:
         # Before the origin: a program that asks for what does not exist would read of cross-site requests otherwise.
         if request.method not in SAFE_METHODS and not self._has_route(request):
             raise _PathNotFound
-        csrf.check_same_origin(request, parts.settings.public_url)
+        security_headers.check_same_origin(request, parts.settings.public_url)
         if _is_for_programs(request):
             return None
         if request.method == "GET" and parts.hosts.is_loopback and not parts.hosts.is_public(host):

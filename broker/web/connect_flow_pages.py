@@ -6,13 +6,13 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from broker.connect.authorization import ConnectRequest, ConsentDeclined
-from broker.connect.confirmation import ConnectedAccount, PendingConfirmation
-from broker.connect.connect_services import ConnectServices
+from broker.connect.authorization import ConnectAuthorization, ConnectRequest, ConsentDeclined
+from broker.connect.confirmation import ConnectedAccount, GrantConfirmation, PendingConfirmation
+from broker.connect.connect_session_store import ConnectSessionStore
 from broker.connect.flow_store import ConnectFlow
+from broker.connections.available_services import AvailableServices
 from broker.connections.connect_errors import ConnectError
-from broker.identity.browser_sessions import Session
-from broker.identity.identity_services import IdentityServices
+from broker.identity.browser_sessions import Session, Sessions
 from broker.web.connect_urls import (
     CONNECT_PATH,
     REFUSAL_STATUS,
@@ -22,10 +22,10 @@ from broker.web.connect_urls import (
     parse_queue,
     parse_role_id,
 )
-from broker.web.page_errors import PageError
+from broker.web.current_session import find_browser_session, redirect_to_sign_in
+from broker.web.i18n import PageError
 from broker.web.request_parsing import parse_fields as fields_of
 from broker.web.request_parsing import read_form, read_query
-from broker.web.sign_in_pages import find_browser_session, redirect_to_sign_in
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound
 
@@ -33,10 +33,21 @@ from core.errors import NotFound
 class ConnectFlowPages:
     """The handlers. Nobody without a session gets to any of them."""
 
-    def __init__(self, parts: WebDependencies, door: IdentityServices, connect: ConnectServices) -> None:
+    def __init__(
+        self,
+        parts: WebDependencies,
+        sessions: Sessions,
+        authorization: ConnectAuthorization,
+        confirmation: GrantConfirmation,
+        services: AvailableServices,
+        connect_sessions: ConnectSessionStore,
+    ) -> None:
         self._parts = parts
-        self._door = door
-        self._connect = connect
+        self._sessions = sessions
+        self._authorization = authorization
+        self._confirmation = confirmation
+        self._services = services
+        self._connect_sessions = connect_sessions
 
     async def start(self, request: Request) -> Response:
         module, fields = parse_module(request.path_params), await read_form(request)
@@ -52,9 +63,7 @@ class ConnectFlowPages:
             next=build_path("", parse_queue(fields).to_fields()),
         )
         try:
-            return self._parts.pages.render_forward_page(
-                request, await self._connect.authorization.begin(session, start)
-            )
+            return self._parts.pages.render_forward_page(request, await self._authorization.begin(session, start))
         except ConnectError as refused:
             raise _to_page_error(refused) from None
 
@@ -65,14 +74,12 @@ class ConnectFlowPages:
             raise PageError("connect_unknown", 403)
         asked = read_query(request)
         try:
-            outcome = await self._connect.authorization.handle_callback(session, request.path_params["provider"], asked)
+            outcome = await self._authorization.handle_callback(session, request.path_params["provider"], asked)
         except ConnectError as refused:
-            await self._connect.connect_sessions.record_failure(
-                session, refused.key, state=asked.get("state", "")[:200]
-            )
+            await self._connect_sessions.record_failure(session, refused.key, state=asked.get("state", "")[:200])
             raise _to_page_error(refused) from None
         if isinstance(outcome, ConsentDeclined):
-            await self._connect.connect_sessions.record_failure(session, "declined", flow_id=outcome.flow.id)
+            await self._connect_sessions.record_failure(session, "declined", flow_id=outcome.flow.id)
             return _redirect_to_module(outcome.flow, "declined")
         if isinstance(outcome, PendingConfirmation):
             return RedirectResponse(f"{CONNECT_PATH}/-/question/{outcome.flow.id}", 303)
@@ -83,10 +90,10 @@ class ConnectFlowPages:
         if session is None:
             return redirect_to_sign_in(CONNECT_PATH)
         try:
-            asked = await self._connect.confirmation.get_prompt(session, _parse_flow_id(request))
+            asked = await self._confirmation.get_prompt(session, _parse_flow_id(request))
         except NotFound:
             raise _build_expired_error() from None
-        offered = self._connect.available_services.get_manifests(asked.flow.modules)
+        offered = self._services.get_manifests(asked.flow.modules)
         return self._parts.pages.render(
             request,
             "connect_question.html",
@@ -108,21 +115,21 @@ class ConnectFlowPages:
         flow_id = _parse_flow_id(request)
         try:
             if fields.get("decision") != "connect":
-                flow = await self._connect.confirmation.cancel(session, flow_id)
-                await self._connect.connect_sessions.record_failure(session, "declined", flow_id=flow_id)
+                flow = await self._confirmation.cancel(session, flow_id)
+                await self._connect_sessions.record_failure(session, "declined", flow_id=flow_id)
                 return _redirect_to_module(flow, "kept")
-            confirmed = await self._connect.confirmation.confirm(session, flow_id, fields.get("site", ""))
+            confirmed = await self._confirmation.confirm(session, flow_id, fields.get("site", ""))
         except NotFound:
             raise _build_expired_error() from None
         return await self._redirect_finished(session, confirmed)
 
     async def _redirect_finished(self, session: Session, outcome: ConnectedAccount) -> Response:
         if outcome.kept_previous:
-            await self._connect.connect_sessions.record_failure(session, "kept", flow_id=outcome.flow.id)
+            await self._connect_sessions.record_failure(session, "kept", flow_id=outcome.flow.id)
         return _redirect_to_module(outcome.flow, "kept" if outcome.kept_previous else "connected")
 
     async def _find_session(self, request: Request) -> Session | None:
-        return await find_browser_session(self._parts, self._door, request)
+        return await find_browser_session(self._parts.cookies, self._sessions, request)
 
 
 def _build_expired_error() -> PageError:

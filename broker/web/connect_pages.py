@@ -9,14 +9,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from broker.connect.connect_services import ConnectServices
-from broker.connect.connect_session import ConnectSessionRequest
-from broker.connect.connect_session_store import MAX_SESSION_MODULES
+from broker.connect.connect_session_store import MAX_SESSION_MODULES, ConnectSession, ConnectSessionRequest
 from broker.connections.api_keys import OtherAccount, PastedKey
 from broker.connections.available_services import ADMINISTRATOR
 from broker.connections.connect_errors import ConnectError
 from broker.connections.oauth_client_store import OAuthClient
-from broker.identity.browser_sessions import Session
-from broker.identity.identity_services import IdentityServices
+from broker.identity.browser_sessions import Session, Sessions
 from broker.web.client_metadata_documents import build_client_document_route
 from broker.web.connect_flow_pages import ConnectFlowPages
 from broker.web.connect_urls import (
@@ -24,7 +22,9 @@ from broker.web.connect_urls import (
     REFUSAL_STATUS,
     ConnectQueue,
     build_next_path,
+    build_path,
     get_session_path,
+    list_remaining,
     parse_module,
     parse_queue,
     parse_role_id,
@@ -39,8 +39,9 @@ from broker.web.connect_views import (
     is_current,
     list_connectable_modules,
 )
+from broker.web.current_session import find_browser_session, redirect_to_sign_in
+from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
-from broker.web.sign_in_pages import find_browser_session, redirect_to_sign_in
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound
 from core.secret import Secret
@@ -48,9 +49,17 @@ from core.secret import Secret
 DONE_NOTICES = frozenset({"connected", "connected_less", "kept", "declined", "disconnected", "removed"})
 
 
-def build_connect_routes(parts: WebDependencies, door: IdentityServices, connect: ConnectServices) -> list[Route]:
+def build_connect_routes(parts: WebDependencies, sessions: Sessions, connect: ConnectServices) -> list[Route]:
     """Build the routes of the connect pages."""
-    pages, flow = ServicePages(parts, door, connect), ConnectFlowPages(parts, door, connect)
+    pages = ServicePages(parts, sessions, connect)
+    flow = ConnectFlowPages(
+        parts,
+        sessions,
+        connect.authorization,
+        connect.confirmation,
+        connect.available_services,
+        connect.connect_sessions,
+    )
     return [
         Route(CONNECT_PATH, pages.show_overview, methods=["GET"]),
         Route("/connect/-/all", pages.begin_all, methods=["POST"]),
@@ -68,9 +77,9 @@ def build_connect_routes(parts: WebDependencies, door: IdentityServices, connect
 class ServicePages:
     """The handlers. Nobody without a session gets to any of them."""
 
-    def __init__(self, parts: WebDependencies, door: IdentityServices, connect: ConnectServices) -> None:
+    def __init__(self, parts: WebDependencies, sessions: Sessions, connect: ConnectServices) -> None:
         self._parts = parts
-        self._door = door
+        self._sessions = sessions
         self._connect = connect
 
     async def show_overview(self, request: Request) -> Response:
@@ -156,7 +165,7 @@ class ServicePages:
         return RedirectResponse(build_next_path(module, role_id, ConnectQueue(), done), 303)
 
     async def _find_session(self, request: Request) -> Session | None:
-        return await find_browser_session(self._parts, self._door, request)
+        return await find_browser_session(self._parts.cookies, self._sessions, request)
 
     async def _render_page(
         self,
@@ -207,3 +216,37 @@ class ServicePages:
 def _get_current_path(request: Request) -> str:
     asked: bytes = request.scope["query_string"]
     return request.scope["path"] + ("?" + asked.decode("latin-1") if asked else "")
+
+
+def build_connect_session_routes(parts: WebDependencies, sessions: Sessions, connect: ConnectServices) -> list[Route]:
+    """Build the route of a connect session's link."""
+
+    async def redirect_to_next(request: Request) -> Response:
+        """Find the next service. Nothing is changed by it, and nobody but the session's person gets anywhere."""
+        session_id = _parse_session_id(request)
+        session = await find_browser_session(parts.cookies, sessions, request)
+        if session is None:
+            return redirect_to_sign_in(get_session_path(session_id))
+        found = await connect.connect_sessions.find(session.tenant_id, session.user_id, session_id)
+        if found.state in ("cancelled", "expired"):
+            raise PageError("connect_session_over", 410)
+        return RedirectResponse(_build_next_url(request, found), 303)
+
+    return [Route(get_session_path("{session}"), redirect_to_next, methods=["GET"])]
+
+
+def _build_next_url(request: Request, found: ConnectSession) -> str:
+    asked = read_query(request)
+    left, after = list_remaining(asked, found.waiting), asked.get("after", "")
+    if not left:
+        return found.return_path or build_path(CONNECT_PATH, {"done": after and "connected", "module": after})
+    queue = ConnectQueue(tuple(left[1:]), len(found.services), str(found.id))
+    role = "" if found.role_id is None else str(found.role_id)
+    return build_path(f"{CONNECT_PATH}/{left[0]}", {**queue.to_fields(), "role": role, "after": after})
+
+
+def _parse_session_id(request: Request) -> UUID:
+    try:
+        return UUID(request.path_params["session"])
+    except ValueError:
+        raise NotFound("there is no such connect session") from None

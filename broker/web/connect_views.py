@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from broker.connect.redirect_uris import build_redirect_uri
+from broker.connect.client_registration import build_redirect_uri
 from broker.connections.available_services import AvailableService
 from broker.connections.connect_methods import ConnectMethod, build_method_scope_request
 from broker.connections.connection_status import HealthState, get_catalogue_word

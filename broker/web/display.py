@@ -38,3 +38,33 @@ def describe_destination(url: str) -> str:
     """Describe a redirect URI so that a user can judge it: its host and port, or the scheme of an app."""
     parts = urlsplit(url)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+
+
+_BROWSERS = (
+    ("Edg/", "Edge"),
+    ("EdgA/", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+def get_browser_name(user_agent: str) -> str:
+    """Such as ``Firefox, Windows``; for other programs the first word of what they say; empty for nothing."""
+    if not user_agent.startswith("Mozilla/"):
+        return user_agent.split(" ", 1)[0][:40]
+    found = [next((name for mark, name in names if mark in user_agent), "") for names in (_BROWSERS, _SYSTEMS)]
+    return ", ".join(name for name in found if name)

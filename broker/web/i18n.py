@@ -12,6 +12,7 @@ from broker.web.locales.connect_ja import MESSAGES as CONNECT_JAPANESE
 from broker.web.locales.en import MESSAGES as OTHER_ENGLISH
 from broker.web.locales.ja import MESSAGES as OTHER_JAPANESE
 from core.connection_causes import CAUSES, OTHER
+from core.errors import MCPistError
 
 Language = Literal["en", "ja"]
 MAX_LANGUAGE_RANGES = 20
@@ -70,3 +71,17 @@ class Translations:
         """
         filled = {name: _escape_argument(value) for name, value in args.items()}
         return Markup(self._messages[key]).format_map(filled)  # noqa: S704 the text is ours, format_map escapes
+
+
+class PageError(MCPistError):
+    """Error shown as a page; its key selects the texts ``problem.<key>.title``, ``.text`` and ``.do`` (what to do
+    next).
+
+    `args` fill the placeholders of those texts; they are escaped, and shown as untrusted names are.
+    """
+
+    def __init__(self, key: str, status: int = 400, **args: str) -> None:
+        super().__init__(f"the request was refused: {key}")
+        self.key = key
+        self.http_status = status
+        self.words = args

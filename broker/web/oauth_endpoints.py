@@ -16,8 +16,7 @@ from broker.authorization_server.dynamic_client_registration import REGISTRATION
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.server_metadata import build_openid_configuration, build_server_metadata
-from broker.authorization_server.token_endpoint import TokenEndpoint
-from broker.authorization_server.token_revocation import TokenRevocation
+from broker.authorization_server.token_endpoint import TokenEndpoint, TokenRevocation
 from broker.identity.browser_sessions import Sessions
 from broker.web import request_parsing
 from broker.web.authorize_pages import AUTHORIZE_PATH, AuthorizePages

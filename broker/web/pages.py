@@ -12,7 +12,7 @@ The templates and what each has to be given besides `request` (times are aware, 
     connect*.html    see broker/web/connect_pages.py and broker/web/connect_views.py
 
 Forms carry hidden fields and are posted to our own paths; that they come from our own pages is checked for all
-requests together (broker/web/csrf.py). A page needs no script, and there is none.
+requests together (broker/web/security_headers.py). A page needs no script, and there is none.
 """
 
 import functools
@@ -31,8 +31,7 @@ from starlette.responses import HTMLResponse, Response
 
 from broker.vault.deployment_guard import NotAdopted
 from broker.web.display import describe_destination, isolate_name
-from broker.web.i18n import Language, Translations, negotiate_language
-from broker.web.page_errors import PageError
+from broker.web.i18n import Language, PageError, Translations, negotiate_language
 from broker.web.security_headers import build_page_headers
 from core.disk_errors import DiskFull
 from core.errors import Conflict, Forbidden, LimitReached, MCPistError, NotFound, Unavailable

@@ -1,6 +1,14 @@
-"""The headers that make a browser take a page for nothing but what we wrote (threat-model.md §2, row 37)."""
+"""Protection in browsers: response headers, and checks that a change comes from a page of ours (threat-model.md §2)."""
 
+import hashlib
+import hmac
 from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from broker.web.i18n import PageError
+from core.http.same_origin import SAFE_METHODS, is_same_origin
+from core.secret import Secret
 
 DEFAULT_HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
@@ -26,3 +34,39 @@ def build_page_headers(nonce: str, *, alone: bool) -> Mapping[str, str]:
     )
     headers = {"Content-Security-Policy": policy, "Vary": "Accept-Language"}
     return headers | ({"Cross-Origin-Opener-Policy": "same-origin"} if alone else {})
+
+
+CSRF_EXEMPT_PATHS = frozenset({"/oauth/token", "/oauth/revoke", "/oauth/register", "/register", "/api/v1/leaked"})
+"""Called by programs, with credentials of their own and never with a cookie: these do not read any."""
+
+
+def check_same_origin(request: Request, own_origin: str) -> None:
+    """Let the request through, or not. It counts for a browser without our cookie too: nobody may sign a person in
+    to an account of somebody else's.
+
+    Raises:
+        Problem: 403, the request came from another site.
+    """
+    if request.method in SAFE_METHODS or request.scope["path"] in CSRF_EXEMPT_PATHS:
+        return
+    if _is_bearer_api_call(request):
+        return
+    headers = request.headers
+    if not is_same_origin(headers.get("origin"), headers.get("sec-fetch-site"), own_origin):
+        raise PageError("foreign_site", 403)
+
+
+def _is_bearer_api_call(request: Request) -> bool:
+    """A call of the API with a bearer token: no page of another site can make a browser send one for us."""
+    headers = request.headers
+    return request.scope["path"].startswith("/api/") and "authorization" in headers and "cookie" not in headers
+
+
+def create_form_token(session: Secret, content: str) -> str:
+    """A token for `content`. Its key is the session's own secret, so nothing has to be kept and no process differs."""
+    return hmac.new(session.reveal().encode(), f"form\n{content}".encode(), hashlib.sha256).hexdigest()
+
+
+def is_valid_form_token(session: Secret, content: str, given: str) -> bool:
+    """Check whether the token `given` was made for this session and `content`."""
+    return hmac.compare_digest(create_form_token(session, content).encode(), given.encode())

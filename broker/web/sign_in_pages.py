@@ -1,6 +1,5 @@
 """The routes of sign-in: choose a provider, come back from it, choose a tenant, use a one-time link, sign out."""
 
-from urllib.parse import quote
 from uuid import UUID
 
 from starlette.requests import Request
@@ -9,11 +8,17 @@ from starlette.routing import Route
 
 from broker.identity.browser_sessions import Session
 from broker.identity.identity_services import IdentityServices
-from broker.identity.return_to import sanitize_return_to
-from broker.identity.sign_in_outcomes import Browser, SignInRefused, SignInResult, TenantSelection
-from broker.identity.sign_in_state import SIGN_IN_LIFETIME
+from broker.identity.sign_in_state import (
+    SIGN_IN_LIFETIME,
+    Browser,
+    SignInRefused,
+    SignInResult,
+    TenantSelection,
+    sanitize_return_to,
+)
+from broker.web.current_session import find_browser_session
 from broker.web.display import render_contact
-from broker.web.page_errors import PageError
+from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address, read_form, read_query
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound
@@ -41,17 +46,6 @@ def build_sign_in_routes(parts: WebDependencies, door: IdentityServices) -> list
         Route("/sign-out", pages.sign_out, methods=["POST"]),
         Route("/signed-out", pages.show_signed_out, methods=["GET"]),
     ]
-
-
-async def find_browser_session(parts: WebDependencies, door: IdentityServices, request: Request) -> Session | None:
-    """The live session of the browser that asks."""
-    cookie = parts.cookies.read(request, "session")
-    return await door.sessions.find(cookie) if cookie else None
-
-
-def redirect_to_sign_in(to: str) -> Response:
-    """Redirect to the sign-in, which comes back to an address of ours."""
-    return RedirectResponse(f"/sign-in?next={quote(to, safe='')}", 303)
 
 
 def identify_browser(parts: WebDependencies, request: Request) -> Browser:
@@ -95,7 +89,7 @@ class SignInPages:
         return response
 
     async def callback(self, request: Request) -> Response:
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         binding = self._parts.cookies.read(request, "flow")
         browser = identify_browser(self._parts, request)
         try:
@@ -127,7 +121,7 @@ class SignInPages:
         except ValueError:
             raise NotFound("there is no such organisation") from None
         binding = self._parts.cookies.read(request, "flow")
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         try:
             outcome = await self._sign_in.choose_tenant(binding, tenant_id, identify_browser(self._parts, request))
         except SignInRefused as refused:
@@ -153,7 +147,7 @@ class SignInPages:
 
     async def use_link(self, request: Request) -> Response:
         fields = await read_form(request)
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         code, browser = Secret(fields.get("code", "")), identify_browser(self._parts, request)
         try:
             outcome = await self._sign_in.use_link(code, fields.get("next", ""), browser)
@@ -162,7 +156,7 @@ class SignInPages:
         return await self._start_session(outcome, session)
 
     async def sign_out(self, request: Request) -> Response:
-        session = await find_browser_session(self._parts, self._door, request)
+        session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         await self._end_session(session)
         response = RedirectResponse("/signed-out", 303)
         self._parts.cookies.drop(response, "session")

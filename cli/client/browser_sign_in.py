@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from broker.authorization_server.authorization_codes import compute_code_challenge
-from broker.authorization_server.first_party_clients import CLI_CLIENT
+from broker.authorization_server.client_registry import CLI_CLIENT
 from cli.client.api_errors import NotSignedIn
 from cli.client.browser import open_browser
 from cli.client.loopback_callback import format_duration, listen_for_callback

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from broker.connections.api_keys import PastedKey
-from broker.disconnect.disconnect_result import DisconnectResult
+from broker.disconnect.disconnect_service import DisconnectResult
 from broker.web.key_errors import render_key_error
 from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile

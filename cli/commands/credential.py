@@ -16,7 +16,7 @@ from core.errors import Invalid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker.disconnect.disconnect_result import DisconnectResult
+    from broker.disconnect.disconnect_service import DisconnectResult
     from cli.client.admin_api import AdminApiClient
     from cli.client.credentials import CredentialTestResult, RemoteCredential
 

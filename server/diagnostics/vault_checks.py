@@ -6,8 +6,7 @@ from uuid import UUID
 
 from broker.connections.connection_health import ConnectionHealth
 from broker.connections.connection_status import ConnectionStatus, HealthState, ResponsibleParty
-from broker.providers.catalogue import load_builtin_providers
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, get_adoption_state
 from core.db import Database
 from core.directory.services import list_services

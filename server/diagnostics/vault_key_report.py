@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.vault.key_checks import KeyState, list_key_states
-from broker.vault.key_references import count_data_keys, count_signing_keys
+from broker.vault.key_checks import KeyState, count_data_keys, count_signing_keys, list_key_states
 from broker.vault.reencryption import count_pending_secrets
 from core.db import Database
 from core.directory.tenants import list_tenants

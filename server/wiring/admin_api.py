@@ -12,7 +12,7 @@ from broker.api.app import build_identity_section
 from broker.api.authentication import ApiAuthenticator
 from broker.api.identity_dependencies import IdentityDependencies
 from broker.api.routers import build_connect_section as connections
-from broker.authorization_server.first_party_clients import FIRST_PARTY_CLIENTS
+from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers

@@ -5,19 +5,16 @@ from collections.abc import Callable
 from datetime import datetime
 
 from broker.authorization_server.authorization_request import AuthorizationRequestParser
-from broker.authorization_server.client_authentication import ClientAuthentication
+from broker.authorization_server.client_authentication import ClientAuthentication, ReplayCache
 from broker.authorization_server.client_document_reports import AuditClientDocumentReporter
 from broker.authorization_server.client_keys import JwksCache
 from broker.authorization_server.client_metadata import ClientMetadataResolver
-from broker.authorization_server.client_registry import ClientRegistry
+from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS, ClientRegistry
 from broker.authorization_server.consents import Consents
 from broker.authorization_server.dynamic_client_registration import DynamicClientRegistration
-from broker.authorization_server.first_party_clients import FIRST_PARTY_CLIENTS
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.id_jag import IdentityAssertionVerifier
-from broker.authorization_server.replay_cache import ReplayCache
-from broker.authorization_server.token_endpoint import TokenEndpoint
-from broker.authorization_server.token_revocation import TokenRevocation
+from broker.authorization_server.token_endpoint import TokenEndpoint, TokenRevocation
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.identity.settings import IdentitySettings
 from broker.web.oauth_endpoints import AuthorizationServerServices

@@ -10,11 +10,10 @@ from broker.audit_passes import SigningVerifier, load_signer
 from broker.authorization_server.access_tokens import AccessTokens
 from broker.authorization_server.external_issuer import ExternalIssuerVerifier
 from broker.authorization_server.signing_keys import SigningKeys, open_signing_keys
-from broker.identity.api_tokens import ApiTokens
+from broker.identity.api_tokens import ApiTokens, Peppers, load_or_create
 from broker.identity.composite_verifier import CompositeVerifier
 from broker.identity.identity_services import IdentityServices, build_identity_services
 from broker.identity.in_process_verifier import InProcessSubject, InProcessVerifier
-from broker.identity.pepper import Peppers, load_or_create
 from broker.identity.settings import IdentitySettings
 from broker.interface import Verifier
 from broker.lease_service import LeaseService

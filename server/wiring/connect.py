@@ -18,15 +18,14 @@ from broker.connections.api_keys import VendorApiKeys
 from broker.connections.available_services import AvailableServices
 from broker.connections.connection_health import ConnectionHealth
 from broker.connections.credential_check import CredentialChecker
-from broker.disconnect.reaper import GrantReaper
+from broker.disconnect.bulk_revocation import GrantReaper
 from broker.oauth_client.module_account import ModuleAccountClient
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.userinfo import UserinfoClient
 from broker.oauth_client.vendor_http import VendorHttpClient
-from broker.providers.catalogue import load_builtin_providers
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.providers.custom import CustomProviders
 from broker.providers.discovery import MetadataDiscovery
-from broker.providers.registry import ProviderRegistry
 from broker.providers.views import ProviderViews
 from broker.vault.vault import Vault
 from core.concurrency.rate_limits import CallerLimits

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from broker.oauth_client.module_account import ModuleAccountClient
-from broker.rejections.recheck import RecheckDependencies, Rechecker
-from broker.rejections.rejection_timing import RejectionTiming
-from broker.rejections.vendor_probe import VendorCredentialProbe
+from broker.rejections.recheck import RecheckDependencies, Rechecker, VendorCredentialProbe
+from broker.rejections.report import RejectionTiming
 from broker.vault.vault import Vault
 from core.db import Database
 from core.module_manifest import ModuleManifest

@@ -11,8 +11,7 @@ from broker.disconnect.bulk_revocation import BulkAccountRevoker
 from broker.disconnect.disconnect_service import DisconnectService
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.vendor_http import VendorHttpClient
-from broker.providers.catalogue import load_builtin_providers
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.credential_store import CredentialStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault

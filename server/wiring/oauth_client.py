@@ -4,9 +4,8 @@ import contextlib
 
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.vendor_http import VendorHttpClient
-from broker.providers.catalogue import load_builtin_providers
-from broker.providers.registry import ProviderRegistry
-from broker.refresh.lifecycle import run_refresher
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
+from broker.refresh.scheduler import run_refresher
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.vault import Vault
 from core.db import Database

@@ -6,8 +6,7 @@ What only one section needs is imported when it is opened: a command waits for i
 import contextlib
 from collections.abc import AsyncGenerator
 
-from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import load_or_create
+from broker.identity.api_tokens import ApiTokens, load_or_create
 from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, WrappedKey
 from broker.vault.vault import Vault, open_vault
 from core.api.app import ApiSection

@@ -7,10 +7,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from broker.authorization_server.replay_cache import ReplayCache
+from broker.authorization_server.client_authentication import ReplayCache
 from broker.connect.connect_services import ConnectServices
-from broker.web import account_pages, connect_session_pages, oauth_endpoints, sign_in_pages
-from broker.web import connect_pages as connect_pages
+from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
@@ -70,8 +69,8 @@ def _build_application(
     routes = [
         *sign_in_pages.build_sign_in_routes(parts, zone.identity_services),
         *account_pages.build_account_routes(parts, zone.identity_services, zone.tokens, grants if server else None),
-        *connect_session_pages.build_connect_session_routes(parts, zone.identity_services, connect),
-        *connect_pages.build_connect_routes(parts, zone.identity_services, connect),
+        *connect_pages.build_connect_session_routes(parts, zone.identity_services.sessions, connect),
+        *connect_pages.build_connect_routes(parts, zone.identity_services.sessions, connect),
         *(oauth_endpoints.build_oauth_routes(parts, server) if server else ()),
         _PrefixRoute(API_PATH, _LazyApplication(build_api)),
     ]

@@ -23,11 +23,10 @@ from broker.authorization_server.registered_clients import NewClient, Registered
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import OAuthClientRegistration
-from broker.identity.api_tokens import ApiTokens
+from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
-from broker.identity.pepper import Peppers
 from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.interface import CredentialRefusal, RefusalReason
 from broker.oauth_client.vendor_http import VendorHttpClient

@@ -6,14 +6,18 @@ from uuid import UUID, uuid4
 from broker.connect.account_writer import AccountWriter
 from broker.connect.flow_store import ConnectFlowStore, NewConnectFlow
 from broker.connections.account_repository import AccountGrant, insert_account, insert_client
-from broker.connections.account_snapshot import ACCESS_FIELD, REFRESH_FIELD, build_candidate_context, load_snapshot
-from broker.connections.token_result import AccountRef
+from broker.connections.account_snapshot import (
+    ACCESS_FIELD,
+    REFRESH_FIELD,
+    AccountRef,
+    build_candidate_context,
+    load_snapshot,
+)
 from broker.identity.browser_sessions import Session, Sessions
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
 from broker.providers.schema import RefreshRules
-from broker.refresh.outcome import RefreshOutcome
-from broker.refresh.outcome_store import StoreResult, store
-from broker.vault.sealed_columns import SEALED_COLUMNS
+from broker.refresh.outcome import RefreshOutcome, StoreResult, store
+from broker.vault.reencryption import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import UnitOfWork
 from core.secret import Secret

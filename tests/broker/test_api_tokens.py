@@ -9,8 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import Peppers, load_or_create
+from broker.identity.api_tokens import ApiTokens, Peppers, load_or_create
 from broker.interface import CredentialRefusal, RefusalReason, Verifier
 from core.caller import Credential
 from core.db import Database, UnitOfWork

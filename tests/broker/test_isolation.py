@@ -16,12 +16,11 @@ from broker.interface import CredentialRefusal, Lease
 from broker.user_policy import load_user_policy
 from broker.vault import reencryption
 from broker.vault.credential_store import StoredCredential
-from broker.vault.key_references import count_data_keys
+from broker.vault.key_checks import count_data_keys
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.origin_policy import OriginPolicy
-from broker.vault.reencryption import Reencryption
-from broker.vault.sealed_columns import SEALED_COLUMNS
+from broker.vault.reencryption import SEALED_COLUMNS, Reencryption
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.directory.services import set_service

@@ -8,9 +8,8 @@ from uuid import UUID
 
 from broker.connect.account_writer import AccountWriter
 from broker.connections.account_repository import AccountGrant, insert_account, insert_client
-from broker.connections.token_result import AccessToken
-from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import Peppers
+from broker.connections.account_snapshot import AccessToken
+from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.interface import LeaseRequest
 from broker.lease_service import LeaseService
 from broker.oauth_client.types import OAuthClientConfig, TokenSet

@@ -21,7 +21,7 @@ from broker.vault.deployment_guard import NotAdopted
 from broker.web.app import build_identity_app
 from broker.web.connect_urls import ConnectQueue
 from broker.web.display import render_contact
-from broker.web.page_errors import PageError
+from broker.web.i18n import PageError
 from broker.web.web_dependencies import WebDependencies, build_web_dependencies
 from core.config.settings import Settings
 from core.disk_errors import DiskFull

@@ -10,7 +10,7 @@ import httpx2
 
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.identity.identity_services import build_identity_services
-from broker.vault.key_file import load_or_create
+from broker.vault.key_wrapping import load_or_create
 from server.role_database import get_utc_now
 from tests.clients.browser_person import BrowserPerson
 from tests.support.eventually import within

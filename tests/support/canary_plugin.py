@@ -12,8 +12,7 @@ from unittest import mock
 
 import pytest
 
-from broker.vault.key_file import KeyFile
-from broker.vault.key_wrapping import InMemoryKeyProvider
+from broker.vault.key_wrapping import InMemoryKeyProvider, KeyFile
 from broker.vault.vault import Vault
 from core.secret import Secret
 from tests.support.canary import LISTENING, SUITE

@@ -23,8 +23,7 @@ from uuid import UUID
 
 from prometheus_client import generate_latest
 
-from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import load_or_create
+from broker.identity.api_tokens import ApiTokens, load_or_create
 from broker.interface import Broker
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent
 from core.audit.truncation import unpack

@@ -8,8 +8,7 @@ import os
 from functools import partial
 from unittest import mock
 
-from broker.refresh.lifecycle import run_refresher
-from broker.refresh.scheduler import SWEEP_INTERVAL
+from broker.refresh.scheduler import SWEEP_INTERVAL, run_refresher
 from cli import main
 from core.module_manifest import ModuleManifest
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules

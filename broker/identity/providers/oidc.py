@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from broker.identity.providers import id_token
-from broker.identity.providers.claims import build_openid_account, raise_for_error
+from broker.identity.providers.id_token import build_openid_account, raise_for_error
 from broker.identity.providers.identity_provider import SignInFailed, SignInFlow, VerifiedAccount
 from broker.identity.providers.idp_client import IdpClient, require_object
 from broker.identity.providers.provider_metadata import (

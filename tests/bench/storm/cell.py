@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from broker.connections.token_result import AccessToken, TokenUnavailable
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable
 from broker.oauth_client.types import TokenResponse
 from core.secret import Secret
 from tests.bench.storm.others import OTHERS, TABLE

@@ -20,11 +20,11 @@ from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.types import OAuthClientConfig
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.providers.schema import Provider
-from broker.refresh.attempt import Attempt, boottime
+from broker.refresh.decision import RefreshTiming
+from broker.refresh.outcome import Attempt, boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.refresher import RefreshDependencies
 from broker.refresh.spool import Spool
-from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault

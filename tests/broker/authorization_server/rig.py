@@ -10,13 +10,12 @@ from typing import Any
 
 from joserfc.jwk import ECKey, Key, RSAKey
 
-from broker.authorization_server.client_authentication import ClientAuthentication
+from broker.authorization_server.client_authentication import ClientAuthentication, ReplayCache
 from broker.authorization_server.client_keys import JwksCache
 from broker.authorization_server.client_registry import ClientMetadataLookup, ClientRegistry
 from broker.authorization_server.jose import sign_jwt
 from broker.authorization_server.registered_clients import RegisteredClients
-from broker.authorization_server.replay_cache import ReplayCache
-from broker.identity.pepper import Peppers
+from broker.identity.api_tokens import Peppers
 from core.db import Database
 from core.directory.audit_trail import Actor
 from core.http.json_documents import JsonDocumentFetcher

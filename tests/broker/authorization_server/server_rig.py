@@ -17,7 +17,7 @@ import httpx2
 from broker.authorization_server.access_tokens import AccessTokens
 from broker.authorization_server.authorization_codes import compute_code_challenge
 from broker.authorization_server.authorization_request import AuthorizationRequestParser
-from broker.authorization_server.client_authentication import ClientAuthentication
+from broker.authorization_server.client_authentication import ClientAuthentication, ReplayCache
 from broker.authorization_server.client_document_reports import UnusableClientDocument
 from broker.authorization_server.client_keys import JwksCache
 from broker.authorization_server.client_registry import Client, ClientRegistry
@@ -27,10 +27,8 @@ from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.grant_records import ClientGrant
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
-from broker.authorization_server.replay_cache import ReplayCache
 from broker.authorization_server.signing_keys import open_signing_keys
-from broker.authorization_server.token_endpoint import TokenEndpoint
-from broker.authorization_server.token_revocation import TokenRevocation
+from broker.authorization_server.token_endpoint import TokenEndpoint, TokenRevocation
 from broker.identity.browser_sessions import Sessions
 from broker.identity.settings import AuthorizationServerSettings, IdentitySettings
 from broker.vault.key_wrapping import InMemoryKeyProvider

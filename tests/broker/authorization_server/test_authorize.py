@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from broker.identity.return_to import sanitize_return_to
+from broker.identity.sign_in_state import sanitize_return_to
 from tests.broker.authorization_server.server_rig import (
     BOTH,
     CHALLENGE,

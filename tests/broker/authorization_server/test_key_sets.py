@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
-from broker.authorization_server.remote_key_set import (
+from broker.authorization_server.client_keys import (
     FRESH_SECONDS,
-    MAX_KEYS,
+    MAX_REMOTE_KEYS,
     MIN_FETCH_INTERVAL_SECONDS,
     RemoteKeySet,
     parse_jwks,
@@ -152,7 +152,7 @@ def test_a_private_key_that_stands_there_by_mistake_is_taken_as_a_public_one() -
         b"\xff",
         b'{"keys": ' + b"[" * 100_000,
         b'{"keys": []}' + b" " * 300_000,
-        document(*[{"kty": "none"}] * (MAX_KEYS + 1)),
+        document(*[{"kty": "none"}] * (MAX_REMOTE_KEYS + 1)),
         document(made("a"), made("a")),
     ],
 )

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from broker.authorization_server.replay_cache import ReplayCache
+from broker.authorization_server.client_authentication import ReplayCache
 from tests.broker.authorization_server.rig import Clock, Rig, rig_on
 from tests.support.postgres import ScratchDatabase
 

@@ -21,8 +21,7 @@ import httpx2
 
 from broker.connections.oauth_client_store import OAuthClientRegistration, OAuthClientStore
 from broker.interface import Lease, LeaseRequest
-from broker.providers.catalogue import load_builtin_providers
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from core.directory.services import set_settings
 from core.directory.tenants import Tenant
 from core.secret import Secret

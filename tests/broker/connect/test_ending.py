@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from broker.disconnect.bulk_revocation import BulkAccountRevoker
-from broker.disconnect.reaper import GrantReaper
-from broker.vault.credential_owners import CredentialOwner
+from broker.disconnect.bulk_revocation import BulkAccountRevoker, GrantReaper
+from broker.vault.stored_credentials import CredentialOwner
 from core.directory.roles import find_role
 from core.errors import Conflict, NotFound
 from core.secret import Secret

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from broker.oauth_client.authorize_url import get_expected_issuer
+from broker.oauth_client.requests import get_expected_issuer
 from tests.broker.connect.rig import Browser, Scene, parameters, shown, vendors_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person

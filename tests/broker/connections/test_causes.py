@@ -2,9 +2,9 @@
 
 import pytest
 
+from broker.connections.account_snapshot import UnavailableReason
 from broker.connections.connection_status import UNREADABLE, HealthState, get_catalogue_word
 from broker.connections.credential_selection import READING_ONLY
-from broker.connections.token_result import UnavailableReason
 from broker.providers.error_reasons import REASONS
 from broker.refresh.decision import LOST_ROTATION
 from broker.rejections.report import IN_DOUBT

@@ -22,8 +22,7 @@ from uuid import UUID
 import httpx2
 
 from broker.connections.oauth_client_store import OAuthClientRegistration, OAuthClientStore
-from broker.providers.catalogue import load_builtin_providers
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.refresh.scheduler import RefreshScheduler
 from broker.rejections.recheck import Rechecker
 from core.directory.services import set_service

@@ -4,7 +4,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from broker.identity.return_to import DEFAULT_PATH, sanitize_return_to
+from broker.identity.sign_in_state import DEFAULT_PATH, sanitize_return_to
 
 ALLOWED = [
     "/account",

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from broker.oauth_client.authorize_url import build_authorize_url, compute_code_challenge, get_expected_issuer
+from broker.oauth_client.requests import build_authorize_url, compute_code_challenge, get_expected_issuer
 from broker.oauth_client.types import OAuthClientConfig
 from broker.oauth_client.vendor_scopes import collect_scopes_to_request, find_missing_scopes, join_scopes
 from broker.providers.catalogue import load_builtin_providers

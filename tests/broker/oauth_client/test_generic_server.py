@@ -7,13 +7,13 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 import aiohttp
 import pytest
 
-from broker.oauth_client.authorize_url import build_authorize_url, get_expected_issuer
 from broker.oauth_client.dynamic_registration import (
     RegisteredClient,
     build_client_document,
     build_document_client,
     register_client,
 )
+from broker.oauth_client.requests import build_authorize_url, get_expected_issuer
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, VendorFailure
 from broker.oauth_client.userinfo import AccountIdentity, UserinfoClient

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.oauth_client.error_classifier import ERROR_CODES, ClassifiedError, classify_error
-from broker.oauth_client.response_fields import parse_fields
+from broker.oauth_client.token_response import parse_fields
 from broker.oauth_client.types import ErrorClass
 from broker.oauth_client.vendor_http import VendorResponse
 from broker.providers import error_reasons

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.oauth_client.response_fields import parse_fields, resolve_pointer, resolve_text
-from broker.oauth_client.token_response import UnusableTokens, read_tokens
+from broker.oauth_client.token_response import UnusableTokens, parse_fields, read_tokens, resolve_pointer, resolve_text
 from broker.oauth_client.types import TokenSet
 from broker.providers.schema import AccountLookup, OAuthServer, Provider, RefreshRules
 from core.secret import Secret

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from broker.oauth_client.authorize_url import build_authorize_url
+from broker.oauth_client.requests import build_authorize_url
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenResult, VendorFailure
 from broker.oauth_client.userinfo import UserinfoClient

@@ -12,9 +12,8 @@ import pytest
 from broker.connections.oauth_client_store import OAuthClientRegistration, OAuthClientStore
 from broker.oauth_client.types import OAuthClientConfig
 from broker.providers import custom
-from broker.providers.catalogue import load_builtin_providers
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.providers.custom import CustomProviders
-from broker.providers.registry import ProviderRegistry
 from broker.providers.views import ProviderViews
 from broker.vault.credential_store import CredentialOwner
 from core.db import Database

@@ -9,16 +9,16 @@ from typing import Any
 from uuid import UUID
 
 from broker.connections.account_repository import AccountGrant, insert_account, insert_client
-from broker.connections.token_result import AccessToken, TokenUnavailable
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient, TokenSet
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.providers.schema import Provider
-from broker.refresh.attempt import Boottime, boottime
+from broker.refresh.decision import RefreshTiming
+from broker.refresh.outcome import Boottime, boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.refresher import RefreshDependencies
 from broker.refresh.spool import Spool
-from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.credential_store import CredentialOwner
 from broker.vault.key_wrapping import InMemoryKeyProvider

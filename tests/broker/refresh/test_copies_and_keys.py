@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.connections.token_result import AccessToken
-from broker.refresh.attempt import boottime
+from broker.connections.account_snapshot import AccessToken
+from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.scheduler import RefreshScheduler
 from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, mark_as_copy

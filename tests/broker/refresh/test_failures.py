@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from broker.connections.account_repository import AccountGrant, replace_grant, update_client
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig
-from broker.refresh.timing import RefreshTiming
+from broker.refresh.decision import RefreshTiming
 from broker.vault.credential_store import CredentialOwner
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Broken, Scripted, failed

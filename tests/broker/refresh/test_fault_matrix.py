@@ -16,8 +16,8 @@ from uuid import UUID
 
 import pytest
 
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
-from broker.refresh.attempt import boottime
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
+from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.spool import Spool
 from tests.broker.refresh.processes import BrokerProcess, broker_process

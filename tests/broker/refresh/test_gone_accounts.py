@@ -10,9 +10,9 @@ import pytest
 
 from broker.connect.account_writer import AccountWriter, UnconfirmedAccount
 from broker.connections.account_repository import AccountGrant, replace_grant
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.connections.credential_summary import list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
 from broker.disconnect.disconnect_service import DisconnectService
 from broker.oauth_client.types import (
     OAuthClientConfig,
@@ -22,7 +22,7 @@ from broker.oauth_client.types import (
     VendorRevocation,
     allow_sending,
 )
-from broker.providers.registry import ProviderRegistry
+from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider, RefreshRules
 from broker.vault.credential_store import CredentialOwner, CredentialStore
 from core.directory.audit_trail import Actor

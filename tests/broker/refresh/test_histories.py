@@ -21,8 +21,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from broker.connections.account_repository import AccountGrant, replace_grant
-from broker.connections.account_snapshot import ACCESS_FIELD, REFRESH_FIELD, build_account_context
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import (
+    ACCESS_FIELD,
+    REFRESH_FIELD,
+    AccessToken,
+    TokenUnavailable,
+    UnavailableReason,
+    build_account_context,
+)
 from broker.oauth_client.types import OAuthClientConfig
 from broker.providers.schema import Provider
 from broker.refresh.token_service import AccountTokenService

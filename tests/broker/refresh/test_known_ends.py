@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from broker.connections.account_repository import AccountGrant, replace_grant
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.notifications.outbox import UserNotification, read_notification, take_due
 from broker.notifications.templates import render_notification
 from broker.notifications.webhook import EVENT_TYPES

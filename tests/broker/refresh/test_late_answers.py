@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from broker.connections.account_repository import AccountGrant, replace_grant
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.oauth_client.types import ErrorClass, TokenEndpointClient, TokenSet
-from broker.refresh.attempt import boottime
+from broker.refresh.decision import RefreshTiming
+from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.spool import Spool
-from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.credential_store import CredentialOwner
 from core.db import Database

@@ -10,10 +10,10 @@ from broker.interface import CredentialRefusal, Lease, NoCredential
 from broker.lease_service import LeaseService
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenSet
 from broker.providers.schema import Provider
-from broker.refresh.attempt import boottime
+from broker.refresh.decision import RefreshTiming
+from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.refresher import RefreshDependencies
-from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
 from core.connection_state import ConnectionState, ModuleConnection
 from core.secret import Secret

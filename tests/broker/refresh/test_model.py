@@ -9,9 +9,9 @@ import pytest
 
 from broker.refresh.claim import claim
 from broker.refresh.decision import recover
-from broker.refresh.outcome_store import StoreResult, store
+from broker.refresh.outcome import StoreResult, store
 from broker.refresh.reauth import handle_refusal
-from broker.refresh.token_request import present
+from broker.refresh.refresher import present
 from tests.broker.refresh.test_fault_matrix import POINTS
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from core.errors import MCPistError
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor

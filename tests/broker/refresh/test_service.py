@@ -2,10 +2,10 @@
 
 import asyncio
 
-from broker.connections.token_result import AccessToken
-from broker.refresh.attempt import boottime
-from broker.refresh.lifecycle import run_refresher
+from broker.connections.account_snapshot import AccessToken
+from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
+from broker.refresh.scheduler import run_refresher
 from broker.refresh.spool import Spool
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.oauth_client.types import TokenSet
 from broker.providers.schema import RefreshRules
 from broker.refresh.outcome import MIN_REFRESH_INTERVAL, schedule_keep_alive, schedule_refresh

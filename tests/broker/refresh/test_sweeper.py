@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.oauth_client.types import ErrorClass
 from broker.providers.schema import RefreshRules
+from broker.refresh.decision import RefreshTiming
 from broker.refresh.outcome import schedule_keep_alive, schedule_refresh
 from broker.refresh.refresher import RefreshDependencies
 from broker.refresh.scheduler import RefreshScheduler
-from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import Rig

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenResult, TokenSet, allow_sending
 from broker.providers.catalogue import load_builtin_providers
 from broker.providers.schema import Provider
-from broker.refresh.endpoint_key import get_token_endpoint_key
+from broker.refresh.circuit_breaker import get_token_endpoint_key
 from broker.refresh.scheduler import RefreshScheduler
 from broker.refresh.token_service import AccountTokenService
 from core.concurrency.fair_semaphore import FairSemaphore

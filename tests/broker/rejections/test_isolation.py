@@ -10,10 +10,8 @@ import pytest
 
 from broker.interface import Lease
 from broker.rejections.rejected_credentials import claim_recheck
-from broker.rejections.rejection_timing import RejectionTiming
-from broker.rejections.report import report_rejection
-from broker.rejections.verdict_writer import apply_verdict
-from broker.rejections.verdicts import CredentialVerdict, ProbeResult
+from broker.rejections.report import RejectionTiming, report_rejection
+from broker.rejections.verdicts import CredentialVerdict, ProbeResult, apply_verdict
 from tests.broker.world import BASE_URLS, Person, World
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator

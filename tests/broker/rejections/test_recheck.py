@@ -12,7 +12,7 @@ from broker.interface import Lease, NoCredential
 from broker.lease_service import LeaseService
 from broker.rejections.recheck import RecheckDependencies, Rechecker
 from broker.rejections.rejected_credentials import RejectedCredential
-from broker.rejections.rejection_timing import RejectionTiming
+from broker.rejections.report import RejectionTiming
 from broker.rejections.verdicts import CredentialVerdict, ProbeResult
 from core.directory.services import set_settings
 from core.http.credential_headers import CredentialScheme

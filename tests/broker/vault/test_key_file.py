@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.vault.file_key_provider import FileKeyProvider
-from broker.vault.key_file import activate_key, add_key, load, load_or_create, remove_key
+from broker.vault.key_providers import FileKeyProvider
+from broker.vault.key_wrapping import activate_key, add_key, load, load_or_create, remove_key
 from core.errors import Conflict, Invalid, NotFound
 
 

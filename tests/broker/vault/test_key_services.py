@@ -13,12 +13,9 @@ import pytest
 from broker.vault import aws_kms, gcp_kms
 from broker.vault.aws_kms import AwsKms
 from broker.vault.envelope import DecryptionError
-from broker.vault.file_key_provider import FileKeyProvider
 from broker.vault.gcp_kms import GcpKms
-from broker.vault.key_checks import check_keys, list_key_states
-from broker.vault.key_provider_chain import KeyProviderChain
-from broker.vault.key_providers import open_key_providers
-from broker.vault.key_retirement import retire_key
+from broker.vault.key_checks import check_keys, list_key_states, retire_key
+from broker.vault.key_providers import FileKeyProvider, KeyProviderChain, open_key_providers
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
 from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, WrappedKey
 from broker.vault.kms import (

@@ -10,8 +10,7 @@ import pytest
 
 from broker.vault.envelope import DecryptionError, join_length_prefixed
 from broker.vault.key_checks import check_keys, list_key_states
-from broker.vault.key_file import load_or_create
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing
+from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, load_or_create
 from broker.vault.vault import open_vault
 from core.errors import Invalid
 from tests.broker.world import World

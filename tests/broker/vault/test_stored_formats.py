@@ -14,12 +14,11 @@ import pytest
 from broker.authorization_server.client_authentication import hash_client_secret
 from broker.authorization_server.signing_key_store import build_signing_context
 from broker.connections.account_snapshot import build_account_context, build_candidate_context, build_client_context
-from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import Peppers
+from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.vault.credential_store import build_credential_context
 from broker.vault.envelope import CiphertextContext
 from broker.vault.kms import KmsKeyProvider
-from broker.vault.sealed_columns import SEALED_COLUMNS
+from broker.vault.reencryption import SEALED_COLUMNS
 from broker.vault.vault import build_wrap_context
 from core.secret import Secret
 from tests.broker.world import ACTOR, World

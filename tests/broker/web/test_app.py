@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from broker.authorization_server.client_address import CLIENT_ADDRESS
+from broker.authorization_server.client_registry import CLIENT_ADDRESS
 from broker.authorization_server.errors import OAuthError
-from broker.web.page_errors import PageError
+from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address, read_form, read_query
 from core.errors import Invalid, LimitReached, Unavailable
 from tests.broker.web.asking import URL, client_of, parts_for

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from starlette.routing import BaseRoute, Route
 
-from broker.web.csrf import CSRF_EXEMPT_PATHS
+from broker.web.security_headers import CSRF_EXEMPT_PATHS
 from core.http.same_origin import SAFE_METHODS
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase

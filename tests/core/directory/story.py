@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import Peppers
+from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.interface import CredentialRefusal
 from core.audit import query
 from core.audit.sealer import AuditSealer

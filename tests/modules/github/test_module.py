@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from broker.oauth_client.response_fields import resolve_pointer
+from broker.oauth_client.token_response import resolve_pointer
 from gateway.catalogue import build_catalogue
 from modules.github import MODULE
 from modules.kit import ToolError, VendorAnswer
