@@ -48,3 +48,60 @@ async def test_a_key_that_a_role_shares_is_an_administrator_s(scene: Scene) -> N
         assert (await put(browser, "kiosk", **asked)).status_code == 404
         await scene.nothing_stored()
         assert (await put(other, "kiosk", **asked)).json()["owner"] == f"role {ada.email}"
+
+
+async def test_only_the_operator_names_another_owner_or_leaves_the_vendor_out(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test", allow=["kiosk.*"])
+    boss = await scene.person("boss@acme.test", admin=True)
+    scene.shop.tokens |= {"xk-7-good": "Ada"}
+    async with scene.browser(boss) as browser:
+        for asked in ({"user_id": str(ada.id)}, {"check": False}, {"user_id": str(ada.id), "check": False}):
+            refused = await put(browser, "kiosk", secret="xk-7-good", **asked)
+            assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    await scene.nothing_stored()
+
+
+async def check(browser: Browser, credential_id: object) -> httpx2.Response:
+    url = f"{browser.url}/api/v1/credentials/{credential_id}/test"
+    return await browser.http.post(url, headers={"Origin": browser.url})
+
+
+async def test_a_stored_key_is_tested_by_its_owner_and_administrators(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test", allow=["kiosk.*"])
+    bob = await scene.person("bob@acme.test", allow=["kiosk.*"])
+    boss = await scene.person("boss@acme.test", admin=True)
+    eve = await scene.person("eve@globex.test", "globex", admin=True)
+    scene.shop.tokens |= {"xk-7-good": "Ada"}
+    async with (
+        scene.browser(ada) as mine,
+        scene.browser(bob) as his,
+        scene.browser(boss) as theirs,
+        scene.browser(eve) as other,
+    ):
+        assert (await put(mine, "kiosk", secret="xk-7-good")).status_code == 200
+        credential_id = (await scene.rows("SELECT id FROM vault.credentials"))[0]["id"]
+        works = {"works": True, "state": "connected", "account": "Ada", "message": "it works"}
+        assert (await check(mine, credential_id)).json() == works
+        assert (await check(theirs, credential_id)).json() == works
+        asked = len(scene.shop.asked)
+        for stranger in (his, other):
+            assert (await check(stranger, credential_id)).status_code == 404
+        assert len(scene.shop.asked) == asked, "nobody else makes the vendor's server work"
+        del scene.shop.tokens["xk-7-good"]
+        broken = (await check(mine, credential_id)).json()
+        assert (broken["works"], broken["state"]) == (False, "broken")
+        listed = (await mine.http.get(f"{mine.url}/api/v1/credentials")).json()["items"]
+        assert [(one["state"], one["cause"]) for one in listed] == [("needs_reconnect", "rejected")]
+        scene.shop.tokens |= {"xk-7-good": "Ada"}
+        again = (await check(mine, credential_id)).json()
+        assert (again["works"], "used again" in again["message"]) == (True, True)
+
+
+async def test_keys_are_not_tested_without_end(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test", allow=["kiosk.*"])
+    scene.shop.tokens |= {"xk-7-good": "Ada"}
+    async with scene.browser(ada) as browser:
+        assert (await put(browser, "kiosk", secret="xk-7-good")).status_code == 200
+        credential_id = (await scene.rows("SELECT id FROM vault.credentials"))[0]["id"]
+        answers = [(await check(browser, credential_id)).status_code for _ in range(11)]
+        assert answers == [200] * 10 + [429]
