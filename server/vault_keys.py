@@ -1,4 +1,4 @@
-"""The operator's way to the vault: by the broker's own database role, as the broker itself goes."""
+"""The vault's keys of a deployment, and the vault for a process that may do without."""
 
 import contextlib
 from collections.abc import AsyncGenerator
@@ -7,9 +7,12 @@ from uuid import UUID
 
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, DeploymentGuard
 from broker.vault.key_providers import open_key_providers
-from broker.vault.key_wrapping import KeyProvider
+from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, KeyProvider, WrappedKey
+from broker.vault.vault import Vault, open_vault
 from core.db import Database
+from core.errors import Invalid, Unavailable
 from server.deployment import KEYS_FOLDER, TRANSIT_TOKEN_FILE, VAULT_KEYS_FILE, Deployment, KeyProviderSettings
+from server.role_database import get_utc_now
 
 NO_DEPLOYMENT = UUID(int=0)
 
@@ -44,3 +47,40 @@ async def load_deployment_guard(deployment: Deployment, database: Database) -> D
     guard = DeploymentGuard(database, get_id_file_path(deployment))
     await guard.verify_deployment()
     return guard
+
+
+@contextlib.asynccontextmanager
+async def open_vault_if_possible(deployment: Deployment, database: Database) -> AsyncGenerator[Vault]:
+    """Open the vault for a command. Where its keys are lost, everything works that encrypts and decrypts nothing, and
+    disconnecting without a word to the vendor."""
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            keys = await stack.enter_async_context(open_key_provider(deployment))
+            guard = await load_deployment_guard(deployment, database)
+            vault = await open_vault(database, keys, clock=get_utc_now, guard=guard)
+        except Invalid as error:
+            vault = Vault(_NoKeys(error), NO_DEPLOYMENT, clock=get_utc_now)
+        yield vault
+
+
+class _UnusableKeys(KeyMissing):
+    """The vault's keys are missing or wrong. Whoever needs one is told why, and disconnecting goes on without them."""
+
+    status, code, exit_code = Invalid.status, Invalid.code, Invalid.exit_code
+
+    def __init__(self, error: Invalid) -> None:
+        Unavailable.__init__(self, str(error))
+
+
+class _NoKeys(InMemoryKeyProvider):
+    """A provider in the place of one that could not be opened."""
+
+    def __init__(self, error: Invalid) -> None:
+        super().__init__("", {})
+        self._error = error
+
+    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
+        raise _UnusableKeys(self._error)
+
+    async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
+        raise _UnusableKeys(self._error)

@@ -162,10 +162,7 @@ async def discover_provider(asked: DiscoveryRequest, caller: AdminWrite, connect
     """
     wish = DraftRequest(asked.url, asked.resource, asked.id or "", asked.title, tuple(asked.modules))
     key = str(caller.tenant_id)
-    connect.draft_limits.enter(key)
-    try:
+    with connect.draft_limits.track(key):
         made = await draft_provider(connect.discovery, wish)
-    finally:
-        connect.draft_limits.leave(key)
     connect.custom_providers.serialize_document(made.id, made.document)
     return ProviderDraftView.model_validate(made)

@@ -1,5 +1,6 @@
 """Test of a stored key against its vendor, by the harmless request that the module's manifest names."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ class CredentialChecker:
         self._limits = CallerLimits(CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS, clock=clock)
 
     async def check(self, actor: Actor, tenant_id: UUID, caller: str, credential_id: UUID) -> CredentialCheckResult:
-        """Ask the vendor whether a stored key works. `caller` is whose limit of checks counts.
+        """Ask the vendor whether a stored key works. `caller` is whose limit of checks counts; the operator has none.
 
         Raises:
             NotFound: there is no such credential, or its module is not installed.
@@ -81,7 +82,7 @@ class CredentialChecker:
         except DecryptionError:
             message = "it was changed in the database and cannot be read any more"
             return await self._record_broken(tenant_id, stored, UNREADABLE, message)
-        found = await self._ask(tenant_id, caller, module, stored, secret)
+        found = await self._ask(tenant_id, None if actor.user_id is None else caller, module, stored, secret)
         if isinstance(found, AccountIdentity):
             return await self._record_working(actor, tenant_id, stored, owner, secret, found.name or found.id)
         if found.status == 401:
@@ -90,17 +91,13 @@ class CredentialChecker:
         return CredentialCheckResult(False, stored.state != "ok", stored.account, "", get_key_problem(found))
 
     async def _ask(
-        self, tenant_id: UUID, caller: str, module: ModuleManifest, stored: StoredCredential, secret: Secret
+        self, tenant_id: UUID, caller: str | None, module: ModuleManifest, stored: StoredCredential, secret: Secret
     ) -> AccountIdentity | VendorFailure:
         async with self._database.tenant(tenant_id) as work:
             url = await load_service_url(work, module)
-        key = f"{tenant_id}:{caller}"
-        self._limits.enter(key)
-        try:
-            origins = stored.origins or (get_origin(module.base_url),)
+        origins = stored.origins or (get_origin(module.base_url),)
+        with contextlib.nullcontext() if caller is None else self._limits.track(f"{tenant_id}:{caller}"):
             return await self._accounts.fetch_account(module, url, stored.scheme, secret, origins, {})
-        finally:
-            self._limits.leave(key)
 
     async def _record_working(
         self,

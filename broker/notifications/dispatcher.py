@@ -1,6 +1,5 @@
 """Takes what is due and tells it by every channel, again and again until each has taken it, or three days are over."""
 
-import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Sequence
@@ -18,9 +17,9 @@ from broker.notifications.outbox import (
     take_due,
 )
 from broker.notifications.templates import NotificationText, render_notification
+from core.concurrency.periodic import PeriodicTask
 from core.db import Database
 from core.errors import Unavailable
-from core.log_events import describe_error
 
 POLL_SECONDS = 30.0
 SWEEP_TURNS = 120
@@ -58,17 +57,14 @@ class NotificationDispatcher:
 
     async def run(self) -> None:
         """Look every half minute, until cancelled; once an hour, what was closed a month ago is swept away."""
-        for turn in itertools.count():
-            try:
-                await self.send_due()
-                if turn % SWEEP_TURNS == 0:
-                    await self._database.call("SELECT vault.sweep_notices()")
-            except Exception as error:  # noqa: BLE001 nothing may end it: what is due now is due in two minutes
-                log.warning(
-                    "notification run failed",
-                    extra={"event": "notification_run_failed", **describe_error(error)},
-                )
-            await asyncio.sleep(POLL_SECONDS)
+        turns = itertools.count()
+
+        async def take_turn() -> None:
+            await self.send_due()
+            if next(turns) % SWEEP_TURNS == 0:
+                await self._database.call("SELECT vault.sweep_notices()")
+
+        await PeriodicTask("sending notifications", take_turn, POLL_SECONDS, jitter=False, runs_at_start=True).run()
 
     async def send_due(self) -> int:
         """Tell what is due; how many notices were looked at.

@@ -16,7 +16,7 @@ from cli.client.me import fetch_profile
 from cli.client.roles import fetch_role
 from cli.client.services import require_vendor
 from cli.client.users import resolve_user
-from core.errors import Conflict, Forbidden, Invalid, MCPistError, NotFound, Unavailable
+from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, NotFound, Unavailable
 
 
 class RemoteCredential(msgspec.Struct, frozen=True):
@@ -161,13 +161,18 @@ def check_credentials(
     if user is not None or role is not None:
         wanted = ("shared", role) if user is None else ("personal", user.lower())
         listed = [one for one in listed if (one.kind, one.owner) == wanted]
+    elif not api.is_operator and fetch_profile(api).system_role != "admin":
+        listed = [one for one in listed if one.kind == "personal"]  # administrators test what roles share
     if not listed:
         raise NotFound(f"there is no such credential for {module}; `mcpist credential set {module}` stores one")
     return [_test_credential(api, one) for one in listed]
 
 
 def _test_credential(api: AdminApiClient, one: RemoteCredential) -> CredentialTestResult:
-    answer = api.change("POST", "/credentials/{}/test", None, str(one.id))
+    try:
+        answer = api.change("POST", "/credentials/{}/test", None, str(one.id))
+    except LimitReached as error:  # the results before it count
+        return CredentialTestResult(one.kind, one.owner, False, one.account, one.state, f"not tested: {error}")
     found = msgspec.convert(answer.json(), _TestView)
     return CredentialTestResult(one.kind, one.owner, found.works, found.account, found.state, found.message)
 

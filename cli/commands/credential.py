@@ -1,7 +1,7 @@
 """`mcpist credential`: the accounts at vendors that tools work with. Secrets go in, and never come out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from cli.client.credentials import CredentialTestResult, RemoteCredential
 
 app = create_group("Accounts at vendors that tools work with; secrets go in and never come out.")
-
-_T = TypeVar("_T")
 
 UserOption = Annotated[str | None, typer.Option("--user", metavar="EMAIL", help="This person's own credential.")]
 RoleOption = Annotated[

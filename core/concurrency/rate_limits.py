@@ -1,8 +1,9 @@
 """Limits in this process's memory: rate and concurrency of a caller, failed authentications of an address."""
 
+import contextlib
 import secrets
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from ipaddress import IPv6Address, ip_address
 
 from core.errors import LimitReached
@@ -63,6 +64,15 @@ class CallerLimits:
     def leave(self, key: str) -> None:
         """Count one call out."""
         self._buckets[key].running -= 1
+
+    @contextlib.contextmanager
+    def track(self, key: str) -> Generator[None]:
+        """Count one call in and out; raises as :meth:`enter` does."""
+        self.enter(key)
+        try:
+            yield
+        finally:
+            self.leave(key)
 
     def __len__(self) -> int:
         """The number of keys that are remembered."""

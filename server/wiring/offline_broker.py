@@ -7,19 +7,14 @@ import contextlib
 from collections.abc import AsyncGenerator
 
 from broker.identity.api_tokens import ApiTokens, load_or_create
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, WrappedKey
-from broker.vault.vault import Vault, open_vault
 from core.api.app import ApiSection
 from core.config.settings import Settings
-from core.db import Database
-from core.errors import Invalid, Unavailable
 from core.module_manifest import list_vendor_manifests
-from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment
 from server.installed_manifests import load_installed_manifests
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
-from server.vault_keys import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
+from server.vault_keys import open_vault_if_possible
 from server.wiring.outbound_http import open_documents, open_vendor_http
 
 
@@ -70,47 +65,9 @@ async def open_connect_section(deployment: Deployment, settings: Settings) -> As
         open_role_database(deployment, BROKER_ROLE, most=3) as database,
         open_documents(settings) as documents,
         open_vendor_http(settings) as http,
-        _open_vault_if_possible(deployment, settings, database) as vault,
+        open_vault_if_possible(deployment, database) as vault,
     ):
         modules = list_vendor_manifests(load_installed_manifests())
         yield build_connect_section(
             build_connect_services(database, vault, settings.public_url, modules, http, documents, clock=get_utc_now)
         )
-
-
-@contextlib.asynccontextmanager
-async def _open_vault_if_possible(
-    deployment: Deployment, settings: Settings, database: Database
-) -> AsyncGenerator[Vault]:
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            opening = open_key_provider(deployment, get_key_provider_settings(settings))
-            keys = await stack.enter_async_context(opening)
-            guard = await load_deployment_guard(deployment, database)
-            vault = await open_vault(database, keys, clock=get_utc_now, guard=guard)
-        except Invalid as error:
-            vault = Vault(_NoKeys(error), NO_DEPLOYMENT, clock=get_utc_now)
-        yield vault
-
-
-class _UnusableKeys(KeyMissing):
-    """The vault's keys are missing or wrong. Whoever needs one is told why, and disconnecting goes on without them."""
-
-    status, code, exit_code = Invalid.status, Invalid.code, Invalid.exit_code
-
-    def __init__(self, error: Invalid) -> None:
-        Unavailable.__init__(self, str(error))
-
-
-class _NoKeys(InMemoryKeyProvider):
-    """A provider in the place of one that could not be opened."""
-
-    def __init__(self, error: Invalid) -> None:
-        super().__init__("", {})
-        self._error = error
-
-    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
-        raise _UnusableKeys(self._error)
-
-    async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        raise _UnusableKeys(self._error)
