@@ -4,8 +4,8 @@
    steps are those of the code:
 
      claim     broker/refresh/claim.py          one statement takes the lease and commits the intent
-     present   broker/refresh/refresher.py  one call to the vendor
-     settle    broker/refresh/outcome.py  store by compare-and-set, or keep the answer as a candidate
+     present   broker/refresh/refresher.py      one call to the vendor
+     settle    broker/refresh/outcome.py        store by compare-and-set, or keep the answer as a candidate
                broker/refresh/reauth.py         handle_refusal: adopt a candidate, else ask the owner to come back
      recover   broker/refresh/decision.py       an intent without an outcome, by the vendor's profile
 

@@ -290,6 +290,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "DELETE /connect-sessions/{connect_session_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /credentials": ("user", ["mcp:read", "admin:read"]),
         "DELETE /credentials/{credential_id}": ("user", ["mcp:write", "admin:write"]),
+        "POST /credentials/{credential_id}/test": ("user", ["mcp:write", "admin:write"]),
         "DELETE /tokens/{token_id}": ("user", ["mcp:write", "admin:write"]),
         "POST /leaked": ("anyone", []),
         "GET /tenants": ("operator", ["admin:read"]),

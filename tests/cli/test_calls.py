@@ -118,7 +118,8 @@ def test_verify_and_anchors(cli: Home, tenant: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [("call", "knowledge_graph", "read_graph"), ("schema",)])
 def test_a_suspended_user_can_do_nothing(cli: Home, tenant: str, command: tuple[str, ...]) -> None:
-    cli.run("user", "suspend", "ada@example.com", "--tenant", tenant)
+    cli.run("user", "create", "bob@example.com", "--admin", "--tenant", tenant)
+    assert cli.run("user", "suspend", "ada@example.com", "--tenant", tenant).code == 0
     failed = cli.run(*command, "--user", "ada@example.com", "--tenant", tenant)
     assert failed.code == 2
     assert "suspended" in failed.err

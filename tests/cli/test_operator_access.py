@@ -61,7 +61,8 @@ def test_a_proxy_a_browser_or_another_credential_is_refused(cli: Home, header: d
 def test_no_route_of_a_person_takes_it_and_a_credential_has_an_owner(cli: Home, tenant: str) -> None:
     assert status(cli, "/api/v1/me", Mcpist_Tenant="default") == 403
     asked = {"name": "of the operator", "scopes": ["mcp:read"]}
-    (owner,) = [one["id"] for one in cli.run("user", "list", "--tenant", "default", "--json").json()]
+    users = cli.run("user", "list", "--tenant", "default", "--json").json()
+    owner = next(one["id"] for one in users if one["email"] == "admin@localhost")
     assert status(cli, "/api/v1/tokens", "POST", asked, Mcpist_Tenant="default") == 400, "no user is named"
     assert status(cli, "/api/v1/tokens", "POST", asked | {"user_id": owner}, Mcpist_Tenant=tenant) == 404
     assert status(cli, "/api/v1/tokens", "POST", asked | {"user_id": owner}) == 404, "no tenant is named"

@@ -23,6 +23,8 @@ from tests.support.canary_homes import hear_home
 MCPIST = Path(sys.executable).with_name("mcpist")
 START_SECONDS = 60
 PORTS = range(12_000, 32_000)
+WORKERS = 8
+"""Of one test run, at most, that have ports of their own."""
 
 
 @contextlib.contextmanager
@@ -38,9 +40,12 @@ def data_folder() -> Generator[Path]:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now, and that no outgoing connection will be given meanwhile."""
+    """A loopback port that nobody listens on now, that no outgoing connection will be given meanwhile, and that no
+    other worker of the run takes: another test's server would answer there."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
+    ports = PORTS[worker::WORKERS]
     while True:
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.choice(PORTS))) as listener:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.choice(ports))) as listener:
             return listener.getsockname()[1]
 
 

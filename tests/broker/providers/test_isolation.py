@@ -27,7 +27,7 @@ from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
 
 ROOT = Path(__file__).parents[3]
-WRITTEN_IN = ("providers/custom.py", "providers/registry.py", "connections/oauth_client_store.py")
+WRITTEN_IN = ("providers/custom.py", "providers/catalogue.py", "connections/oauth_client_store.py")
 SLUGS = (f"tenant-{number}" for number in count())
 TABLES = ("vault.providers", "vault.oauth_clients", "vault.accounts", "vault.credentials")
 HOST = "https://id.acme.example"

@@ -20,9 +20,7 @@ MODEL = (ROOT / "docs" / "refresh.pml").read_text()
 
 def test_every_file_that_the_model_names_is_there() -> None:
     named = set(re.findall(r"broker/refresh/[a-z_]+\.py", MODEL))
-    assert named == {
-        f"broker/refresh/{name}.py" for name in ("claim", "token_request", "outcome_store", "reauth", "decision")
-    }
+    assert named == {f"broker/refresh/{name}.py" for name in ("claim", "refresher", "outcome", "reauth", "decision")}
     assert all((ROOT / name).exists() for name in named)
 
 
