@@ -217,6 +217,17 @@ async def downgrade(admin: DatabaseAddress, revision: str) -> None:
     await _run_alembic(admin, revision)
 
 
+def build_tenant_policy_script(table: LiteralString) -> LiteralString:
+    """Build the script that forces row-level security on a table with a column `tenant_id`: a transaction sees and
+    writes the rows of the tenant that it has named, whoever owns the table. Migrations from 0016 on use it."""
+    return f"""
+ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
+CREATE POLICY by_tenant ON {table}
+    USING (tenant_id = core.current_tenant()) WITH CHECK (tenant_id = core.current_tenant());
+"""
+
+
 def run_script(bind: "Connection", script: LiteralString) -> None:
     """Run several statements in the migration's own transaction.
 

@@ -42,29 +42,6 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
-    """Data that a module offers under a URI template (MCP resources, RFC 6570 level 1)."""
-
-    uri_template: str
-    name: str
-    description: str
-    mime_type: str
-    scopes: frozenset[str]
-    read: Callable[..., Awaitable[str | bytes]]
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A message template that a person picks in their client (MCP prompts)."""
-
-    name: str
-    title: str
-    description: str
-    arguments: type[BaseModel]
-    render: Callable[..., Awaitable[str]]
-
-
-@dataclass(frozen=True, slots=True)
 class Module:
     """One service's code: what it is called, what it is for (one line), and what it offers.
 
@@ -77,8 +54,6 @@ class Module:
     description: str
     scopes: frozenset[str]
     tools: tuple[Tool, ...]
-    resources: tuple[Resource, ...] = ()
-    prompts: tuple[Prompt, ...] = ()
     vendor: VendorApi | None = None
 
 

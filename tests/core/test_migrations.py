@@ -3,7 +3,15 @@
 import asyncpg
 import pytest
 
-from core.migrations import MigrationError, downgrade, get_current_revision, get_head_revision, list_revisions, migrate
+from core.migrations import (
+    MigrationError,
+    build_tenant_policy_script,
+    downgrade,
+    get_current_revision,
+    get_head_revision,
+    list_revisions,
+    migrate,
+)
 from core.secret import Secret
 from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase, own_server
 
@@ -91,3 +99,18 @@ async def test_a_server_that_is_too_old_is_refused(database: ScratchDatabase, mo
     monkeypatch.setattr("core.migrations.OLDEST_POSTGRES_VERSION", 99)
     with pytest.raises(MigrationError, match="99 or newer"):
         await migrate(database.admin, PASSWORDS)
+
+
+_PROTECTION = """SELECT c.relrowsecurity, c.relforcerowsecurity, p.policyname, p.permissive, p.roles, p.cmd, p.qual,
+    p.with_check FROM pg_class c JOIN pg_policies p ON c.oid = format('%I.%I', p.schemaname, p.tablename)::regclass
+    WHERE c.oid = $1::text::regclass"""
+
+
+async def test_the_policy_of_new_tables_is_that_of_the_old_ones(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        await admin.execute("CREATE TABLE core.sample (tenant_id uuid NOT NULL)")
+        await admin.execute(build_tenant_policy_script("core.sample"))
+        of_new = [tuple(row) for row in await admin.fetch(_PROTECTION, "core.sample")]
+        of_old = [tuple(row) for row in await admin.fetch(_PROTECTION, "vault.credentials")]
+    assert of_new
+    assert set(of_new) <= set(of_old)
