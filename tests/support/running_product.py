@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import tempfile
+from collections import deque
 from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ START_SECONDS = 60
 PORTS = range(12_000, 32_000)
 WORKERS = 8
 """Of one test run, at most, that have ports of their own."""
+_TAKEN = deque[int](maxlen=1000)
+"""Ports that were given out last: what was to listen there may not have begun."""
 
 
 @contextlib.contextmanager
@@ -43,10 +46,12 @@ def free_port() -> int:
     """A loopback port that nobody listens on now, that no outgoing connection will be given meanwhile, and that no
     other worker of the run takes: another test's server would answer there."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
-    ports = PORTS[worker::WORKERS]
     while True:
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.choice(ports))) as listener:
-            return listener.getsockname()[1]
+        port = random.choice(PORTS[worker::WORKERS])
+        if port not in _TAKEN:
+            with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+                _TAKEN.append(port)
+                return port
 
 
 @dataclass
