@@ -42,7 +42,7 @@ from tests.support.split import Split, split_on
 pytestmark = pytest.mark.timeout(120)
 
 MOST_DELAY = 0.25
-"""Seconds that an attack may add to a health check (p99); another test runs beside this one. The product's limit is 0.5."""
+"""Seconds that an attack may add to a health check (p99), beside another test. The product's limit is 0.5."""
 GROWTH = 1.1
 ALLOCATOR = 6 * MEBIBYTE
 """What it keeps or gives back varies by this from run to run of the same attack."""
