@@ -1,4 +1,4 @@
-"""Authentication of the operator at the admin API, in front of everybody else's."""
+"""Authentication of the operator at the admin API, before everybody else (threat-model.md §2, row 50)."""
 
 from urllib.parse import urlsplit
 from uuid import UUID
