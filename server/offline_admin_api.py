@@ -104,7 +104,8 @@ class _OfflineApplication:
         open_section = (
             offline_broker.open_connect_section if name == "connect" else offline_broker.open_identity_section
         )
-        section = await self._stack.enter_async_context(open_section(self._deployment, self._settings))
+        opening = open_section(self._deployment, self._settings, self._security.public_url)
+        section = await self._stack.enter_async_context(opening)
         app = self._apps[name] = self._build(section)
         return app
 

@@ -19,7 +19,9 @@ from server.wiring.outbound_http import open_documents, open_vendor_http
 
 
 @contextlib.asynccontextmanager
-async def open_identity_section(deployment: Deployment, settings: Settings) -> AsyncGenerator[ApiSection]:
+async def open_identity_section(
+    deployment: Deployment, settings: Settings, public_url: str
+) -> AsyncGenerator[ApiSection]:
     """Open the broker's database role for the routes of identity, which need no vault.
 
     Raises:
@@ -38,7 +40,7 @@ async def open_identity_section(deployment: Deployment, settings: Settings) -> A
         open_documents(settings) as documents,
     ):
         peppers = load_or_create(deployment.peppers)
-        people = build_identity_services(database, identity.providers, settings.public_url, clock=get_utc_now)
+        people = build_identity_services(database, identity.providers, public_url, clock=get_utc_now)
         yield build_identity_section(
             IdentityDependencies(
                 ApiTokens(database, peppers, clock=get_utc_now),
@@ -53,7 +55,9 @@ async def open_identity_section(deployment: Deployment, settings: Settings) -> A
 
 
 @contextlib.asynccontextmanager
-async def open_connect_section(deployment: Deployment, settings: Settings) -> AsyncGenerator[ApiSection]:
+async def open_connect_section(
+    deployment: Deployment, settings: Settings, public_url: str
+) -> AsyncGenerator[ApiSection]:
     """Open the broker's database role and the vault for the routes of connecting.
 
     Where the vault's keys are lost everything works that encrypts and decrypts nothing.
@@ -69,5 +73,5 @@ async def open_connect_section(deployment: Deployment, settings: Settings) -> As
     ):
         modules = list_vendor_manifests(load_installed_manifests())
         yield build_connect_section(
-            build_connect_services(database, vault, settings.public_url, modules, http, documents, clock=get_utc_now)
+            build_connect_services(database, vault, public_url, modules, http, documents, clock=get_utc_now)
         )

@@ -102,6 +102,10 @@ def test_a_product_with_a_public_name_announces_no_way_in(fresh: Home) -> None:
         assert home.run("role", "create", "reader").code == 0, "the same API in the command's own process"
         link = fresh.run("user", "link", "admin@localhost", "--json").json()["sign_in_link"]
         assert link.startswith("https://mcp.example.com/sign-in/link?code="), "though this shell does not name it"
+        listed = fresh.run("provider", "list", "--json").json()  # by a shell that does not know the public name
+        uris = [one["redirect_uri"] for one in listed if one["redirect_uri"]]
+        assert uris
+        assert all(uri.startswith("https://mcp.example.com/") for uri in uris)
 
 
 def test_without_a_product_the_same_commands_administer_identity(fresh: Home) -> None:
