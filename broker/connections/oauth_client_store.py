@@ -172,7 +172,7 @@ class OAuthClientStore:
             raise Invalid(f"{provider.title} has no OAuth: its keys are pasted at /connect")
         if not provider.modules and provider.id in self._book.own.known:
             raise Invalid(
-                f"no service uses {provider.id}, so nobody could connect by it: add a provider of your own, with the "
+                f"no service uses the provider {provider.id}: add a provider of your own, with the "
                 "server's addresses and the services that use it (`mcpist provider add`), and register the app there"
             )
         _check_text(asked)

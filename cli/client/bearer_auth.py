@@ -38,7 +38,10 @@ class BearerAuth(Protocol):
 
 
 class StaticTokenAuth:
-    """An API token from the environment."""
+    """A credential that is never renewed: an API token from the environment. `refusal` says why it cannot do what
+    needs a new sign-in."""
+
+    refusal = "no token can do this, only a person who has just signed in: unset MCPIST_TOKEN and try again"
 
     def __init__(self, token: Secret) -> None:
         self._token = token
@@ -50,25 +53,13 @@ class StaticTokenAuth:
         return None
 
     def reauthenticate(self) -> Secret:
-        raise NewSignInRequired(
-            "no token can do this, only a person who has just signed in: unset MCPIST_TOKEN and try again"
-        )
+        raise NewSignInRequired(self.refusal)
 
 
-class OperatorAuth:
+class OperatorAuth(StaticTokenAuth):
     """The operator's credential of the product on this machine."""
 
-    def __init__(self, token: Secret) -> None:
-        self._token = token
-
-    def get_token(self) -> Secret:
-        return self._token
-
-    def renew_token(self, refused: Secret) -> Secret | None:
-        return None
-
-    def reauthenticate(self) -> Secret:
-        raise NewSignInRequired("the operator cannot do this, only a person who has just signed in: use --server URL")
+    refusal = "the operator cannot do this, only a person who has just signed in: use --server URL"
 
 
 class LoginAuth:

@@ -121,7 +121,7 @@ def _parse_code(endpoints: ServerEndpoints, answer: Mapping[str, str]) -> str:
     if not hmac.compare_digest(answer.get("iss", "").encode(), endpoints.issuer.encode()):
         raise Forbidden(
             f"the answer came from another authorization server than {endpoints.issuer}, and was not used; "
-            "if you did not open other links meanwhile, somebody may have tried to deceive you"
+            "if you opened no other link meanwhile, this may have been an attack"
         )
     if "error" in answer:
         if answer["error"] == "access_denied":

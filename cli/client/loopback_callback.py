@@ -54,7 +54,7 @@ class LoopbackCallback:
             with contextlib.suppress(queue.Empty):
                 # In short waits: a wait without end cannot be interrupted by the keyboard everywhere.
                 return self._answers.get(timeout=min(left, 0.5))
-        raise Unavailable(f"nobody has signed in within {format_duration(seconds)}; run the command again")
+        raise Unavailable(f"no sign-in within {format_duration(seconds)}; run the command again")
 
 
 def format_duration(seconds: float) -> str:

@@ -148,13 +148,6 @@ async def set_status(console: Database, actor: Actor, tenant_id: UUID, status: s
         await audit_change(work, actor, _STATUS[status])
 
 
-async def set_argument_recording(console: Database, actor: Actor, tenant_id: UUID, *, arguments: bool) -> None:
-    """Switch on or off that the audit log keeps the arguments of calls, not only a digest."""
-    async with console.tenant(tenant_id) as work:
-        await work.execute("UPDATE core.tenants SET record_arguments = $2 WHERE tenant_id = $1", arguments)
-        await audit_change(work, actor, AuditEventKind.TENANT_CHANGED, record_arguments=int(arguments))
-
-
 _COLUMNS = "SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants ORDER BY slug"
 _PAGE = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants
     WHERE slug > $1 ORDER BY slug LIMIT $2"""

@@ -53,11 +53,3 @@ async def describe_vault_keys(deployment: Deployment, console: Database) -> Mapp
     """Describe the vault's keys as the API shows them."""
     found = await inspect_vault_keys(deployment, console)
     return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
-
-
-def list_tools_by_module(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool]]:
-    """The tools of each module by name, with whether each only reads: what permissions can match."""
-    return {
-        module: {entry.tool.name: entry.tool.hints.read_only for entry in entries}
-        for module, entries in catalogue.tools.items()
-    }

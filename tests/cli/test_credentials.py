@@ -111,6 +111,7 @@ def test_set_list_test_remove(desk: Desk) -> None:
         "credential.created",
         "credential.created",
     ]
+    assert {one["actor"] for one in desk.events("credential")} == {"operator"}, "who stores a key for another"
     assert CANARY not in json.dumps(desk.events("credential"))
 
 

@@ -7,9 +7,9 @@ import orjson
 import pytest
 
 from core.audit.event import AuditEvent, AuditEventKind
-from core.directory.tenants import set_argument_recording
 from tests.path.conftest import People
 from tests.support.canary import SUITE
+from tests.support.directory import set_argument_recording
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.product import ACTOR, Node, Product

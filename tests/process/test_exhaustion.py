@@ -46,6 +46,8 @@ MOST_DELAY = 0.25
 GROWTH = 1.1
 ALLOCATOR = 6 * MEBIBYTE
 """What it keeps or gives back varies by this from run to run of the same attack."""
+ATTEMPTS = 3
+"""Memory that leaks grows in each attempt; what the allocator keeps of a larger burst than before grows once."""
 CLIENTS = 500
 LEAST_SECONDS = 2.5
 CUT_SECONDS = 90
@@ -278,13 +280,20 @@ async def besiege(besieged: Besieged, attack: Attack, rounds: int) -> None:
     assert most() - quiet < ATTACKS[attack] * MEBIBYTE, f"{name}: {(most() - quiet) >> 20} MiB"
     if rounds > 1:  # the allocator keeps what the first attack of this size needed; a second one must not need more
         await attack(besieged, rounds)
-    await besieged.serves()
-    before = psutil.Process(besieged.pid).memory_info().rss
-    felt = await pulse(besieged.port, _for_a_while(besieged, attack, rounds))
-    print(f"{name}: {most() - quiet >> 20} MiB, p99 {p99(felt.health):.3f} s, of those ours {felt.delay:.3f} s")
-    assert felt.delay < MOST_DELAY, f"{name}: {felt.delay:.3f} s in {len(felt.health)} checks"
-    await besieged.serves()
-    await settles_below(besieged.pid, before * GROWTH + ALLOCATOR)
+    for attempts_left in reversed(range(ATTEMPTS)):
+        await besieged.serves()
+        before = psutil.Process(besieged.pid).memory_info().rss
+        felt = await pulse(besieged.port, _for_a_while(besieged, attack, rounds))
+        print(f"{name}: {most() - quiet >> 20} MiB, p99 {p99(felt.health):.3f} s, of those ours {felt.delay:.3f} s")
+        assert felt.delay < MOST_DELAY, f"{name}: {felt.delay:.3f} s in {len(felt.health)} checks"
+        await besieged.serves()
+        try:
+            await settles_below(besieged.pid, before * GROWTH + ALLOCATOR, seconds=10 if attempts_left else 30)
+        except AssertionError:
+            if not attempts_left:
+                raise
+        else:
+            return
 
 
 async def _for_a_while(besieged: Besieged, attack: Attack, rounds: int) -> None:

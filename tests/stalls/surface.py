@@ -12,9 +12,9 @@ import httpx2
 
 from core.api import security
 from core.api.app import OPENAPI_PATH
-from core.directory.tenants import set_argument_recording
 from gateway.catalogue import build_catalogue, load_installed_modules
 from tests.stalls.watch import Request, Served, collected_as_in_the_product, served, served_together
+from tests.support.directory import set_argument_recording
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person, product_on

@@ -1,9 +1,9 @@
-"""Roles and users as a test names them: by name and address. Each function finds the ids and calls the directory."""
+"""Roles, users and switches of tenants as a test names them: by name and address. Each function finds the ids."""
 
 from uuid import UUID
 
 from core.db import Database
-from core.directory import roles, users
+from core.directory import roles, tenants, users
 from core.directory.account_revocation import AccountRevoker, revoke_nothing
 from core.directory.audit_trail import Actor
 
@@ -44,6 +44,18 @@ async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, email:
 async def set_status(console: Database, actor: Actor, tenant_id: UUID, email: str, status: str) -> None:
     user = await users.find_user(console, tenant_id, email)
     await users.change_user(console, actor, tenant_id, user.id, status=status)
+
+
+async def set_argument_recording(console: Database, actor: Actor, tenant_id: UUID, *, arguments: bool) -> None:
+    tenant = await tenants.get_tenant(console, tenant_id)
+    await tenants.change_tenant(
+        console,
+        actor,
+        tenant_id,
+        name=tenant.name,
+        record_arguments=arguments,
+        max_token_lifetime_days=tenant.max_token_lifetime_days,
+    )
 
 
 def _get_grants(role: roles.RoleRecord) -> frozenset[tuple[str, str]]:

@@ -141,7 +141,7 @@ async def the_story(house: House, made: Made) -> list[Any]:
     for module in ("kg", "strange"):
         await services.set_settings(console, ACTOR, tenant, module, lambda before: {**before, "concurrency": 4})
     await services.set_settings(console, ACTOR, tenant, "kg", lambda before: {"timeout": 5})
-    await tenants.set_argument_recording(console, ACTOR, tenant, arguments=True)
+    await directory.set_argument_recording(console, ACTOR, tenant, arguments=True)
     told.append(await all_that_can_be_read(house, made))
     spare, _ = await house.tokens.create(ACTOR, tenant, made.ada, "spare", expires_at=NOW + timedelta(days=1))
     await house.tokens.revoke(ACTOR, tenant, spare)
