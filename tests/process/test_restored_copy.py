@@ -45,8 +45,7 @@ def product_on(home: Path, vendor: Vendor) -> Process:
 
 @pytest.mark.guarantee("G16")
 async def test_a_restored_copy_asks_no_vendor_until_it_is_adopted(vendor: Vendor, tmp_path: Path) -> None:
-    with data_folder() as first, data_folder() as second:
-        first.mkdir()
+    with data_folder() as first, data_folder(migrated=False) as second:
         original = product_on(first, vendor)
         async with running([original]):
             account = await connected_account(original, vendor)
