@@ -77,8 +77,8 @@ class StoredCredential:
 
     @property
     def broken(self) -> bool:
-        """Whether it is worth nothing until it is connected again, or a new key is stored: neither a failure that
-        passes nor one of an administrator."""
+        """Check whether only connecting it again, or a new key, makes it work: what passes by itself, or is for an
+        administrator to mend at the OAuth client, leaves it whole."""
         return self.state in (HealthState.NEEDS_RECONNECT, HealthState.DISABLED)
 
     @property
