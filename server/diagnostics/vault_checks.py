@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator
 from uuid import UUID
 
 from broker.connections.connection_health import ConnectionHealth
-from broker.connections.connection_status import ConnectionStatus, HealthState, ResponsibleParty
+from broker.connections.connection_status import HealthState, ResponsibleParty
+from broker.connections.stored_credentials import StoredCredential, UnconnectedModule
 from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, get_adoption_state
 from core.db import Database
@@ -128,7 +129,7 @@ def limit_credential_findings(found: list[Finding]) -> list[Finding]:
 
 async def _iterate_statuses(
     broker: Database, doctor: ConnectionHealth, tenant_id: UUID, user_id: UUID | None
-) -> AsyncGenerator[ConnectionStatus]:
+) -> AsyncGenerator[StoredCredential | UnconnectedModule]:
     """Yield all statuses of a tenant, however many: one that needs attention may be anywhere in the list."""
     after = None
     while True:
@@ -152,8 +153,12 @@ def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, 
 
 
 def _check_credential(
-    tenant: Tenant, one: ConnectionStatus, enabled: set[str], catalogue: Catalogue, public_url: str
+    tenant: Tenant, one: StoredCredential | UnconnectedModule, enabled: set[str], catalogue: Catalogue, public_url: str
 ) -> Finding:
+    if isinstance(one, UnconnectedModule):
+        who = f"{tenant.slug}: {one.module} of {one.owner}"
+        told = f"{who} is not connected; its owner connects it at {public_url}{one.link}"
+        return Finding("credential", "warning", told)
     who = f"{tenant.slug}: {one.module} of {'role ' if one.kind == 'shared' else ''}{one.owner}"
     if one.state is not HealthState.CONNECTED:
         return Finding(
@@ -169,17 +174,15 @@ def _check_credential(
     return Finding("credential", "ok", f"{who} is connected{f' as {one.account}' if one.account else ''}")
 
 
-def _format_meaning(one: ConnectionStatus) -> str:
+def _format_meaning(one: StoredCredential) -> str:
     return f", {one.message}" if one.message else ""
 
 
-def _format_remedy(tenant: Tenant, one: ConnectionStatus, public_url: str) -> str:
+def _format_remedy(tenant: Tenant, one: StoredCredential, public_url: str) -> str:
     if one.state is HealthState.NEEDS_RECONNECT and not one.provider:
         option = "--role" if one.kind == "shared" else "--user"
         mend = f"mcpist credential set {one.module} {option} {shlex.quote(one.owner)} --tenant {tenant.slug}"
         return f"; make a new one there, then: {mend}"
-    if one.state is HealthState.NEEDS_CONNECT:
-        return f"; its owner connects it at {public_url}{one.link}"
     if one.state is HealthState.NEEDS_RECONNECT:
         mender = "an administrator" if one.responsible is ResponsibleParty.ADMINISTRATOR else "its owner"
         return f"; {mender} connects it again at {public_url}{one.link}"
@@ -189,7 +192,6 @@ def _format_remedy(tenant: Tenant, one: ConnectionStatus, public_url: str) -> st
 
 
 _STATE_TEXTS = {
-    HealthState.NEEDS_CONNECT: "is not connected",
     HealthState.REFRESHING: "is being renewed",
     HealthState.NEEDS_RECONNECT: "is broken",
     HealthState.SERVICE_MISCONFIGURED: "waits: the vendor refuses the OAuth client",

@@ -35,6 +35,7 @@ from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, open_role_database
 from server.wiring.gateway import open_gateway
 from tests.broker.authorization_server.grants import Grant, add_grant, revoke
+from tests.broker.world import FreshAccounts
 from tests.path.conftest import People
 from tests.support import directory
 from tests.support.eventually import within
@@ -124,7 +125,10 @@ async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -
         verifier = Counting(CompositeVerifier(product.tokens, own.tokens))
         vault = await open_vault(database, own.keys, clock=product.clock)
         signing = SigningVerifier(verifier, await load_signer(database))
-        broker = LocalBroker(signing, LeaseService(verifier, database, vault, {}, base_urls={}, clock=product.clock))
+        leases = LeaseService(
+            verifier, database, vault, {}, base_urls={}, clock=product.clock, accounts=FreshAccounts()
+        )
+        broker = LocalBroker(signing, leases)
         settings = Settings(home=deployment.home, public_url=PUBLIC)
         reached = _reached(broker, product)
         async with open_gateway(settings, deployment, reached, product.catalogue, call_log) as running:
