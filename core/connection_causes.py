@@ -213,6 +213,6 @@ WARNINGS = frozenset(_WARNINGS)
 """Causes of an account that works, and whose owner had better do something."""
 
 
-def find_cause(word: str) -> Cause:
+def find_cause(name: str) -> Cause:
     """Return the texts of a cause; :data:`OTHER` for a word that an older or newer version wrote."""
-    return CAUSES.get(word, OTHER)
+    return CAUSES.get(name, OTHER)

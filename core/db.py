@@ -52,28 +52,28 @@ class Row(Protocol):
 class UnitOfWork:
     """One transaction for one tenant. Statements use ``$1`` for the tenant; their own parameters start at ``$2``."""
 
-    __slots__ = ("_bound", "_connection", "tenant_id")
+    __slots__ = ("_connection", "_leading_arguments", "tenant_id")
 
-    def __init__(self, connection: Any, tenant_id: UUID, *bound: Any) -> None:
+    def __init__(self, connection: Any, tenant_id: UUID, *leading_arguments: Any) -> None:
         self._connection = connection
-        self._bound = (tenant_id, *bound)
+        self._leading_arguments = (tenant_id, *leading_arguments)
         self.tenant_id = tenant_id
 
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
         """Return all rows of one statement."""
-        return await _call_database(self._connection.fetch, sql, *self._bound, *args)
+        return await _call_database(self._connection.fetch, sql, *self._leading_arguments, *args)
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Row | None:
         """The first row, or None."""
-        return await _call_database(self._connection.fetchrow, sql, *self._bound, *args)
+        return await _call_database(self._connection.fetchrow, sql, *self._leading_arguments, *args)
 
     async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
         """The first column of the first row, or None."""
-        return await _call_database(self._connection.fetchval, sql, *self._bound, *args)
+        return await _call_database(self._connection.fetchval, sql, *self._leading_arguments, *args)
 
     async def execute(self, sql: LiteralString, *args: Any) -> int:
         """Run one statement; the number of rows that it touched."""
-        status: str = await _call_database(self._connection.execute, sql, *self._bound, *args)
+        status: str = await _call_database(self._connection.execute, sql, *self._leading_arguments, *args)
         count = status.rsplit(" ", 1)[-1]
         return int(count) if count.isdigit() else 0
 
@@ -84,8 +84,8 @@ async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_ti
     Raises:
         Unavailable: the database cannot be reached.
     """
-    given: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
-    return await _call_database(asyncpg.connect, **given)
+    arguments: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
+    return await _call_database(asyncpg.connect, **arguments)
 
 
 async def check_sessions(address: DatabaseAddress) -> None:

@@ -82,10 +82,10 @@ class Generations:
         """True while changes are notified to this process rather than polled."""
         return self._listening
 
-    async def wait_until_trusted(self, within: float) -> None:
-        """Wait until changes reach this process for the first time, but no longer than `within` seconds."""
+    async def wait_until_trusted(self, timeout: float) -> None:
+        """Wait until changes reach this process for the first time, but no longer than `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(timeout):
                 await self._begun.wait()
 
     def current(self, tenant_id: UUID) -> int | None:
@@ -107,8 +107,8 @@ class Generations:
 
     def confirm_version(self, tenant_id: UUID, version: int, asked_at: float) -> None:
         """The broker, asked at `asked_at` (time.monotonic), hands this version out: it has not ended before."""
-        until = self._dropped.get((tenant_id, version))
-        if until is not None and until - DROPPED_VERSION_TTL_SECONDS < asked_at:
+        expires_at = self._dropped.get((tenant_id, version))
+        if expires_at is not None and expires_at - DROPPED_VERSION_TTL_SECONDS < asked_at:
             del self._dropped[tenant_id, version]
 
     async def run(self) -> None:
@@ -234,8 +234,10 @@ class Generations:
 
     def _on_version_dropped(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         now = time.monotonic()
-        for key, until in list(itertools.islice(self._dropped.items(), 2)):  # oldest first: never more go than come
-            if until < now or len(self._dropped) >= MAX_DROPPED_VERSIONS:
+        for key, expires_at in list(
+            itertools.islice(self._dropped.items(), 2)
+        ):  # oldest first: never more go than come
+            if expires_at < now or len(self._dropped) >= MAX_DROPPED_VERSIONS:
                 del self._dropped[key]
         text, _, version = str(payload).partition(" ")
         tenant = _parse_uuid(text)
@@ -249,11 +251,11 @@ class Generations:
 
     @contextlib.asynccontextmanager
     async def _distrust_when_late(self) -> AsyncGenerator[None]:
-        late = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
+        timer = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
         try:
             yield
         finally:
-            late.cancel()
+            timer.cancel()
 
     def _distrust(self) -> None:
         self._trusted = False
@@ -263,13 +265,13 @@ class Generations:
 
     async def _read_generations(self, tenants: Collection[UUID]) -> bool:
         """Read the generations of these tenants; whether it could be done. Of one that is gone nothing is kept."""
-        asked = list(tenants)
+        requested = list(tenants)
         try:
-            rows = await self._database.lookup("lookup_tenants", ",".join(map(str, asked)), _READ)
+            rows = await self._database.lookup("lookup_tenants", ",".join(map(str, requested)), _READ)
         except (Unavailable, asyncpg.PostgresError):
             return False
         alive = {row["tenant_id"]: row["value"] for row in rows}
-        for tenant_id in asked:
+        for tenant_id in requested:
             if tenant_id not in alive:
                 self._values.pop(tenant_id, None)
         for tenant_id, value in alive.items():

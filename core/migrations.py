@@ -158,16 +158,16 @@ async def _harden(connection: Any) -> None:
     """Take from the product's roles what PostgreSQL gives everybody: temporary tables and functions, large objects,
     temporary files without limit, and a second database. No migration can: a dump holds none of it, nor does a copy
     made from a template."""
-    left = await _list_remaining_rights(connection)
-    for what in left:
-        for statement in HARDENING_STATEMENTS[what]:
+    remaining = await _list_remaining_rights(connection)
+    for right in remaining:
+        for statement in HARDENING_STATEMENTS[right]:
             # "tuple concurrently updated": another process does the same for another database of this server.
             with contextlib.suppress(asyncpg.InsufficientPrivilegeError, asyncpg.InternalServerError):
                 await connection.execute(statement)
-    if left and (kept := await _list_remaining_rights(connection)):
+    if remaining and (kept_rights := await _list_remaining_rights(connection)):
         log.warning(
             "the database roles keep rights that only a superuser can revoke; see docs/security.md",
-            extra={"event": "database_rights_not_revoked", "rights": ", ".join(kept)},
+            extra={"event": "database_rights_not_revoked", "rights": ", ".join(kept_rights)},
         )
 
 

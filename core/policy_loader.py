@@ -32,9 +32,11 @@ async def load_roles(work: UnitOfWork, role_id: UUID | None) -> tuple[RoleById, 
 def _group_permissions(rows: Sequence[Row]) -> tuple[RoleById, ...]:
     """No two roles of a tenant share a name, so the order is total, and the same on every server whatever collation
     its database has."""
-    granted: dict[tuple[int, str, UUID], list[tuple[str, str]]] = {}
+    permissions_by_role: dict[tuple[int, str, UUID], list[tuple[str, str]]] = {}
     for row in rows:
-        of_role = granted.setdefault((-row["priority"], row["name"], row["id"]), [])
+        of_role = permissions_by_role.setdefault((-row["priority"], row["name"], row["id"]), [])
         if row["permission"] is not None:
             of_role.append((row["effect"], row["permission"]))
-    return tuple((key[2], build_role(key[1], permissions, -key[0])) for key, permissions in sorted(granted.items()))
+    return tuple(
+        (key[2], build_role(key[1], permissions, -key[0])) for key, permissions in sorted(permissions_by_role.items())
+    )

@@ -31,10 +31,10 @@ def parse_scopes(text: str | None) -> frozenset[str]:
     """
     if not text:
         return frozenset()
-    found = text.split(" ", MAX_SCOPES)
-    if len(found) > MAX_SCOPES or not ALL_SCOPES.issuperset(found):
+    scopes = text.split(" ", MAX_SCOPES)
+    if len(scopes) > MAX_SCOPES or not ALL_SCOPES.issuperset(scopes):
         raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}, separated by single spaces")
-    return frozenset(found)
+    return frozenset(scopes)
 
 
 def format_scopes(scopes: frozenset[str]) -> str:

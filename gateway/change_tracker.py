@@ -43,8 +43,8 @@ class ChangeTracker:
             raise
 
     @contextlib.asynccontextmanager
-    async def track_transaction(self, opened: AbstractAsyncContextManager[Store]) -> AsyncGenerator[Store]:
+    async def track_transaction(self, transaction: AbstractAsyncContextManager[Store]) -> AsyncGenerator[Store]:
         """A transaction whose COMMIT counts from the moment in which it is sent."""
-        async with opened as store:
+        async with transaction as store:
             yield store
             self.add(stored=1)

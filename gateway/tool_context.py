@@ -40,8 +40,8 @@ class ToolContext:
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         caller = self._request.caller
-        opened = self._database.personal(caller.tenant_id, caller.user_id)
-        return opened if self._tool.tool.hints.read_only else self._changes.track_transaction(opened)
+        transaction = self._database.personal(caller.tenant_id, caller.user_id)
+        return transaction if self._tool.tool.hints.read_only else self._changes.track_transaction(transaction)
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:

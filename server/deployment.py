@@ -103,11 +103,11 @@ def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_
     return Deployment(home, address, {}, Secret(digest[DIGEST_MEMBER]), only_role=role)
 
 
-def _load_or_create(path: Path, fresh: dict[str, str]) -> dict[str, str]:
-    """The file's content, or `fresh` if there is no file yet."""
+def _load_or_create(path: Path, defaults: dict[str, str]) -> dict[str, str]:
+    """The file's content, or `defaults` if there is no file yet."""
     if not path.exists():
-        write_once(path, json.dumps(fresh))
-    return read_key_file_values(path, fresh)
+        write_once(path, json.dumps(defaults))
+    return read_key_file_values(path, defaults)
 
 
 def read_key_file_values(path: Path, names: Iterable[str]) -> dict[str, str]:
@@ -118,7 +118,7 @@ def read_key_file_values(path: Path, names: Iterable[str]) -> dict[str, str]:
     """
     text = read_private(path)
     try:
-        kept: Any = json.loads(text)
-        return {name: str(kept[name]) for name in names}
+        values: Any = json.loads(text)
+        return {name: str(values[name]) for name in names}
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is damaged; restore it from your copy of the keys") from error

@@ -101,10 +101,10 @@ def _is_socket_in_use(path: Path) -> bool:
 
 def _raise_open_file_limit() -> int:
     """Let the process open as many files as it may; how many those are."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = MAX_OPEN_FILES if most == resource.RLIM_INFINITY else min(most, MAX_OPEN_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    return most
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = MAX_OPEN_FILES if limit == resource.RLIM_INFINITY else min(limit, MAX_OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return limit
 
 
 def _freeze_startup_objects() -> None:

@@ -17,7 +17,10 @@ async def open_signing_key_store(deployment: Deployment) -> AsyncGenerator[Signi
     Raises:
         core.errors.Invalid: a key of the vault is missing, wrong or readable by others; the text names it.
     """
-    async with open_key_provider(deployment) as keys, open_role_database(deployment, BROKER_ROLE, most=2) as database:
+    async with (
+        open_key_provider(deployment) as keys,
+        open_role_database(deployment, BROKER_ROLE, max_connections=2) as database,
+    ):
         await check_keys(database, keys)
         yield SigningKeyStore(database, keys, await database.call("SELECT id FROM core.deployment"), clock=get_utc_now)
 
@@ -27,6 +30,6 @@ async def open_signing_key_store_without_keys(deployment: Deployment) -> AsyncGe
     """To look at them, which opens none."""
     async with (
         open_key_provider(deployment, make=False) as keys,
-        open_role_database(deployment, BROKER_ROLE, most=2) as database,
+        open_role_database(deployment, BROKER_ROLE, max_connections=2) as database,
     ):
         yield SigningKeyStore(database, keys, await database.call("SELECT id FROM core.deployment"), clock=get_utc_now)

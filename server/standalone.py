@@ -153,8 +153,8 @@ async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerat
     """The audit of refused credentials, as a gateway has it."""
     audit = AuditWriter(database)
     writing = asyncio.create_task(audit.run(), name="audit writer")
-    most = settings.failed_auth_per_minute
-    refusals = AuthFailureLog(audit, AttemptLimits(most, most, clock=time.monotonic), _NoMetrics())
+    per_minute = settings.failed_auth_per_minute
+    refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), _NoMetrics())
     try:
         yield refusals
     finally:
@@ -189,5 +189,5 @@ def _open_broker_listener(settings: Settings) -> Generator[tuple[socket.socket, 
 
 
 def _is_open_to_eavesdroppers(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme == "http" and parts.hostname not in LOOPBACK_HOSTS
+    split = urlsplit(url)
+    return split.scheme == "http" and split.hostname not in LOOPBACK_HOSTS

@@ -36,9 +36,9 @@ async def open_key_provider(
     Raises:
         core.errors.Invalid: the file can be read by others, or is damaged; a keeper's package is missing.
     """
-    chosen = keepers or deployment.key_providers
-    token = chosen.transit_token or deployment.home / KEYS_FOLDER / TRANSIT_TOKEN_FILE
-    async with open_key_providers(chosen.names, get_key_file_path(deployment), token, make=make) as keys:
+    settings = keepers or deployment.key_providers
+    token = settings.transit_token or deployment.home / KEYS_FOLDER / TRANSIT_TOKEN_FILE
+    async with open_key_providers(settings.names, get_key_file_path(deployment), token, make=make) as keys:
         yield keys
 
 

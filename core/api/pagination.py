@@ -48,8 +48,8 @@ def decode_cursor(cursor: str, form: Any) -> Any:
         raise Invalid("this cursor is not from a page of this list: leave it out to begin anew") from None
 
 
-def split_page(found: Sequence[_Item], limit: int, key: Callable[[_Item], Any]) -> tuple[Sequence[_Item], str | None]:
+def split_page(items: Sequence[_Item], limit: int, key: Callable[[_Item], Any]) -> tuple[Sequence[_Item], str | None]:
     """One page of what was asked for with one item more than `limit`, and the cursor for the next, if there is one."""
-    if len(found) <= limit:
-        return found, None
-    return found[:limit], encode_cursor(key(found[limit - 1]))
+    if len(items) <= limit:
+        return items, None
+    return items[:limit], encode_cursor(key(items[limit - 1]))

@@ -86,6 +86,6 @@ def get_security(request: Request) -> ApiSecurity:
 
 
 def _check_same_origin(request: Request, public_url: str) -> None:
-    site = request.headers.get("sec-fetch-site")
-    if not is_same_origin(request.headers.get("origin"), site, public_url):
+    fetch_site = request.headers.get("sec-fetch-site")
+    if not is_same_origin(request.headers.get("origin"), fetch_site, public_url):
         raise CrossOriginRequest("a browser may ask for this from MCPist's own pages only")

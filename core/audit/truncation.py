@@ -60,7 +60,7 @@ def truncate_event(event: AuditEvent) -> AuditEvent:
         arguments = None
     return msgspec.structs.replace(
         event,
-        **{name: _truncate_text(getattr(event, name), most) for name, most in FIELD_LIMITS.items()},
+        **{name: _truncate_text(getattr(event, name), limit) for name, limit in FIELD_LIMITS.items()},
         at=_clamp_number(event.at),
         duration_us=_clamp_number(event.duration_us),
         digest=event.digest[:_MAX_DIGEST_BYTES],
@@ -79,10 +79,10 @@ def truncate_if_needed(event: AuditEvent) -> AuditEvent:
 def to_datetime(nanoseconds: int) -> datetime | None:
     """Convert to a datetime with microseconds; None outside the calendar."""
     try:
-        found = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+        moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
     except OverflowError:
         return None
-    return found if _EPOCH <= found < _LAST else None
+    return moment if _EPOCH <= moment < _LAST else None
 
 
 def to_microseconds(time: datetime) -> int:
@@ -91,9 +91,9 @@ def to_microseconds(time: datetime) -> int:
 
 
 def _is_within_limits(event: AuditEvent) -> bool:
-    for name, most in _FIELD_LIMITS:
+    for name, limit in _FIELD_LIMITS:
         text = getattr(event, name)
-        if len(text) > most or "\0" in text:
+        if len(text) > limit or "\0" in text:
             return False
     if event.detail or event.arguments is not None:
         return False
@@ -105,21 +105,21 @@ def _is_within_limits(event: AuditEvent) -> bool:
     )
 
 
-def _truncate_text(text: str, most: int) -> str:
-    if len(text) > most:
-        text = text[: most - 1] + "…"
+def _truncate_text(text: str, limit: int) -> str:
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
     if "\0" in text or not text.isascii():
         text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     return text
 
 
 def _truncate_details(detail: dict[str, str | int]) -> dict[str, str | int]:
-    kept = list(detail.items())[:MAX_DETAILS]
+    entries = list(detail.items())[:MAX_DETAILS]
     return {
         _truncate_text(key, MAX_DETAIL_KEY_LENGTH): _truncate_text(value, MAX_DETAIL_TEXT_LENGTH)
         if isinstance(value, str)
         else _clamp_number(value)
-        for key, value in kept
+        for key, value in entries
     }
 
 

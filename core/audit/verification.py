@@ -142,10 +142,10 @@ async def _skip(work: UnitOfWork, walk: _ChainWalk, seq: int) -> None:
     """Begin after event `seq`, whose own hash is believed."""
     if seq <= walk.seq:
         return
-    found = await work.fetchval(_HASH, seq)
-    if found is None:
+    stored_hash = await work.fetchval(_HASH, seq)
+    if stored_hash is None:
         raise _ChainBroken(seq, "the event is missing")
-    walk.seq, walk.hash = seq, found
+    walk.seq, walk.hash = seq, stored_hash
 
 
 async def _advance(work: UnitOfWork, walk: _ChainWalk) -> None:

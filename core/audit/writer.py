@@ -1,6 +1,6 @@
 """Append audit events without loss: one task per process writes all waiting records in one synchronous INSERT.
 
-What waits longer than the writer's patience is refused with ``Unavailable`` and, unless it was on its way already,
+What waits longer than its wait timeout is refused with ``Unavailable`` and, unless it was on its way already,
 withdrawn: the caller knows. Queued outcomes are kept and tried again for as long as the process lives. They have
 room of their own: at ``most_waiting`` bytes new intents are refused, and only calls with an intent have an outcome.
 """
@@ -53,7 +53,7 @@ async def append_events(database: Database, events: Sequence[AuditEvent]) -> Non
 class AuditWriter:
     """Queue and writer of all audit records of a process; `run` must be awaited for as long as it is used.
 
-    `clock` gives nanoseconds since 1970; `patience` is in seconds; `on_flush` is called after each flush; `pass_of`
+    `clock` gives nanoseconds since 1970; `wait_timeout` is in seconds; `on_flush` is called after each flush; `pass_of`
     gives the pass for a tenant's log, for a gateway's login, which may not append without one.
     """
 
@@ -62,7 +62,7 @@ class AuditWriter:
         database: Database,
         *,
         clock: Callable[[], int] = time.time_ns,
-        patience: float = 2.0,
+        wait_timeout: float = 2.0,
         most_waiting: int = MAX_WAITING_BYTES,
         on_flush: Callable[[], None] | None = None,
         pass_of: Callable[[UUID], str] | None = None,
@@ -70,7 +70,7 @@ class AuditWriter:
         self._pass_of = pass_of
         self._database = database
         self._clock = clock
-        self._patience = patience
+        self._wait_timeout = wait_timeout
         self._most_waiting = most_waiting
         self._on_flush = on_flush
         self._waiting = RecordQueue()
@@ -95,8 +95,8 @@ class AuditWriter:
 
     @property
     def stalled(self) -> bool:
-        """The database has been away for longer than the writer's patience: what is written now is refused."""
-        return self._away_since is not None and time.monotonic() - self._away_since > self._patience
+        """The database has been away for longer than its wait timeout: what is written now is refused."""
+        return self._away_since is not None and time.monotonic() - self._away_since > self._wait_timeout
 
     async def write(self, event: AuditEvent) -> None:
         """Return when `event` is durable.
@@ -113,9 +113,9 @@ class AuditWriter:
         if self._closing or self._waiting.size >= self._most_waiting or self.stalled:
             reject_waiter(waiter, self._waiting.reason)
             return waiter
-        self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._patience)
+        self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._wait_timeout)
         if self._expiry is None:
-            self._expiry = loop.call_later(self._patience, self._expire_waiters)
+            self._expiry = loop.call_later(self._wait_timeout, self._expire_waiters)
         if self._wake is not None:
             self._wake_up()
         return waiter
@@ -153,9 +153,9 @@ class AuditWriter:
         if self._running or self._waiting:  # where records wait, `run` may be about to begin
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), timeout)
-        if left := len(self._waiting):
+        if unwritten := len(self._waiting):
             log.error(
-                "stopped with audit records unwritten", extra={"event": "audit_records_unwritten", "records": left}
+                "stopped with audit records unwritten", extra={"event": "audit_records_unwritten", "records": unwritten}
             )
 
     async def _flush_while_connected(self) -> None:
@@ -183,7 +183,7 @@ class AuditWriter:
             return
         passes = () if self._pass_of is None else (list(map(self._pass_of, tenants)),)
         try:
-            refused = await statement.fetchval(tenants, *passes, records, timeout=self._patience)
+            refused = await statement.fetchval(tenants, *passes, records, timeout=self._wait_timeout)
         except BaseException:
             self._waiting.requeue_batch()
             raise
@@ -232,10 +232,10 @@ class AuditWriter:
         is_full = is_disk_full(error)
         self._waiting.reason = DiskFull if is_full else Unavailable
         if self._failures == 2:
-            why = "the database's disk is full" if is_full else "the database is unavailable"
+            reason = "the database's disk is full" if is_full else "the database is unavailable"
             log.error(
                 "audit records wait in memory: %s",
-                why,
+                reason,
                 extra={"event": "audit_writing_suspended", "error": type(error).__name__},
             )
         if self._away_since is None:

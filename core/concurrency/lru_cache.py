@@ -10,13 +10,13 @@ Value = TypeVar("Value")
 
 
 class LruCache(Generic[Key, Value]):
-    """At most `most` values, none of which is None."""
+    """At most `max_entries` values, none of which is None."""
 
-    __slots__ = ("_entries", "_most")
+    __slots__ = ("_entries", "_max_entries")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_entries: int) -> None:
         self._entries: OrderedDict[Key, Value] = OrderedDict()
-        self._most = most
+        self._max_entries = max_entries
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -32,7 +32,7 @@ class LruCache(Generic[Key, Value]):
         """Keep a value in place of the one before."""
         self._entries[key] = value
         self._entries.move_to_end(key)
-        if len(self._entries) > self._most:
+        if len(self._entries) > self._max_entries:
             self._entries.popitem(last=False)
 
     def discard(self, key: Key) -> None:
@@ -54,9 +54,9 @@ class GenerationCache(Generic[Key, Value]):
 
     __slots__ = ("_current", "_entries")
 
-    def __init__(self, most: int, current: Callable[[UUID], int | None]) -> None:
+    def __init__(self, max_entries: int, current: Callable[[UUID], int | None]) -> None:
         self._current = current
-        self._entries = LruCache[Key, _Entry[Value]](most)
+        self._entries = LruCache[Key, _Entry[Value]](max_entries)
 
     def __len__(self) -> int:
         return len(self._entries)

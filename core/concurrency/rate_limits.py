@@ -153,14 +153,14 @@ def get_network(address: str) -> str:
     if ":" not in address:
         return address
     try:
-        parsed = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    if not isinstance(parsed, IPv6Address):
+    if not isinstance(ip, IPv6Address):
         return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return f"{int(parsed) >> 64:x}::/64"
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return f"{int(ip) >> 64:x}::/64"
 
 
 def _build_limit_reached(wait: float) -> LimitReached:
@@ -168,5 +168,5 @@ def _build_limit_reached(wait: float) -> LimitReached:
 
 
 def _format_seconds(wait: float) -> str:
-    whole = max(1, -int(-wait // 1))
-    return "one second" if whole == 1 else f"{whole} seconds"
+    seconds = max(1, -int(-wait // 1))
+    return "one second" if seconds == 1 else f"{seconds} seconds"

@@ -22,39 +22,46 @@ class EnvironmentVariable:
 
 
 def declare_setting(
-    name: str, read: Callable[[str], Any], form: str, about: str, default: Any, *, shown: str = "", secret: bool = False
+    name: str,
+    read: Callable[[str], Any],
+    form: str,
+    about: str,
+    default: Any,
+    *,
+    shown_default: str = "",
+    secret: bool = False,
 ) -> Any:
-    """A dataclass field that comes from the variable `name`; `shown` is the default as documented, if not its text."""
+    """A dataclass field that comes from the variable `name`; `shown_default` is the documented default."""
     text = f"{default:g}" if isinstance(default, float) else str(default)
-    variable = EnvironmentVariable(name, read, form, about, shown or text, secret)
+    variable = EnvironmentVariable(name, read, form, about, shown_default or text, secret)
     return field(default=default, metadata={_DECLARED: variable})
 
 
 def list_variables(settings: type[Any]) -> dict[str, EnvironmentVariable]:
     """Field name → variable, in the order of the class; fields that no variable sets are left out."""
-    declared: tuple[Field[Any], ...] = fields(settings)
-    return {one.name: one.metadata[_DECLARED] for one in declared if _DECLARED in one.metadata}
+    setting_fields: tuple[Field[Any], ...] = fields(settings)
+    return {field.name: field.metadata[_DECLARED] for field in setting_fields if _DECLARED in field.metadata}
 
 
 def read_environment(settings: type[Any], environment: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     """The values that `environment` sets (one set to nothing counts as not set), and what is wrong with others."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     problems: list[str] = []
     for name, variable in list_variables(settings).items():
         text = environment.get(variable.name, "").strip()
         if not text:
             continue
         try:
-            found[name] = variable.parse(text)
+            values[name] = variable.parse(text)
         except ValueError as error:
             problems.append(_describe_error(variable, text, error))
-    return found, problems
+    return values, problems
 
 
 def _describe_error(variable: EnvironmentVariable, text: str, error: ValueError) -> str:
     if text.startswith("tcp://"):
         # Kubernetes sets MCPIST_PORT and more in every pod of a namespace that has a service called mcpist.
         return f"{variable.name} was set by a Kubernetes service link: set enableServiceLinks to false in the pod."
-    told = "" if variable.secret or "://" in text else f", not {text[:60]!r}"
+    rejected_text = "" if variable.secret or "://" in text else f", not {text[:60]!r}"
     hint = f" ({error})" if isinstance(error, SettingFormatError) else ""
-    return f"{variable.name} must be {variable.requirement}{told}{hint}."
+    return f"{variable.name} must be {variable.requirement}{rejected_text}{hint}."

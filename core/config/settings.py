@@ -31,7 +31,7 @@ class Settings:
         "a folder",
         "The data folder: embedded Postgres, keys, state.",
         Path("/var/lib/mcpist"),
-        shown="as root `/var/lib/mcpist`, else `$XDG_DATA_HOME/mcpist` or `~/.local/share/mcpist`",
+        shown_default="as root `/var/lib/mcpist`, else `$XDG_DATA_HOME/mcpist` or `~/.local/share/mcpist`",
     )
     host: str = declare_setting(
         "MCPIST_HOST",
@@ -53,7 +53,7 @@ class Settings:
         "a URL such as https://mcp.example.com, without a path",
         "The URL that clients and browsers use; requests for another host are refused.",
         "",
-        shown="`http://`, host and port; `127.0.0.1` where MCPist listens on every address",
+        shown_default="`http://`, host and port; `127.0.0.1` where MCPist listens on every address",
     )
     trusted_proxies: tuple[str, ...] = declare_setting(
         "MCPIST_TRUSTED_PROXIES",
@@ -61,7 +61,7 @@ class Settings:
         "addresses or networks, separated by commas",
         "Proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are trusted.",
         (),
-        shown="no proxy",
+        shown_default="no proxy",
     )
     allowed_origins: tuple[str, ...] = declare_setting(
         "MCPIST_ALLOWED_ORIGINS",
@@ -69,7 +69,7 @@ class Settings:
         "origins such as https://app.example.com, separated by commas, or none",
         "Browser origins, beside the public URL's own, that may call `/mcp`; `:*` is any port.",
         LOOPBACK_ORIGINS,
-        shown=f"this machine's, for the MCP Inspector: `{','.join(LOOPBACK_ORIGINS)}`",
+        shown_default=f"this machine's, for the MCP Inspector: `{','.join(LOOPBACK_ORIGINS)}`",
     )
     allowed_private_hosts: tuple[str, ...] = declare_setting(
         "MCPIST_ALLOWED_PRIVATE_HOSTS",
@@ -77,7 +77,7 @@ class Settings:
         "hosts with a port such as github.example.com:443, separated by commas, or none",
         "Vendor hosts that may lie in a private network, use `http` or a port other than 443.",
         (),
-        shown="no host",
+        shown_default="no host",
     )
     database_url: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_DATABASE_URL",
@@ -85,7 +85,7 @@ class Settings:
         "a URL such as postgresql://user:password@host/database",
         "An own Postgres (16 or newer), as a role that may create roles; beside a broker, as `mcpist_gateway`.",
         None,
-        shown="the embedded Postgres",
+        shown_default="the embedded Postgres",
         secret=True,
     )
     new_role_passwords: str = declare_setting(
@@ -101,7 +101,7 @@ class Settings:
         "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
         "For `mcpist gateway`: the broker, if it is a process of its own. For `mcpist broker`: a socket to listen on.",
         "",
-        shown="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
+        shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )
     gateway_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_GATEWAY_KEY",
@@ -109,7 +109,7 @@ class Settings:
         "a file",
         "With `MCPIST_BROKER_URL`: this gateway's private key (Ed25519, PEM).",
         None,
-        shown="`keys/gateway.pem` in the data folder",
+        shown_default="`keys/gateway.pem` in the data folder",
     )
     broker_gateways: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_BROKER_GATEWAYS",
@@ -117,7 +117,7 @@ class Settings:
         "a file",
         "For `mcpist broker`: the public keys (PEM) of the gateways that it serves.",
         None,
-        shown="`keys/gateways.pem` in the data folder",
+        shown_default="`keys/gateways.pem` in the data folder",
     )
     keys: tuple[str, ...] = declare_setting(
         "MCPIST_KEYS",
@@ -125,7 +125,7 @@ class Settings:
         "file, aws-kms:ARN, gcp-kms:NAME or vault-transit:URL, or several of them, separated by commas",
         "Key providers of the vault: the first wraps new keys, the others still unwrap old ones; see operations.md.",
         ("file",),
-        shown="`file`: `keys/vault-kek.json` in the data folder",
+        shown_default="`file`: `keys/vault-kek.json` in the data folder",
     )
     transit_token: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_TRANSIT_TOKEN_FILE",
@@ -133,7 +133,7 @@ class Settings:
         "a file",
         "With `vault-transit`: HashiCorp Vault's token, read each time; none is sent where the file is missing.",
         None,
-        shown="`keys/transit-token` in the data folder",
+        shown_default="`keys/transit-token` in the data folder",
     )
     identity_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_IDENTITY_FILE",
@@ -141,7 +141,7 @@ class Settings:
         "a file",
         "Identity providers and the authorization server (TOML); readable by its owner only.",
         None,
-        shown="`identity.toml` in the data folder",
+        shown_default="`identity.toml` in the data folder",
     )
     notices_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_NOTICES_FILE",
@@ -149,7 +149,7 @@ class Settings:
         "a file",
         "Notifications to owners of broken accounts: mail, webhook (TOML); readable by its owner only.",
         None,
-        shown="`notices.toml` in the data folder",
+        shown_default="`notices.toml` in the data folder",
     )
     authorization_server: str = declare_setting(
         "MCPIST_AUTHORIZATION_SERVER",
@@ -157,7 +157,7 @@ class Settings:
         "the issuer URL of an authorization server",
         "For a gateway beside a broker that trusts another authorization server: its issuer, as the broker knows it.",
         "",
-        shown="`external.issuer` of the identity file, or MCPist itself",
+        shown_default="`external.issuer` of the identity file, or MCPist itself",
     )
     operator_tenant: str = declare_setting(
         "MCPIST_OPERATOR_TENANT",
@@ -165,7 +165,7 @@ class Settings:
         "the slug of a tenant, or none",
         "The tenant whose administrators operate the whole deployment over the network: they make and remove tenants.",
         "default",
-        shown="`default`, which the first start makes",
+        shown_default="`default`, which the first start makes",
     )
     postgres_user: str = declare_setting(
         "MCPIST_POSTGRES_USER",
@@ -250,7 +250,7 @@ class Settings:
         "a URL such as https://mcp.example.com",
         "For `mcpist stdio`: the MCPist to relay to.",
         "",
-        shown="the data folder's own MCPist",
+        shown_default="the data folder's own MCPist",
     )
     token: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_TOKEN",
@@ -258,7 +258,7 @@ class Settings:
         "an API token",
         "For `mcpist stdio` with `MCPIST_URL`, and for commands with `MCPIST_SERVER`: the API token to use.",
         None,
-        shown="no token; of the commands, the login that `mcpist login` keeps",
+        shown_default="no token; of the commands, the login that `mcpist login` keeps",
         secret=True,
     )
     server: str = declare_setting(
@@ -267,7 +267,7 @@ class Settings:
         "a URL such as https://mcp.example.com",
         "For administrative commands: the MCPist to act at by its admin API, as `--server` says it too.",
         "",
-        shown="this machine's own MCPist; where there is none, the one that `mcpist login` has signed in to",
+        shown_default="this machine's own MCPist; where there is none, the one that `mcpist login` has signed in to",
     )
     tenant: str = declare_setting(
         "MCPIST_TENANT",
@@ -275,7 +275,7 @@ class Settings:
         "the slug of a tenant, or none",
         "For commands on this machine: the tenant that they are about, as `--tenant` says it too.",
         "",
-        shown="the only tenant",
+        shown_default="the only tenant",
     )
     tracing: TracingSettings = field(default_factory=TracingSettings)
 
@@ -292,22 +292,24 @@ class Settings:
         Raises:
             Invalid: a variable is unknown or has the wrong form; the text names each, and what was expected.
         """
-        found, problems = read_environment(cls, environment)
-        tracing, wrong = read_tracing_settings(environment)
-        problems += [*wrong, *_list_unknown_variables(environment)]
+        values, problems = read_environment(cls, environment)
+        tracing, tracing_problems = read_tracing_settings(environment)
+        problems += [*tracing_problems, *_list_unknown_variables(environment)]
         if problems:
             raise Invalid("\n".join(problems))
-        found.setdefault("home", _get_default_home(environment, os.geteuid() if user_id is None else user_id))
-        return cls(**found, tracing=tracing)
+        values.setdefault("home", _get_default_home(environment, os.geteuid() if user_id is None else user_id))
+        return cls(**values, tracing=tracing)
 
 
 def _list_unknown_variables(environment: Mapping[str, str]) -> Iterable[str]:
-    known = {variable.name.removeprefix(VARIABLE_PREFIX) for variable in list_variables(Settings).values()}
+    known_names = {variable.name.removeprefix(VARIABLE_PREFIX) for variable in list_variables(Settings).values()}
     for name in sorted(name for name in environment if name.startswith(VARIABLE_PREFIX)):
-        if name.removeprefix(VARIABLE_PREFIX) in known:
+        if name.removeprefix(VARIABLE_PREFIX) in known_names:
             continue
-        near = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), known, n=1)
-        hint = f"did you mean {VARIABLE_PREFIX}{near[0]}?" if near else "docs/configuration.md lists those that are."
+        similar = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), known_names, n=1)
+        hint = (
+            f"did you mean {VARIABLE_PREFIX}{similar[0]}?" if similar else "docs/configuration.md lists those that are."
+        )
         yield f"{name} is not a setting of MCPist: {hint}"
 
 

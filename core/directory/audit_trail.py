@@ -38,10 +38,10 @@ async def audit_list_change(
     if len(values) == 1:
         await audit_change(work, actor, kind, **detail, **{name: values[0]})
         return
-    made = list(_join_values(values))
-    for texts in (made[at : at + MAX_TEXTS_PER_EVENT] for at in range(0, len(made), MAX_TEXTS_PER_EVENT)):
-        named = {f"{name}s_{n}" if n > 1 else f"{name}s": text for n, text in enumerate(texts, 1)}
-        await audit_change(work, actor, kind, **detail, count=sum(len(text.split(" ")) for text in texts), **named)
+    lines = list(_join_values(values))
+    for texts in (lines[at : at + MAX_TEXTS_PER_EVENT] for at in range(0, len(lines), MAX_TEXTS_PER_EVENT)):
+        numbered = {f"{name}s_{n}" if n > 1 else f"{name}s": text for n, text in enumerate(texts, 1)}
+        await audit_change(work, actor, kind, **detail, count=sum(len(text.split(" ")) for text in texts), **numbered)
 
 
 async def audit_deployment_change(work: UnitOfWork, actor: Actor, kind: AuditEventKind, **detail: str | int) -> None:

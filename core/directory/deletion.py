@@ -31,7 +31,7 @@ async def remove_tenant(
         slug = await _check_confirmation(work, confirmation)
         if await work.execute(_SUSPEND):
             await audit_change(work, actor, AuditEventKind.TENANT_SUSPENDED)
-    said = await farewell(actor, tenant_id)
+    results = await farewell(actor, tenant_id)
     while await _delete_user_batch(console, tenant_id):
         pass
     async with console.tenant(tenant_id) as work:
@@ -39,7 +39,7 @@ async def remove_tenant(
             raise NotFound("the tenant was removed meanwhile")
         await audit_change(work, actor, AuditEventKind.TENANT_REMOVED, slug=slug)
         await audit_deployment_change(work, actor, AuditEventKind.TENANT_REMOVED, tenant=str(tenant_id), slug=slug)
-    return said
+    return results
 
 
 async def _check_confirmation(work: UnitOfWork, confirmation: str) -> str:

@@ -48,12 +48,12 @@ async def create_role(
         Conflict: the tenant has a role of that name.
     """
     validate_role(name, priority)
-    wanted = validate_permissions(granted)
+    permissions = validate_permissions(granted)
     try:
         async with console.tenant(tenant_id) as work:
             role_id: UUID = await work.fetchval(_INSERT, name, priority)
             await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=name, priority=priority)
-            await _insert_permissions(work, actor, role_id, name, wanted)
+            await _insert_permissions(work, actor, role_id, name, permissions)
             return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a role {name!r} already") from None
@@ -119,7 +119,7 @@ async def change_role(
         Invalid: a value has the wrong form.
         Conflict: the tenant has another role of that name.
     """
-    wanted = None if granted is None else validate_permissions(granted)
+    permissions = None if granted is None else validate_permissions(granted)
     try:
         async with console.tenant(tenant_id) as work:
             await _lock_role(work, role_id)
@@ -127,8 +127,8 @@ async def change_role(
             await _update_name_and_priority(
                 work, actor, before, name or before.name, before.priority if priority is None else priority
             )
-            if wanted is not None:
-                await _replace_permissions(work, actor, before, wanted)
+            if permissions is not None:
+                await _replace_permissions(work, actor, before, permissions)
             return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict("there is another role of this name") from None
@@ -145,12 +145,12 @@ async def remove_role(
     """
     async with console.tenant(tenant_id) as work:
         await _fetch_role(work, role_id)
-    said = await farewell(actor, tenant_id, role_id=role_id)
+    results = await farewell(actor, tenant_id, role_id=role_id)
     async with console.tenant(tenant_id) as work:
         role = await _fetch_role(work, role_id)
         await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
         await audit_change(work, actor, AuditEventKind.ROLE_REMOVED, role=role.name)
-    return said
+    return results
 
 
 def validate_role(name: str, priority: int) -> None:
@@ -171,10 +171,10 @@ def validate_permissions(granted: Iterable[tuple[str, str]]) -> PermissionGrants
     Raises:
         Invalid: one is not, or there are more than 500.
     """
-    wanted = frozenset((effect, parse_permission(permission)) for effect, permission in granted)
-    if len(wanted) > MAX_PERMISSIONS:
+    permissions = frozenset((effect, parse_permission(permission)) for effect, permission in granted)
+    if len(permissions) > MAX_PERMISSIONS:
         raise Invalid(f"a role has at most {MAX_PERMISSIONS} permissions")
-    return wanted
+    return permissions
 
 
 async def _update_name_and_priority(
@@ -186,28 +186,30 @@ async def _update_name_and_priority(
         await audit_change(work, actor, AuditEventKind.ROLE_CHANGED, role=before.name, name=name, priority=priority)
 
 
-async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, wanted: PermissionGrants) -> None:
-    there = frozenset({*(("allow", one) for one in before.allow), *(("deny", one) for one in before.deny)})
-    for effect, permissions in _group_by_effect(there - wanted):
+async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, requested: PermissionGrants) -> None:
+    current = frozenset(
+        {*(("allow", permission) for permission in before.allow), *(("deny", permission) for permission in before.deny)}
+    )
+    for effect, permissions in _group_by_effect(current - requested):
         await work.execute(_REVOKE, before.id, effect, permissions)
         await audit_list_change(
             work, actor, AuditEventKind.PERMISSION_REMOVED, "permission", permissions, role=before.name, effect=effect
         )
-    await _insert_permissions(work, actor, before.id, before.name, wanted - there)
+    await _insert_permissions(work, actor, before.id, before.name, requested - current)
 
 
 async def _insert_permissions(
-    work: UnitOfWork, actor: Actor, role_id: UUID, name: str, granted: PermissionGrants
+    work: UnitOfWork, actor: Actor, role_id: UUID, name: str, grants: PermissionGrants
 ) -> None:
-    for effect, permissions in _group_by_effect(granted):
+    for effect, permissions in _group_by_effect(grants):
         await work.execute(_GRANT, role_id, effect, permissions)
         await audit_list_change(work, actor, _GRANTED[effect], "permission", permissions, role=name)
 
 
-def _group_by_effect(granted: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
+def _group_by_effect(grants: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
     """Each effect with its permissions in order; effects without any are left out."""
     for effect in ("allow", "deny"):
-        if permissions := sorted(permission for of, permission in granted if of == effect):
+        if permissions := sorted(permission for granted_effect, permission in grants if granted_effect == effect):
             yield effect, permissions
 
 

@@ -52,8 +52,8 @@ async def set_settings(
         after = change(before)
         if after != before:
             await work.execute(_CHANGE, module, orjson.dumps(after).decode())
-            changed = orjson.dumps(_compute_difference(before, after)).decode()
-            await audit_change(work, actor, AuditEventKind.SERVICE_CHANGED, module=module, settings=changed)
+            difference = orjson.dumps(_compute_difference(before, after)).decode()
+            await audit_change(work, actor, AuditEventKind.SERVICE_CHANGED, module=module, settings=difference)
         return TenantService(module, row["enabled"], after)
 
 
@@ -68,8 +68,8 @@ async def list_services(
 
 def _compute_difference(before: ServiceSettingValues, after: ServiceSettingValues) -> dict[str, Any]:
     """What was set, and None for what was taken away."""
-    named = sorted(before.keys() | after.keys())
-    return {name: after.get(name) for name in named if before.get(name) != after.get(name)}
+    names = sorted(before.keys() | after.keys())
+    return {name: after.get(name) for name in names if before.get(name) != after.get(name)}
 
 
 _LIST = """SELECT module, enabled, settings FROM core.services WHERE tenant_id = $1 AND module > $2

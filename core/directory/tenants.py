@@ -116,14 +116,16 @@ async def change_tenant(
     async with console.tenant(tenant_id) as work:
         before = await _fetch_tenant(work)
         validate_tenant(before.slug, name)
-        wanted = {
+        requested = {
             "name": name,
             "record_arguments": record_arguments,
             "max_token_lifetime_days": max_token_lifetime_days,
         }
-        detail = {field: _to_audit_detail(value) for field, value in wanted.items() if getattr(before, field) != value}
+        detail = {
+            field: _to_audit_detail(value) for field, value in requested.items() if getattr(before, field) != value
+        }
         if detail:
-            await work.execute(_CHANGE, *wanted.values())
+            await work.execute(_CHANGE, *requested.values())
             await audit_change(work, actor, AuditEventKind.TENANT_CHANGED, **detail)
         return await _fetch_tenant(work)
 

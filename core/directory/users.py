@@ -119,11 +119,11 @@ async def change_user(
     async with console.tenant(tenant_id) as work:
         administrators = await _lock_administrators(work)
         before = await _fetch_user(work, user_id)
-        wanted = (before.name if name is None else name, system_role or before.system_role, status or before.status)
-        if user_id in administrators and wanted[1:] != ("admin", "active"):
+        requested = (before.name if name is None else name, system_role or before.system_role, status or before.status)
+        if user_id in administrators and requested[1:] != ("admin", "active"):
             _check_administrator_remains(administrators)
-        await work.execute(_CHANGE, user_id, *wanted)
-        await _audit_user_change(work, actor, before, *wanted)
+        await work.execute(_CHANGE, user_id, *requested)
+        await _audit_user_change(work, actor, before, *requested)
         return await _fetch_user(work, user_id)
 
 
@@ -141,13 +141,13 @@ async def remove_user(
     """
     async with console.tenant(tenant_id) as work:
         await _check_removable(work, user_id)
-    said = await farewell(actor, tenant_id, user_id=user_id)
+    results = await farewell(actor, tenant_id, user_id=user_id)
     async with console.tenant(tenant_id) as work:
         user = await _check_removable(work, user_id)
         await work.execute("DELETE FROM core.users WHERE tenant_id = $1 AND id = $2", user_id)
         await work.execute("DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2", user.email)
         await audit_change(work, actor, AuditEventKind.USER_REMOVED, user=str(user_id), email=user.email)
-    return said
+    return results
 
 
 async def assign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
@@ -228,8 +228,8 @@ async def _audit_user_change(
 ) -> None:
     if status != before.status:
         await audit_change(work, actor, _STATUS_KINDS[status], email=before.email)
-    changed = {"name": (before.name, name), "system_role": (before.system_role, system_role)}
-    detail = {field: now for field, (was, now) in changed.items() if was != now}
+    fields = {"name": (before.name, name), "system_role": (before.system_role, system_role)}
+    detail = {field: new for field, (old, new) in fields.items() if old != new}
     if detail:
         await audit_change(work, actor, AuditEventKind.USER_CHANGED, email=before.email, **detail)
 

@@ -88,17 +88,17 @@ class ClientConnection(asyncio.Protocol):
         if self._rest:
             data, self._rest = self._rest + data, b""
         try:
-            rest = self._reader.feed(data)
+            unread = self._reader.feed(data)
         except BadRequest as error:
             self._refuse(error)
             return
         if self._awaited_since is None and self._reader.has_begun_head:
             self._awaited_since, self._rests_since = self._clock(), None
-        if self._closing_since is None and rest:
-            self._keep_for_later(rest)
+        if self._closing_since is None and unread:
+            self._keep_for_later(unread)
 
-    def _keep_for_later(self, rest: bytes) -> None:
-        self._rest = rest
+    def _keep_for_later(self, unread: bytes) -> None:
+        self._rest = unread
         if self._exchange is None and self._writable is None:
             self._start_next()
         else:
@@ -186,9 +186,9 @@ class ClientConnection(asyncio.Protocol):
         """Read the next request; the client has taken the answer before."""
         self._reader.start_next()
         self._rests_since = self._clock()
-        rest, self._rest = self._rest, b""
-        if rest:
-            self.data_received(rest)
+        unread, self._rest = self._rest, b""
+        if unread:
+            self.data_received(unread)
         self.read_more()
 
     def close(self) -> None:
@@ -270,14 +270,14 @@ class ClientConnection(asyncio.Protocol):
         if not unsent:
             self._taken = None
             return False
-        taken = self._written - unsent
+        sent = self._written - unsent
         if self._taken is None:
-            self._taken = (now, taken)
+            self._taken = (now, sent)
         since, before = self._taken
         if now - since < self._limits.slow_reader_seconds:
             return False
-        self._taken = (now, taken)
-        return taken - before < self._limits.slow_reader_bytes
+        self._taken = (now, sent)
+        return sent - before < self._limits.slow_reader_bytes
 
 
 def _is_over(since: float | None, now: float, seconds: float) -> bool:

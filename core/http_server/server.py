@@ -52,7 +52,7 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._clock = clock or self._loop.time
         self._connections: dict[ClientConnection, str | None] = {}
-        self._resting: _IdleConnections = {}
+        self._idle: _IdleConnections = {}
         self._networks: dict[str, _AddressConnections] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
@@ -71,7 +71,9 @@ class HttpServer:
     def buffered(self) -> tuple[int, int]:
         """Bytes that wait for applications, and bytes that wait for clients."""
         connections = self._connections
-        return sum(one.unread for one in connections), sum(one.unsent for one in connections)
+        return sum(connection.unread for connection in connections), sum(
+            connection.unsent for connection in connections
+        )
 
     def accept(self) -> ClientConnection:
         """A new connection (the protocol factory of asyncio)."""
@@ -86,7 +88,7 @@ class HttpServer:
         if network is not None and network.count >= limits.connections_per_address:
             self._make_room(network.idle)
         elif len(self._connections) >= limits.connections:
-            self._make_room(self._resting)
+            self._make_room(self._idle)
         if len(self._connections) >= limits.connections:
             self._warn("http_connections_exhausted", "refused a connection: all connections are in use")
             return False
@@ -114,10 +116,10 @@ class HttpServer:
             self._warned = now
             log.warning(text, extra={"event": event, **fields})
 
-    def _make_room(self, resting: _IdleConnections) -> None:
+    def _make_room(self, idle: _IdleConnections) -> None:
         """Close the connection that rests longest."""
-        if resting:
-            oldest = next(iter(resting))
+        if idle:
+            oldest = next(iter(idle))
             self.remove(oldest)
             oldest.abort()
 
@@ -126,18 +128,18 @@ class HttpServer:
         if connection not in self._connections:
             return
         address = self._connections[connection]
-        for resting in (self._resting, *(() if address is None else (self._networks[address].idle,))):
+        for idle in (self._idle, *(() if address is None else (self._networks[address].idle,))):
             if busy:
-                resting.pop(connection, None)
+                idle.pop(connection, None)
             else:
-                resting[connection] = None
+                idle[connection] = None
 
     def remove(self, connection: ClientConnection) -> None:
         """Count it no more; once is enough."""
         if connection not in self._connections:
             return
         address = self._connections.pop(connection)
-        self._resting.pop(connection, None)
+        self._idle.pop(connection, None)
         if address is not None:
             network = self._networks[address]
             network.count -= 1

@@ -19,11 +19,11 @@ def require_scope(caller: Caller, tool: CatalogueTool, operation: frozenset[str]
     Raises:
         InsufficientScope: names the scopes that would do (RFC 6750 §3.1), so that a client can step up.
     """
-    needed = get_required_scope(tool)
-    if covers(caller.credential.scopes, needed):
+    required = get_required_scope(tool)
+    if covers(caller.credential.scopes, required):
         return
-    wanted = format_scopes(operation | {needed})
+    scopes = format_scopes(operation | {required})
     raise InsufficientScope(
-        f'Bearer realm="mcpist", error="insufficient_scope", scope="{wanted}", '
-        f'error_description="this needs the scope {wanted}"'
+        f'Bearer realm="mcpist", error="insufficient_scope", scope="{scopes}", '
+        f'error_description="this needs the scope {scopes}"'
     )

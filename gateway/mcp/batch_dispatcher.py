@@ -46,17 +46,17 @@ class BatchDispatcher:
         await wait_for_turn(len(body))
         messages = await self._parse(split_batch(body, self._limit))
         loop = asyncio.get_running_loop()
-        running = self._watch.enter(loop, math.inf, arrival.receive)
+        call = self._watch.enter(loop, math.inf, arrival.receive)
         try:
             answers = await asyncio.gather(
-                *(self._answer_member(one, n, arrival, revision) for n, one in enumerate(messages))
+                *(self._answer_member(message, n, arrival, revision) for n, message in enumerate(messages))
             )
         except asyncio.CancelledError:
-            if running.ended is None or running.task.uncancel():
+            if call.ended is None or call.task.uncancel():
                 raise
             raise ClientDisconnected from None
         finally:
-            self._watch.leave(running)
+            self._watch.leave(call)
         bodies = [answer.body for answer in answers if answer is not None]
         return JsonRpcAnswer(200, b"[" + b",".join(bodies) + b"]", revision) if bodies else None
 
@@ -91,11 +91,11 @@ class BatchDispatcher:
             release = self._admit(arrival.caller) if position else None
         except LimitReached as error:
             return build_error_answer(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
-        own = TransportContext(
+        context = TransportContext(
             arrival.caller, arrival.request_id, arrival.headers, None, None, revision, arrival.authenticate
         )
         try:
-            return await self._dispatcher.answer(message, own)
+            return await self._dispatcher.answer(message, context)
         finally:
             if release is not None:
                 release()

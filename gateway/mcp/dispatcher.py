@@ -170,29 +170,29 @@ class Dispatcher:
         stream: EventStream | None,
     ) -> Result:
         loop = asyncio.get_running_loop()
-        ask = None
+        elicit_url = None
         if revision.has_url_elicitation and self._elicitation is not None:
-            ask = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
-        context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
+            elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
+        context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
         renewal = None
         if arrival.authenticate is not None:
             renewal = AuthorityRenewal(context.authority, arrival.authenticate, self._is_current)
-        running = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
+        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
         result: Result = {}
         try:
             result = await handler(context, message.params)
         except asyncio.CancelledError:
-            if running.ended is None:
-                raise _build_cancellation(running) from None
+            if call.ended is None:
+                raise _build_cancellation(call) from None
         except Exception:
-            if running.ended is None:
+            if call.ended is None:
                 raise
         finally:
-            self._watch.leave(running)
+            self._watch.leave(call)
             if stream is not None:
                 stream.close()
-        if running.ended is not None:
-            self._raise_cancel_reason(running, arrival.changes)
+        if call.ended is not None:
+            self._raise_cancel_reason(call, arrival.changes)
         if type(result) is not dict:
             raise TypeError("a handler returns a dict")
         return result
@@ -207,11 +207,9 @@ class Dispatcher:
         raise CallTimeout(f"the call took longer than {self._timeout:g} s and was stopped; {told}")
 
 
-def _build_cancellation(running: SupervisedCall) -> BaseException:
+def _build_cancellation(call: SupervisedCall) -> BaseException:
     """A cancellation that nobody asked for is the handler's failure, such as waiting for a task that was cancelled."""
-    return (
-        asyncio.CancelledError() if running.task.cancelling() else RuntimeError("the handler was cancelled from within")
-    )
+    return asyncio.CancelledError() if call.task.cancelling() else RuntimeError("the handler was cancelled from within")
 
 
 def check_params(message: JsonRpcMessage) -> None:
@@ -252,7 +250,7 @@ def _build_context(
     message: JsonRpcMessage,
     deadline: float,
     stream: EventStream | None,
-    ask: ElicitUrl | None,
+    elicit_url: ElicitUrl | None,
 ) -> RequestContext:
     meta = get_meta(message.params)
     arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
@@ -266,8 +264,8 @@ def _build_context(
         arrival.trace,
         arrival.client_name,
         _get_subject(arrival),
-        ask,
-        elicitation_accepted=ask is not None and "requestState" in message.params,
+        elicit_url,
+        elicitation_accepted=elicit_url is not None and "requestState" in message.params,
         short_text=_wants_short_text(revision, arrival),
         changes=arrival.changes,
         message_size=message.size,
@@ -277,10 +275,10 @@ def _build_context(
 def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
     """Check whether this client shows its model the structured part: its credential decides, else the name that it
     states in a request of a revision that has a field for it."""
-    wanted = arrival.caller.credential.tool_result_format
-    if not wanted and revision.modern:
-        wanted = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(arrival.client_name)
-    return wanted == "short" and revision.structured
+    result_format = arrival.caller.credential.tool_result_format
+    if not result_format and revision.modern:
+        result_format = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(arrival.client_name)
+    return result_format == "short" and revision.structured
 
 
 def _get_subject(arrival: TransportContext) -> Secret:

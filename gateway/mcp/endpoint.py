@@ -69,7 +69,8 @@ class _RequestState:
 class McpEndpoint:
     """MCP over Streamable HTTP, both eras, without sessions.
 
-    With `elicitation` clients can be asked to open pages; with `connected` too, handshake clients hear when it is done.
+    With `elicitation` clients can be asked to open pages; with `load_connected_modules` too, handshake clients are
+    notified when that is done.
 
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
@@ -92,7 +93,7 @@ class McpEndpoint:
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
         elicitation: UrlElicitor | None = None,
-        connected: LoadConnectedModules | None = None,
+        load_connected_modules: LoadConnectedModules | None = None,
     ) -> None:
         self._settings = settings
         self._authenticate = authenticate
@@ -107,7 +108,9 @@ class McpEndpoint:
         )
         self._tells_sessions = elicitation is not None
         self._listening = (
-            NotificationStreams(elicitation, authenticate, connected) if elicitation and connected else None
+            NotificationStreams(elicitation, authenticate, load_connected_modules)
+            if elicitation and load_connected_modules
+            else None
         )
         self._batches = BatchDispatcher(self._dispatcher, settings, admit, self._watch)
         self._prefix = secrets.token_hex(4)
@@ -127,7 +130,7 @@ class McpEndpoint:
         """Serve one HTTP request (ASGI 3)."""
         if scope["type"] != "http":
             raise ValueError(f"/mcp serves HTTP, not {scope['type']}")
-        started = time.perf_counter()
+        started_at = time.perf_counter()
         exchange = _RequestState(scope, receive, send, f"{self._prefix}-{next(self._numbers):x}")
         try:
             await self._serve(exchange)
@@ -144,7 +147,7 @@ class McpEndpoint:
                 await self._refuse(exchange, HttpRefusal(500, "Internal Server Error"))
         finally:
             if self._observe is not None:
-                self._observe(_build_observation(exchange, time.perf_counter() - started))
+                self._observe(_build_observation(exchange, time.perf_counter() - started_at))
 
     async def _serve(self, exchange: _RequestState) -> None:
         scope, headers, reply = exchange.scope, exchange.headers, exchange.reply
@@ -197,8 +200,12 @@ class McpEndpoint:
             exchange.method = message.method
             await wait_for_turn(len(content))
             if message.id and message.method:
-                if message.method == "initialize" and self._tells_sessions and (told := create_session_id(message)):
-                    exchange.reply.headers.append((SESSION_HEADER, told))
+                if (
+                    message.method == "initialize"
+                    and self._tells_sessions
+                    and (session_id := create_session_id(message))
+                ):
+                    exchange.reply.headers.append((SESSION_HEADER, session_id))
                 return await self._dispatcher.answer(message, arrival)
             return _accept(message, header)
         except MalformedJsonRpc as malformed:

@@ -178,9 +178,9 @@ def _refuse_repeated_members(body: bytes, params: bytes, id: bytes) -> None:
     def keep(pairs: list[tuple[str, Any]]) -> None:
         outermost[:] = [name for name, _ in pairs]  # the outermost object comes last
 
-    rest = body.replace(params, b"null", 1) if params[:1] == b"{" else body
+    envelope = body.replace(params, b"null", 1) if params[:1] == b"{" else body
     try:
-        json.loads(rest, object_pairs_hook=keep)
+        json.loads(envelope, object_pairs_hook=keep)
     except (ValueError, RecursionError):
         raise MalformedJsonRpc(PARSE_ERROR, "Parse error", id) from None
     if len(set(outermost)) != len(outermost):
@@ -201,13 +201,13 @@ def _check_values(body: bytes) -> None:
 
 def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> None:
     """Depth is settled on the bytes, before anything is built; counting brackets is all that most messages cost."""
-    opened = _count_opening_brackets(body)
-    if opened <= max_depth:
+    opening_brackets = _count_opening_brackets(body)
+    if opening_brackets <= max_depth:
         return
     # What the envelope holds besides params is never read; a forest of brackets there is no honest message.
     steps = _extract_bracket_steps(params)
     _check_containers(steps, id)  # first: of millions, the depth takes a fifth of a second to find out
-    if opened - _count_opening_brackets(params) > max_depth or _find_deepest_level(steps) >= max_depth:
+    if opening_brackets - _count_opening_brackets(params) > max_depth or _find_deepest_level(steps) >= max_depth:
         raise MalformedJsonRpc(INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels", id)
 
 
@@ -218,8 +218,8 @@ def _check_containers(steps: bytes, id: bytes = b"") -> None:
 
 def count_containers(text: bytes) -> int:
     """Count the objects and arrays of a JSON text; of any other text the result has no meaning."""
-    opened = _count_opening_brackets(text)  # too high where strings hold brackets, and much cheaper
-    return opened if opened <= MAX_CONTAINERS else _extract_bracket_steps(text).count(_OPEN)
+    opening_brackets = _count_opening_brackets(text)  # too high where strings hold brackets, and much cheaper
+    return opening_brackets if opening_brackets <= MAX_CONTAINERS else _extract_bracket_steps(text).count(_OPEN)
 
 
 def measure_depth(text: bytes) -> int:
@@ -234,8 +234,8 @@ def _count_opening_brackets(text: bytes) -> int:
 
 def _extract_bracket_steps(text: bytes) -> bytes:
     """One byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
-    plain = strip_escapes(text)
-    return b"".join(plain.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
+    unescaped = strip_escapes(text)
+    return b"".join(unescaped.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
 
 
 def _find_deepest_level(steps: bytes) -> int:

@@ -77,11 +77,11 @@ def find_mirror_fault(headers: RequestHeaders, version: object, method: str, par
 
 def decode_mirrored_value(value: str | None) -> str | None:
     """A header value, freed of its ``=?base64?…?=`` wrapping; None where that is malformed or not canonical."""
-    if value is None or (wrapped := _ENCODED.fullmatch(value)) is None:
+    if value is None or (match := _ENCODED.fullmatch(value)) is None:
         return value
     try:
-        plain = base64.b64decode(wrapped[1], validate=True)
-        return plain.decode() if base64.b64encode(plain).decode() == wrapped[1] else None
+        decoded = base64.b64decode(match[1], validate=True)
+        return decoded.decode() if base64.b64encode(decoded).decode() == match[1] else None
     except (binascii.Error, ValueError):
         return None
 

@@ -105,8 +105,8 @@ def _is_known_block(block: Any, kinds: frozenset[str]) -> bool:
 
 
 def _to_text_block(block: dict[str, Any]) -> dict[str, Any]:
-    where = block.get("uri") or block.get("mimeType") or "unknown"
-    return {"type": "text", "text": f"[{block.get('type')}: {where}]"}
+    source = block.get("uri") or block.get("mimeType") or "unknown"
+    return {"type": "text", "text": f"[{block.get('type')}: {source}]"}
 
 
 def _keep_structured_objects(result: Result) -> Result:
@@ -131,7 +131,7 @@ _MODERN_STATUSES = {
 
 
 def _build_legacy_revision(
-    version: str, shapes: Mapping[str, ResultTransform], *, batch: bool = False, null_id: bool = True, **rest: Any
+    version: str, shapes: Mapping[str, ResultTransform], *, batch: bool = False, null_id: bool = True, **options: Any
 ) -> Revision:
     return Revision(
         version=version,
@@ -142,7 +142,7 @@ def _build_legacy_revision(
         http_statuses=_LEGACY_STATUSES,
         error_codes={},
         transforms=shapes,
-        **rest,
+        **options,
     )
 
 

@@ -40,9 +40,9 @@ def find_revision(message: JsonRpcMessage, header: str | None) -> Revision:
     return get_revision_by_header(header)
 
 
-def negotiate_revision(wanted: object) -> Revision:
+def negotiate_revision(requested: object) -> Revision:
     """The handshake's answer: what the client asked for if we have it, else our newest."""
-    revision = REVISIONS.get(wanted) if isinstance(wanted, str) else None
+    revision = REVISIONS.get(requested) if isinstance(requested, str) else None
     return NEWEST_HANDSHAKE if revision is None or revision.modern else revision
 
 

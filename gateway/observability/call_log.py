@@ -145,5 +145,5 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def _format_text(line: CallLogLine) -> bytes:
     time = line.timestamp.astimezone().strftime("%H:%M:%S")
-    told = line.error or "ok"
-    return f"{time} CALL    {line.tool_name} {told} {line.response_time_ms} ms {line.request_id}\n".encode()
+    result = line.error or "ok"
+    return f"{time} CALL    {line.tool_name} {result} {line.response_time_ms} ms {line.request_id}\n".encode()

@@ -64,15 +64,15 @@ def _collect_calls(metrics: Metrics) -> Iterator[Metric]:
 
 
 def _collect_counters(metrics: Metrics) -> Iterator[Metric]:
-    for what, (name, label, about) in COUNTERS.items():
+    for counter, (name, label, about) in COUNTERS.items():
         family = CounterMetricFamily(name, about, labels=(label,))
-        for value, number in sorted(metrics.counters[what].items()):
+        for value, number in sorted(metrics.counters[counter].items()):
             family.add_metric((value,), number)
         yield family
 
 
 def _collect_observables(metrics: Metrics) -> Iterator[Metric]:
-    for one in OBSERVABLE_METRICS:
-        if one.name in metrics.observables:
-            make = GaugeMetricFamily if one.kind == "gauge" else CounterMetricFamily
-            yield make(one.name, one.description, value=metrics.observables[one.name]())
+    for metric in OBSERVABLE_METRICS:
+        if metric.name in metrics.observables:
+            make = GaugeMetricFamily if metric.kind == "gauge" else CounterMetricFamily
+            yield make(metric.name, metric.description, value=metrics.observables[metric.name]())

@@ -94,10 +94,10 @@ def _build_schema(tool: CatalogueTool) -> dict[str, Any]:
 
 
 def _list_hints(hints: Hints) -> list[str]:
-    words = {
+    flags = {
         "read-only": hints.read_only,
         "destructive": hints.destructive,
         "idempotent": hints.idempotent,
         "open-world": hints.open_world,
     }
-    return [word for word, true in words.items() if true]
+    return [name for name, true in flags.items() if true]

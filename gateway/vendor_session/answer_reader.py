@@ -246,7 +246,7 @@ class _Decompressor:
         self._inflate: Any = zlib.decompressobj(window)
         self._members = 1
         self._parts: list[bytes] = []
-        self._in = self._out = 0
+        self._bytes_in = self._bytes_out = 0
 
     @property
     def is_whole(self) -> bool:
@@ -259,18 +259,18 @@ class _Decompressor:
         return b"".join(self._parts)
 
     def feed(self, data: bytes) -> None:
-        self._in += len(data)
-        most = min(MAX_UNPACKED_BYTES, max(RATIO_EXEMPT_BYTES, self._in * MAX_COMPRESSION_RATIO))
+        self._bytes_in += len(data)
+        limit = min(MAX_UNPACKED_BYTES, max(RATIO_EXEMPT_BYTES, self._bytes_in * MAX_COMPRESSION_RATIO))
         while data:
             if self._inflate.eof:
                 self._next_member()
             try:
-                part = self._inflate.decompress(data, most - self._out + 1)
+                part = self._inflate.decompress(data, limit - self._bytes_out + 1)
             except zlib.error:
                 raise UnreadableAnswer from None
             self._parts.append(part)
-            self._out += len(part)
-            if self._out > most:
+            self._bytes_out += len(part)
+            if self._bytes_out > limit:
                 raise AnswerTooLarge
             data = self._inflate.unused_data
 

@@ -34,12 +34,12 @@ class CredentialLimits:
         if gate is None or not gate.blocks:
             return 0.0
         now = self._clock()
-        holding = [
+        blocks = [
             block
             for scope in (ALL_PATHS, derive_limit_scope(path))
             if (block := gate.blocks.get(scope)) and block.effective_until > now
         ]
-        return max((block.announced_until - now for block in holding), default=0.0)
+        return max((block.announced_until - now for block in blocks), default=0.0)
 
     def block(self, key: str, scope: str, seconds: float) -> None:
         """The vendor wants no request in `scope` (see :func:`derive_limit_scope`; EVERYTHING for all) for so long."""
@@ -50,10 +50,10 @@ class CredentialLimits:
         block = _Block(now + min(seconds, MAX_BLOCK_SECONDS), now + seconds)
         gate.blocks[scope] = max(gate.blocks.get(scope, block), block)
 
-    def try_enter(self, key: str, most: int) -> bool:
-        """Count one request in, unless `most` run already; every success is followed by one :meth:`leave`."""
+    def try_enter(self, key: str, limit: int) -> bool:
+        """Count one request in, unless `limit` run already; every success is followed by one :meth:`leave`."""
         gate = self._gates.get(key) or self._admit(key)
-        if gate.running >= most:
+        if gate.running >= limit:
             return False
         gate.running += 1
         return True
@@ -63,33 +63,33 @@ class CredentialLimits:
         gate = self._gates[key]
         if len(gate.waiting) >= MAX_WAITING:
             return False
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        gate.waiting.append(turn)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        gate.waiting.append(waiter)
         try:
             async with asyncio.timeout(seconds):
-                await turn
+                await waiter
         except TimeoutError:
-            self._give_up(key, turn)
+            self._give_up(key, waiter)
             return False
         except asyncio.CancelledError:
-            self._give_up(key, turn)
+            self._give_up(key, waiter)
             raise
         return True
 
-    def _give_up(self, key: str, turn: "asyncio.Future[None]") -> None:
+    def _give_up(self, key: str, waiter: "asyncio.Future[None]") -> None:
         # The turn may have come in the very moment in which the waiting ended: then it is another's.
-        if turn.done() and not turn.cancelled():
+        if waiter.done() and not waiter.cancelled():
             self.leave(key)
         else:
-            turn.cancel()
+            waiter.cancel()
 
     def leave(self, key: str) -> None:
         """Count one request out; whoever waits longest is next."""
         gate = self._gates[key]
         while gate.waiting:
-            turn = gate.waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            waiter = gate.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
                 return
         gate.running -= 1
         if not gate.running and not gate.blocks:

@@ -17,15 +17,15 @@ def validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
     Raises:
         VendorProblem: one is not a module's to set, or cannot be sent; its value is not repeated.
     """
-    checked: dict[str, str] = {}
+    valid: dict[str, str] = {}
     for name, value in headers.items():
         lower = name.lower()
         if not _NAME.fullmatch(name) or lower == "authorization" or is_reserved(lower):
             raise VendorProblem("refused", "the tool sets a header that tools must not set; report this")
         if not _VALUE.fullmatch(value):
             raise VendorProblem("invalid", f"the header {lower} cannot hold such a value; use plain letters")
-        checked[lower] = value
-    return checked
+        valid[lower] = value
+    return valid
 
 
 def format_header_lines(headers: Mapping[str, str]) -> str:

@@ -51,5 +51,5 @@ class ServerChecks:
 
 async def describe_vault_keys(deployment: Deployment, console: Database) -> Mapping[str, Any]:
     """Describe the vault's keys as the API shows them."""
-    found = await inspect_vault_keys(deployment, console)
-    return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
+    keys = await inspect_vault_keys(deployment, console)
+    return {**asdict(keys), "healthy": keys.healthy, "file": str(keys.file)}

@@ -61,9 +61,9 @@ def copy_binaries(installed: Binaries, folder: Path) -> Binaries:
 
 def remove_other_copies(used: Binaries) -> None:
     """Delete older versions and unfinished copies; call it only when no server runs from them."""
-    for other in used.root.parent.iterdir():
-        if other != used.root:
-            shutil.rmtree(other, ignore_errors=True)
+    for folder in used.root.parent.iterdir():
+        if folder != used.root:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy_tree(source: Path, target: Path) -> None:

@@ -150,9 +150,9 @@ def _grant_traversal(layout: DataFolderLayout, account: SystemAccount) -> None:
 
 
 def _check_parents(folder: Path, account: SystemAccount) -> None:
-    blocked = find_blocked_parent(folder, account)
-    if blocked is not None:
+    parent = find_blocked_parent(folder, account)
+    if parent is not None:
         raise PostgresError(
-            f"PostgreSQL runs as {account.name!r} and cannot pass through {blocked}, which MCPist leaves as it is. "
-            f"Choose another MCPIST_HOME (as root, /var/lib/mcpist), or run: chmod o+x '{blocked}'."
+            f"PostgreSQL runs as {account.name!r} and cannot pass through {parent}, which MCPist leaves as it is. "
+            f"Choose another MCPIST_HOME (as root, /var/lib/mcpist), or run: chmod o+x '{parent}'."
         )

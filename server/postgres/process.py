@@ -62,9 +62,9 @@ def spawn(argv: list[str], account: SystemAccount | None, output: int) -> subpro
             extra_groups=[] if account else None,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        who = f" as {account.name}" if account else ""
+        account_text = f" as {account.name}" if account else ""
         raise PostgresError(
-            f"Cannot run {argv[0]}{who}: {error}. Check the folder's mount options and rights."
+            f"Cannot run {argv[0]}{account_text}: {error}. Check the folder's mount options and rights."
         ) from None
 
 
@@ -95,11 +95,11 @@ async def stop_previous(layout: DataFolderLayout, report: Callable[[str], None])
 
     Raises: PostgresError if some process does not end.
     """
-    left = find_server_pids(layout)
-    noted = read_pid_file(layout.data)
-    if noted is not None and noted.pid in left:
+    pids = find_server_pids(layout)
+    pid_file = read_pid_file(layout.data)
+    if pid_file is not None and pid_file.pid in pids:
         report("Stopping the PostgreSQL server that an earlier MCPist left running")
-        await stop_process(noted.pid, lambda: noted.pid in find_server_pids(layout))
+        await stop_process(pid_file.pid, lambda: pid_file.pid in find_server_pids(layout))
     # Children of a killed postmaster notice its death and leave, unless they are deep in a computation.
     if not await _wait_until(lambda: not find_server_pids(layout), 5.0):
         for pid in find_server_pids(layout):
@@ -118,19 +118,19 @@ async def stop_process(pid: int, alive: Callable[[], bool], *, skip: int = 0) ->
 
     Raises: PostgresError if it survives everything.
     """
-    for number, patience in STOP_SIGNALS[skip:]:
+    for number, timeout in STOP_SIGNALS[skip:]:
         if not alive():
             return
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-        if await _wait_until(lambda: not alive(), patience):
+        if await _wait_until(lambda: not alive(), timeout):
             return
     raise PostgresError(f"The PostgreSQL process {pid} does not end, not even when killed; restart the machine.")
 
 
-async def _wait_until(condition: Callable[[], bool], patience: float) -> bool:
+async def _wait_until(condition: Callable[[], bool], timeout: float) -> bool:
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + patience
+    deadline = loop.time() + timeout
     while not condition():
         if loop.time() > deadline:
             return False

@@ -18,7 +18,7 @@ class ControlPlaneApi(Protocol):
 
     def build_api(
         self,
-        door: "ApiSecurity",
+        security: "ApiSecurity",
         broker: Database,
         account_revoker: AccountRevoker,
         sections: "Sequence[ApiSection]",

@@ -50,7 +50,7 @@ async def open_disconnect_services(deployment: Deployment, settings: Settings) -
     """Open the disconnect services for a command. Where the vault's keys are lost no vendor can be told, and all else
     works."""
     async with (
-        open_role_database(deployment, BROKER_ROLE, most=4) as database,
+        open_role_database(deployment, BROKER_ROLE, max_connections=4) as database,
         open_vendor_http(settings) as http,
         open_vault_if_possible(deployment, database) as vault,
     ):

@@ -29,12 +29,12 @@ FORWARDING_HEADERS = (
 
 class OperatorAuthenticator:
     """Implements :class:`core.api.principal.RequestAuthenticator`: the operator's credential gives an operator
-    principal, every other one is left to `otherwise`."""
+    principal, every other one is left to `fallback`."""
 
-    def __init__(self, access: OperatorAccess, console: Database, otherwise: RequestAuthenticator) -> None:
+    def __init__(self, access: OperatorAccess, console: Database, fallback: RequestAuthenticator) -> None:
         self._access = access
         self._console = console
-        self._otherwise = otherwise
+        self._fallback = fallback
 
     async def __call__(self, request: Request) -> Principal:
         """Return the principal; raises as the protocol says.
@@ -45,7 +45,7 @@ class OperatorAuthenticator:
         """
         if self._is_operator(request):
             return await self._build_principal(request)
-        principal = await self._otherwise(request)
+        principal = await self._fallback(request)
         if TENANT_HEADER in request.headers:
             raise Forbidden(f"only the operator may name a tenant with {TENANT_HEADER}; leave the header out")
         return principal
