@@ -18,6 +18,6 @@ def render_cursor(url: str, token: str) -> str:
 
 def render_vs_code(url: str) -> str:
     """The content of ``.vscode/mcp.json``. VS Code asks for the token and keeps it: the file holds no secret."""
-    asked = {"type": "promptString", "id": "mcpist-token", "description": "MCPist API token", "password": True}
+    token_input = {"type": "promptString", "id": "mcpist-token", "description": "MCPist API token", "password": True}
     server = {"type": "http", "url": url, "headers": {"Authorization": "Bearer ${input:mcpist-token}"}}
-    return json.dumps({"inputs": [asked], "servers": {SERVER_NAME: server}}, indent=2)
+    return json.dumps({"inputs": [token_input], "servers": {SERVER_NAME: server}}, indent=2)

@@ -57,8 +57,8 @@ def describe_failure(error: BaseException) -> CommandFailure:
         return CommandFailure("not_possible", str(error), 1)
     if type(error).__name__ == INVALID_PASSWORD_ERROR:
         return CommandFailure("not_possible", explain_refused_login(error), 1)
-    if trouble := _describe_storage_error(error):
-        return CommandFailure("not_possible", trouble, 1)
+    if storage_problem := _describe_storage_error(error):
+        return CommandFailure("not_possible", storage_problem, 1)
     return CommandFailure(
         "unexpected", f"{_describe_unexpected_error(error)}: run it again with MCPIST_LOG_LEVEL=debug to see where", 1
     )

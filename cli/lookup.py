@@ -36,12 +36,12 @@ async def resolve_tenant(operating: "OperatorContext", slug: str | None) -> "Ten
 
 
 def _find_default_tenant(tenants: "list[Tenant]", slug: str) -> "Tenant":
-    found = next((tenant for tenant in tenants if tenant.slug == slug), None)
-    if found is None:
+    tenant = next((tenant for tenant in tenants if tenant.slug == slug), None)
+    if tenant is None:
         raise NotFound(
             f"MCPIST_TENANT names the tenant {slug}, and there is none; there are: {_join_slugs(tenants) or 'none'}"
         )
-    return found
+    return tenant
 
 
 def _join_slugs(tenants: "list[Tenant]") -> str:
@@ -58,8 +58,8 @@ async def list_all_users(operating: "OperatorContext", tenant: "Tenant") -> "lis
     from core.directory.users import list_users
 
     users = await list_users(operating.console, tenant.id)
-    while more := await list_users(operating.console, tenant.id, after=users[-1].email) if users else []:
-        users += more
+    while page := await list_users(operating.console, tenant.id, after=users[-1].email) if users else []:
+        users += page
     return users
 
 
@@ -76,7 +76,7 @@ async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: st
         user = await find_user(operating.console, tenant.id, email)
     else:
         user = _get_only_administrator(
-            [one for one in await list_all_users(operating, tenant) if one.system_role == "admin"]
+            [candidate for candidate in await list_all_users(operating, tenant) if candidate.system_role == "admin"]
         )
     if user.status != "active":
         raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
@@ -86,5 +86,5 @@ async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: st
 def _get_only_administrator(admins: "list[User]") -> "User":
     if len(admins) == 1:
         return admins[0]
-    told = ", ".join(admin.email for admin in admins[:10]) or "none"
-    raise Invalid(f"the tenant has not exactly one administrator ({told}); choose a user with --user EMAIL")
+    emails = ", ".join(admin.email for admin in admins[:10]) or "none"
+    raise Invalid(f"the tenant has not exactly one administrator ({emails}); choose a user with --user EMAIL")

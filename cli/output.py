@@ -52,13 +52,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty:
     if not cells:
         print_line(empty)
         return
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        shown.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold")
     for row in cells:
-        shown.add_row(*map(Text, row))
+        table.add_row(*map(Text, row))
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
-    console.print(shown)
+    console.print(table)
 
 
 def escape_control_characters(text: str) -> str:

@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from core.directory.account_revocation import RevocationResult
 
 
-def print_remaining_accounts(said: "Sequence[RevocationResult]") -> None:
+def print_remaining_accounts(results: "Sequence[RevocationResult]") -> None:
     """Name those that live on at their vendors."""
-    for one in said:
-        if one.still_active:
-            print_note(_format_note(one.provider, one.account, one.manage_url))
+    for result in results:
+        if result.still_active:
+            print_note(_format_note(result.provider, result.account, result.manage_url))
 
 
-def print_disconnect_result(ended: "DisconnectResult") -> None:
+def print_disconnect_result(result: "DisconnectResult") -> None:
     """The same for one that was disconnected."""
-    if ended.outcome == "api_key":
+    if result.outcome == "api_key":
         print_note("Note: at the vendor the key stays valid until it is revoked there")
-    elif ended.still_active:
-        print_note(_format_note(ended.provider, ended.account, ended.manage_url))
+    elif result.still_active:
+        print_note(_format_note(result.provider, result.account, result.manage_url))
 
 
 def _format_note(provider: str, account: str, manage_url: str) -> str:
-    where = f": {manage_url}" if manage_url else ""
-    return f"Note: {provider} was not told that the access to {account or 'an account'} is over; end it there{where}"
+    location = f": {manage_url}" if manage_url else ""
+    return f"Note: {provider} was not told that the access to {account or 'an account'} is over; end it there{location}"

@@ -98,13 +98,13 @@ def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None
 
 
 def run_local_or_remote(
-    here: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
+    local: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
 ) -> _T:
     """Return the result of `run_here`, or of `call_api` if a server is selected."""
     settings = read_settings()
     server = server_selection.select_server(settings)
     if server is None:
-        return here()
+        return local()
     if at_server is None:
         raise Invalid(server_selection.LOCAL_ONLY)
     quiet_logs(settings)
@@ -144,8 +144,8 @@ def run_fast(work: Coroutine[Any, Any, _T]) -> _T:
 
 def get_program_name() -> str:
     """How this program was called, for commands that are printed to be pasted."""
-    called = sys.argv[0]
-    name = "mcpist" if os.sep not in called or _on_path(called) else shlex.quote(os.path.relpath(called))
+    invoked = sys.argv[0]
+    name = "mcpist" if os.sep not in invoked or _on_path(invoked) else shlex.quote(os.path.relpath(invoked))
     home = os.environ.get("MCPIST_HOME")
     return f"MCPIST_HOME={shlex.quote(home)} {name}" if home else name
 
@@ -153,5 +153,5 @@ def get_program_name() -> str:
 def _on_path(program: str) -> bool:
     import shutil
 
-    found = shutil.which("mcpist")
-    return found is not None and os.path.realpath(found) == os.path.realpath(program)
+    program_path = shutil.which("mcpist")
+    return program_path is not None and os.path.realpath(program_path) == os.path.realpath(program)

@@ -43,8 +43,8 @@ def create_token(
             raise Forbidden(f"at a server people make tokens for themselves, and you are {email}: leave out --user")
     if tool_result_format is not None:  # a server of before it knows no such field
         body["tool_result_format"] = tool_result_format
-    made, _ = api.create("/tokens", _CreatedToken, body)
-    return made.id, Secret(made.token), email
+    created, _ = api.create("/tokens", _CreatedToken, body)
+    return created.id, Secret(created.token), email
 
 
 def fetch_tokens(api: AdminApiClient, user: str | None) -> list[ApiToken]:

@@ -28,7 +28,7 @@ class BearerAuth(Protocol):
 
     def get_token(self) -> Secret: ...
 
-    def renew_token(self, refused: Secret) -> Secret | None:
+    def renew_token(self, rejected: Secret) -> Secret | None:
         """Another one in the place of one that the server has refused; None if there is none."""
         ...
 
@@ -49,7 +49,7 @@ class StaticTokenAuth:
     def get_token(self) -> Secret:
         return self._token
 
-    def renew_token(self, refused: Secret) -> Secret | None:
+    def renew_token(self, rejected: Secret) -> Secret | None:
         return None
 
     def reauthenticate(self) -> Secret:
@@ -80,8 +80,8 @@ class LoginAuth:
         lasts = tokens.expires_at - datetime.now(UTC) > EXPIRY_MARGIN
         return tokens.access if lasts else self._refresh_token(tokens.access)
 
-    def renew_token(self, refused: Secret) -> Secret | None:
-        return self._refresh_token(refused)
+    def renew_token(self, rejected: Secret) -> Secret | None:
+        return self._refresh_token(rejected)
 
     def reauthenticate(self) -> Secret:
         """Ask the person to sign in again, who has to be the same one.
@@ -90,15 +90,15 @@ class LoginAuth:
             Forbidden: somebody else has signed in.
         """
         before = self._get_login()
-        wish = SignInOptions(max_age=MAX_SIGN_IN_AGE_SECONDS, reason=SIGN_IN_AGAIN_REASON)
-        login = sign_in_and_store(self._http, self._logins, self._server, wish, expected=before.user_id)
+        options = SignInOptions(max_age=MAX_SIGN_IN_AGE_SECONDS, reason=SIGN_IN_AGAIN_REASON)
+        login = sign_in_and_store(self._http, self._logins, self._server, options, expected=before.user_id)
         return login.tokens.access
 
     def _get_login(self) -> Login:
-        found = self._logins.find(self._server)
-        if found is None:
+        login = self._logins.find(self._server)
+        if login is None:
             raise NotSignedIn(f"you are not signed in at {self._server}: run `mcpist login {self._server}`")
-        return found
+        return login
 
     def _refresh_token(self, old: Secret) -> Secret:
         """Of several processes that come here at once, one refreshes and the others take what it got."""
@@ -114,7 +114,7 @@ class LoginAuth:
 
 
 def sign_in_and_store(
-    http: ServerHttp, logins: LoginStore, server: str, wish: SignInOptions, *, expected: str = ""
+    http: ServerHttp, logins: LoginStore, server: str, options: SignInOptions, *, expected: str = ""
 ) -> Login:
     """Sign a person in and keep it, in the place of an earlier login, which ends.
 
@@ -123,7 +123,7 @@ def sign_in_and_store(
         Unavailable: nobody came in time, or the server is away.
     """
     endpoints = discover_endpoints(http, server)
-    tokens = browser_sign_in.run_browser_sign_in(http, endpoints, wish)
+    tokens = browser_sign_in.run_browser_sign_in(http, endpoints, options)
     login = _fetch_login(http, server, tokens)
     if expected and login.user_id != expected:
         browser_sign_in.revoke_refresh_token(http, endpoints, tokens.refresh)
@@ -150,8 +150,8 @@ def sign_out(http: ServerHttp, logins: LoginStore, login: Login) -> bool:
 
 def _fetch_login(http: ServerHttp, server: str, tokens: LoginTokens) -> Login:
     """Whose tokens they are."""
-    answer: ServerResponse = http.send("GET", server + PROFILE_PATH, bearer=tokens.access)
-    if answer.status != 200:
-        raise build_api_error(answer)
-    said = answer.json()
-    return Login(server, str(said["id"]), str(said["email"]), str(said["tenant"]["slug"]), tokens)
+    response: ServerResponse = http.send("GET", server + PROFILE_PATH, bearer=tokens.access)
+    if response.status != 200:
+        raise build_api_error(response)
+    profile = response.json()
+    return Login(server, str(profile["id"]), str(profile["email"]), str(profile["tenant"]["slug"]), tokens)

@@ -19,14 +19,18 @@ def _open_with_environment(url: str) -> bool:
     """By ``$BROWSER``: commands separated by colons, of which the first that can be run is; ``%s`` stands for the URL,
     which is appended to a command without it."""
     for command in os.environ.get("BROWSER", "").split(os.pathsep):
-        words = _split_command(command)
-        if not words:
+        command_parts = _split_command(command)
+        if not command_parts:
             continue
-        named = [word.replace("%s", url) for word in words]
+        arguments = [part.replace("%s", url) for part in command_parts]
         null = subprocess.DEVNULL
         with contextlib.suppress(OSError):
             subprocess.Popen(  # noqa: S603 the person's own command
-                named if named != words else [*words, url], stdin=null, stdout=null, stderr=null, start_new_session=True
+                arguments if arguments != command_parts else [*command_parts, url],
+                stdin=null,
+                stdout=null,
+                stderr=null,
+                start_new_session=True,
             )
             return True
     return False

@@ -11,9 +11,9 @@ def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[Ses
     if api.is_operator:
         owner = resolve_user(api, user)
     else:
-        mine = fetch_profile(api)
-        if user is None or user.lower() == mine.email:
-            return mine.email, list(api.iterate("/sessions", SessionEntry))
+        profile = fetch_profile(api)
+        if user is None or user.lower() == profile.email:
+            return profile.email, list(api.iterate("/sessions", SessionEntry))
         owner = fetch_user(api, user)
     return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
 

@@ -38,7 +38,7 @@ class InProcessHttp:
         content = None if body is None else orjson.dumps(body, default=str)
         if content is not None:
             sent["Content-Type"] = "application/json"
-        answer = asyncio.run_coroutine_threadsafe(
+        response = asyncio.run_coroutine_threadsafe(
             self._client.request(method, url, content=content, headers=sent), self._loop
         ).result()
-        return ServerResponse(url, answer.status_code, answer.content)
+        return ServerResponse(url, response.status_code, response.content)

@@ -39,8 +39,8 @@ CallbackQueue = queue.SimpleQueue[Mapping[str, str]]
 class LoopbackCallback:
     """A port of this machine that waits for one answer."""
 
-    def __init__(self, server: ThreadingHTTPServer, answers: CallbackQueue) -> None:
-        self._answers = answers
+    def __init__(self, server: ThreadingHTTPServer, callbacks: CallbackQueue) -> None:
+        self._callbacks = callbacks
         self.redirect_uri = f"http://127.0.0.1:{server.server_address[1]}{CALLBACK_PATH}"
 
     def wait_for_parameters(self, seconds: float) -> Mapping[str, str]:
@@ -50,10 +50,10 @@ class LoopbackCallback:
             Unavailable: none came in time.
         """
         ends = time.monotonic() + seconds
-        while (left := ends - time.monotonic()) > 0:
+        while (seconds_left := ends - time.monotonic()) > 0:
             with contextlib.suppress(queue.Empty):
                 # In short waits: a wait without end cannot be interrupted by the keyboard everywhere.
-                return self._answers.get(timeout=min(left, 0.5))
+                return self._callbacks.get(timeout=min(seconds_left, 0.5))
         raise Unavailable(f"no sign-in within {format_duration(seconds)}; run the command again")
 
 
@@ -67,21 +67,21 @@ def format_duration(seconds: float) -> str:
 @contextlib.contextmanager
 def listen_for_callback(state: str) -> Generator[LoopbackCallback]:
     """Listen on a free port until the block is left. An answer with another state is none: any page can send one."""
-    answers: CallbackQueue = queue.SimpleQueue()
+    callbacks: CallbackQueue = queue.SimpleQueue()
 
     class Handler(_Handler):
-        def is_expected(self, given: Mapping[str, str]) -> bool:
-            return hmac.compare_digest(given.get("state", "").encode(), state.encode())
+        def is_expected(self, parameters: Mapping[str, str]) -> bool:
+            return hmac.compare_digest(parameters.get("state", "").encode(), state.encode())
 
-        def accept(self, given: Mapping[str, str]) -> None:
-            answers.put(given)
+        def accept(self, parameters: Mapping[str, str]) -> None:
+            callbacks.put(parameters)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True  # a browser's spare connection must not keep us
         serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         serving.start()
         try:
-            yield LoopbackCallback(server, answers)
+            yield LoopbackCallback(server, callbacks)
         finally:
             server.shutdown()
             serving.join(CLIENT_TIMEOUT)
@@ -91,20 +91,20 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = CLIENT_TIMEOUT
     server_version, sys_version = "mcpist", ""
 
-    def is_expected(self, given: Mapping[str, str]) -> bool:
+    def is_expected(self, parameters: Mapping[str, str]) -> bool:
         """Check whether this is the expected answer."""
         raise NotImplementedError
 
-    def accept(self, given: Mapping[str, str]) -> None:
+    def accept(self, parameters: Mapping[str, str]) -> None:
         """Take it."""
         raise NotImplementedError
 
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
-        given = _parse_parameters(query) if path == CALLBACK_PATH else None
-        if given is not None and self.is_expected(given):
+        parameters = _parse_parameters(query) if path == CALLBACK_PATH else None
+        if parameters is not None and self.is_expected(parameters):
             self._send_page(200, *DONE_PAGE)
-            self.accept(given)  # after it the program may end at any moment
+            self.accept(parameters)  # after it the program may end at any moment
         else:
             self._send_page(404 if path != CALLBACK_PATH else 400, *UNEXPECTED_PAGE)
 
@@ -127,5 +127,5 @@ def _parse_parameters(query: str) -> Mapping[str, str] | None:
         pairs = parse_qsl(query[: MAX_QUERY_LENGTH + 1], keep_blank_values=True, max_num_fields=20)
     except ValueError:
         return None
-    given = dict(pairs)
-    return given if len(query) <= MAX_QUERY_LENGTH and len(given) == len(pairs) else None
+    parameters = dict(pairs)
+    return parameters if len(query) <= MAX_QUERY_LENGTH and len(parameters) == len(pairs) else None

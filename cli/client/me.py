@@ -45,8 +45,8 @@ def check_tenant(api: AdminApiClient, slug: str | None) -> None:
     """
     if slug is None:
         return
-    mine = fetch_profile(api).tenant.slug
-    if slug != mine:
+    own_slug = fetch_profile(api).tenant.slug
+    if slug != own_slug:
         raise Invalid(
-            f"at {api.server} you act for the tenant {mine}, and not for {slug[:100]}: sign in there as one of it"
+            f"at {api.server} you act for the tenant {own_slug}, and not for {slug[:100]}: sign in there as one of it"
         )

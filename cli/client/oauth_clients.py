@@ -41,8 +41,8 @@ def register_oauth_client(
         "settings": settings,
     }
     missing = "there is no such provider; `mcpist provider list` shows them"
-    answer = api.change("PUT", "/oauth-clients", body, missing=missing)
-    return msgspec.convert(answer.json(), _RegisteredView).redirect_uri
+    response = api.change("PUT", "/oauth-clients", body, missing=missing)
+    return msgspec.convert(response.json(), _RegisteredView).redirect_uri
 
 
 def remove_oauth_client(api: AdminApiClient, provider: str, role: str | None) -> Sequence[RevocationResult]:
@@ -52,7 +52,7 @@ def remove_oauth_client(api: AdminApiClient, provider: str, role: str | None) ->
         NotFound: there is none for that provider, or for that role.
     """
     role_id = None if role is None else fetch_role(api, role).id
-    for one in fetch_oauth_clients(api):
-        if (one.provider, one.role_id) == (provider, role_id):
-            return parse_remaining_accounts(api.delete("/oauth-clients/{}", str(one.id)))
+    for oauth_client in fetch_oauth_clients(api):
+        if (oauth_client.provider, oauth_client.role_id) == (provider, role_id):
+            return parse_remaining_accounts(api.delete("/oauth-clients/{}", str(oauth_client.id)))
     raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")

@@ -19,14 +19,14 @@ PROBE_TIMEOUT = 3.0  # seconds
 
 def find_operator_access(settings: Settings) -> "OperatorAccess | None":
     """Return the access to the product that runs on the data folder; None where none answers there."""
-    running = find_running_server(settings.home)
-    if running is None or running.operator is None:
+    server = find_running_server(settings.home)
+    if server is None or server.operator is None:
         return None
-    parts = urlsplit(running.operator.url)
+    url = urlsplit(server.operator.url)
     # The credential never leaves this machine, whatever the file says.
-    if parts.scheme != "http" or not is_loopback(parts.hostname or "") or not _is_alive(parts.netloc):
+    if url.scheme != "http" or not is_loopback(url.hostname or "") or not _is_alive(url.netloc):
         return None
-    return running.operator
+    return server.operator
 
 
 def create_operator_client(http: HttpSender, access: "OperatorAccess") -> AdminApiClient:

@@ -22,15 +22,15 @@ def fetch_role(api: AdminApiClient, name: str) -> RoleRecord:
     Raises:
         NotFound: there is none.
     """
-    for one in api.iterate("/roles", RoleRecord):
-        if one.name == name:
-            return one
+    for role in api.iterate("/roles", RoleRecord):
+        if role.name == name:
+            return role
     raise NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
 
 
 def fetch_role_members(api: AdminApiClient, role: RoleRecord) -> list[str]:
     """The addresses of those who have a role."""
-    return [one.email for one in api.iterate("/roles/{}/users", User, str(role.id))]
+    return [user.email for user in api.iterate("/roles/{}/users", User, str(role.id))]
 
 
 def create_role(api: AdminApiClient, name: str, priority: int) -> None:
@@ -55,9 +55,9 @@ def delete_role(api: AdminApiClient, name: str) -> Sequence[RevocationResult]:
 
 def grant(api: AdminApiClient, name: str, effect: str, permission: str, *, allow_unknown: bool = False) -> None:
     """Add a permission to what a role allows or denies; one that matches no tool there only if `allow_unknown`."""
-    wanted, role = parse_permission(permission), fetch_role(api, name)
+    parsed, role = parse_permission(permission), fetch_role(api, name)
     allow, deny = {*role.allow}, {*role.deny}
-    (allow if effect == "allow" else deny).add(wanted)
+    (allow if effect == "allow" else deny).add(parsed)
     _put_permissions(api, role, allow, deny, allow_unknown=allow_unknown)
 
 
@@ -67,10 +67,10 @@ def revoke(api: AdminApiClient, name: str, permission: str) -> None:
     Raises:
         NotFound: it has no such permission.
     """
-    wanted, role = parse_permission(permission), fetch_role(api, name)
-    if wanted not in (*role.allow, *role.deny):
-        raise NotFound(f"role {name!r} has no permission {wanted}")
-    _put_permissions(api, role, {*role.allow} - {wanted}, {*role.deny} - {wanted})
+    parsed, role = parse_permission(permission), fetch_role(api, name)
+    if parsed not in (*role.allow, *role.deny):
+        raise NotFound(f"role {name!r} has no permission {parsed}")
+    _put_permissions(api, role, {*role.allow} - {parsed}, {*role.deny} - {parsed})
 
 
 def _put_permissions(

@@ -41,18 +41,18 @@ def hoist_server_option(arguments: Sequence[str]) -> list[str]:
     """The arguments with ``--server URL`` at their beginning, wherever it stood: it is for every command."""
     before, after = list(arguments), []
     if "--" in before:
-        place = before.index("--")
-        before, after = before[:place], before[place:]
-    hoisted, rest = list[str](), list[str]()
-    words = iter(before)
-    for word in words:
-        if word == SERVER_OPTION:
-            hoisted += [word, *([value] if (value := next(words, None)) is not None else [])]
-        elif word.startswith(SERVER_OPTION + "="):
-            hoisted.append(word)
+        index = before.index("--")
+        before, after = before[:index], before[index:]
+    hoisted, others = list[str](), list[str]()
+    remaining = iter(before)
+    for argument in remaining:
+        if argument == SERVER_OPTION:
+            hoisted += [argument, *([value] if (value := next(remaining, None)) is not None else [])]
+        elif argument.startswith(SERVER_OPTION + "="):
+            hoisted.append(argument)
         else:
-            rest.append(word)
-    return [*hoisted, *rest, *after]
+            others.append(argument)
+    return [*hoisted, *others, *after]
 
 
 def set_named_server(server: str | None) -> None:
@@ -68,8 +68,8 @@ def get_named_server() -> str | None:
     """
     from cli.client.server_metadata import normalize_server_url
 
-    given = _named_server.get()
-    return None if given is None else normalize_server_url(given)
+    named = _named_server.get()
+    return None if named is None else normalize_server_url(named)
 
 
 def refuse_named_server() -> None:
@@ -112,8 +112,8 @@ def open_admin_api(settings: Settings, server: ServerSelection) -> Generator["Ad
     from cli.client.bearer_auth import LoginAuth, StaticTokenAuth
 
     with create_server_http(server.server) as http:
-        given = settings.token if server.is_explicit else None
-        access = LoginAuth(http, open_login_store(), server.server) if given is None else StaticTokenAuth(given)
+        token = settings.token if server.is_explicit else None
+        access = LoginAuth(http, open_login_store(), server.server) if token is None else StaticTokenAuth(token)
         yield AdminApiClient(http, server.server, access)
 
 

@@ -24,10 +24,10 @@ def create_tenant(api: AdminApiClient, slug: str, name: str, administrator: str)
     Raises:
         Conflict: the slug is taken.
     """
-    made, new = api.create("/tenants", Tenant, {"slug": slug, "name": name, "administrator": administrator})
+    tenant, new = api.create("/tenants", Tenant, {"slug": slug, "name": name, "administrator": administrator})
     if not new:
         raise Conflict(f"there is a tenant {slug!r} already")
-    return made
+    return tenant
 
 
 def set_status(api: AdminApiClient, slug: str, status: str) -> None:
@@ -45,9 +45,9 @@ def set_recording(api: AdminApiClient, slug: str | None, default: str, *, argume
     named."""
     change = {"record_arguments": arguments}
     if api.is_operator:
-        chosen = select_tenant(api, slug, default)
-        api.change("PATCH", "/tenants/{}", change, str(_fetch_tenant(api, chosen).id))
-        return chosen
+        selected = select_tenant(api, slug, default)
+        api.change("PATCH", "/tenants/{}", change, str(_fetch_tenant(api, selected).id))
+        return selected
     mine = fetch_profile(api).tenant.slug
     if slug in (None, mine):
         api.change("PATCH", "/tenant", change)
@@ -57,9 +57,9 @@ def set_recording(api: AdminApiClient, slug: str | None, default: str, *, argume
 
 
 def _fetch_tenant(api: AdminApiClient, slug: str) -> Tenant:
-    for one in fetch_tenants(api):
-        if one.slug == slug:
-            return one
+    for tenant in fetch_tenants(api):
+        if tenant.slug == slug:
+            return tenant
     raise NotFound(f"there is no tenant {slug[:100]!r}; `mcpist tenant list` shows them")
 
 
@@ -89,5 +89,5 @@ def select_tenant(api: AdminApiClient, slug: str | None, default: str) -> str:
 
 
 def _join_slugs(slugs: Sequence[str]) -> str:
-    more = len(slugs) - MAX_LISTED_SLUGS
-    return ", ".join([*slugs[:MAX_LISTED_SLUGS], *([f"and {more} more"] if more > 0 else [])])
+    omitted = len(slugs) - MAX_LISTED_SLUGS
+    return ", ".join([*slugs[:MAX_LISTED_SLUGS], *([f"and {omitted} more"] if omitted > 0 else [])])

@@ -8,8 +8,8 @@ from cli.client.admin_api import AdminApiClient
 
 def trust_issuer(api: AdminApiClient, issuer: str, jwks_uri: str) -> TrustedIssuer:
     """Trust an issuer; without `jwks_uri` its metadata says where its keys are."""
-    answer = api.change("PUT", "/oauth/issuers", {"issuer": issuer, "jwks_uri": jwks_uri or None})
-    return msgspec.json.decode(answer.body, type=TrustedIssuer)
+    response = api.change("PUT", "/oauth/issuers", {"issuer": issuer, "jwks_uri": jwks_uri or None})
+    return msgspec.json.decode(response.body, type=TrustedIssuer)
 
 
 def fetch_issuers(api: AdminApiClient) -> list[TrustedIssuer]:

@@ -35,10 +35,10 @@ def fetch_user(api: AdminApiClient, email: str) -> User:
     Raises:
         NotFound: there is none.
     """
-    wanted = normalize_email(email)
-    for one in api.iterate("/users", User):
-        if one.email == wanted:
-            return one
+    normalized = normalize_email(email)
+    for user in api.iterate("/users", User):
+        if user.email == normalized:
+            return user
     raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
 
 
@@ -61,14 +61,14 @@ def create_user(api: AdminApiClient, email: str, name: str, system_role: str, ro
         Conflict: the tenant has this user already.
         NotFound: a role does not exist.
     """
-    given = [fetch_role(api, role) for role in roles]
+    role_records = [fetch_role(api, role) for role in roles]
     body = {"email": normalize_email(email), "name": name, "system_role": system_role}
-    made, new = api.create("/users", User, body)
+    user, new = api.create("/users", User, body)
     if not new:
-        raise Conflict(f"there is a user {made.email} already")
-    for role in given:
-        api.change("PUT", "/users/{}/roles/{}", None, str(made.id), str(role.id))
-    return api.get("/users/{}", User, str(made.id))
+        raise Conflict(f"there is a user {user.email} already")
+    for role in role_records:
+        api.change("PUT", "/users/{}/roles/{}", None, str(user.id), str(role.id))
+    return api.get("/users/{}", User, str(user.id))
 
 
 def set_status(api: AdminApiClient, email: str, status: str) -> None:
@@ -100,8 +100,8 @@ def unassign_role(api: AdminApiClient, email: str, role: str) -> None:
 def request_sign_in_link(api: AdminApiClient, email: str) -> tuple[str, Secret]:
     """A link that signs a user in, and whom."""
     user = resolve_user(api, email)
-    made, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
-    return user.email, Secret(made.url)
+    link, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
+    return user.email, Secret(link.url)
 
 
 def fetch_allow_list(api: AdminApiClient) -> list[AllowListEntry]:
@@ -111,16 +111,16 @@ def fetch_allow_list(api: AdminApiClient) -> list[AllowListEntry]:
 
 def add_entry(api: AdminApiClient, entry: str) -> str:
     """Let an address or a domain in; the entry as it is stored."""
-    answer = api.change("PUT", "/allow-list/{}", None, normalize_entry(entry))
-    return msgspec.json.decode(answer.body, type=_EntryView).entry
+    response = api.change("PUT", "/allow-list/{}", None, normalize_entry(entry))
+    return msgspec.json.decode(response.body, type=_EntryView).entry
 
 
 def remove_entry(api: AdminApiClient, entry: str) -> str:
     """Take an entry away."""
-    stored = normalize_entry(entry)
-    missing = f"the allow list has no entry {stored}; `mcpist allow list` shows them"
-    api.delete("/allow-list/{}", stored, missing=missing)
-    return stored
+    normalized = normalize_entry(entry)
+    missing = f"the allow list has no entry {normalized}; `mcpist allow list` shows them"
+    api.delete("/allow-list/{}", normalized, missing=missing)
+    return normalized
 
 
 def _get_only_administrator(users: Sequence[User]) -> User:

@@ -36,9 +36,11 @@ def trust(
 
         return trust_issuer(api, issuer, jwks_uri)
 
-    trusted = run_api_command(call_api, tenant=tenant)
+    trusted_issuer = run_api_command(call_api, tenant=tenant)
     print_result(
-        as_json, trusted, lambda: print_line(f"{trusted.issuer} is trusted; its keys are at {trusted.jwks_uri}")
+        as_json,
+        trusted_issuer,
+        lambda: print_line(f"{trusted_issuer.issuer} is trusted; its keys are at {trusted_issuer.jwks_uri}"),
     )
 
 
@@ -51,10 +53,10 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_issuers(api)
 
-    found = run_api_command(call_api, tenant=tenant)
-    rows = [(one.issuer, one.jwks_uri, one.created_at) for one in found]
+    issuers = run_api_command(call_api, tenant=tenant)
+    rows = [(trusted_issuer.issuer, trusted_issuer.jwks_uri, trusted_issuer.created_at) for trusted_issuer in issuers]
     empty = "No issuer is trusted: `mcpist issuer trust` begins."
-    print_result(as_json, found, lambda: print_table(("Issuer", "Keys", "Since"), rows, empty=empty))
+    print_result(as_json, issuers, lambda: print_table(("Issuer", "Keys", "Since"), rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist issuer remove https://acme.okta.com")

@@ -69,13 +69,13 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_roles(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    roles = run_api_command(call_api, tenant=tenant)
     document = [
-        {"name": one.name, "priority": one.priority, "allow": one.allow, "deny": one.deny, "members": one.members}
-        for one in found
+        {"name": role.name, "priority": role.priority, "allow": role.allow, "deny": role.deny, "members": role.members}
+        for role in roles
     ]
     columns = ("Name", "Priority", "Allows", "Denies", "Members")
-    rows = [(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
+    rows = [(role.name, role.priority, role.allow, role.deny, role.members) for role in roles]
     print_result(
         as_json, document, lambda: print_table(columns, rows, empty="No role yet: `mcpist role create` makes one.")
     )

@@ -40,18 +40,19 @@ def create(
 
         return create_user(api, email, name, "admin" if admin else "user", tuple(dict.fromkeys(role or ())))
 
-    made = run_api_command(call_api, tenant=tenant)
+    created = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(
-            f"Made user {made.email}" + (f" with {', '.join(made.roles)}." if made.roles else " without a role.")
+            f"Made user {created.email}"
+            + (f" with {', '.join(created.roles)}." if created.roles else " without a role.")
         )
-        if not made.roles:
+        if not created.roles:
             from cli.lookup import format_tenant_option
 
-            print_line(f"Give them one: mcpist user assign {made.email} ROLE{format_tenant_option(tenant)}")
+            print_line(f"Give them one: mcpist user assign {created.email} ROLE{format_tenant_option(tenant)}")
 
-    print_result(as_json, made, print_text)
+    print_result(as_json, created, print_text)
 
 
 @app.command("list", epilog="Example: mcpist user list --tenant acme --json")
@@ -63,11 +64,14 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_users(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    users = run_api_command(call_api, tenant=tenant)
     columns = ("E-mail", "Name", "System role", "Status", "Roles", "Since")
-    rows = [(one.email, one.name, one.system_role, one.status, one.roles, one.created_at) for one in found]
+    rows = [
+        (listed.email, listed.name, listed.system_role, listed.status, listed.roles, listed.created_at)
+        for listed in users
+    ]
     print_result(
-        as_json, found, lambda: print_table(columns, rows, empty="No user yet: `mcpist user create` makes one.")
+        as_json, users, lambda: print_table(columns, rows, empty="No user yet: `mcpist user create` makes one.")
     )
 
 
@@ -126,13 +130,13 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
 
         return request_sign_in_link(api, email)
 
-    address, made = run_api_command(call_api, tenant=tenant)
+    address, sign_in_link = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
-        print_line(made.reveal())
+        print_line(sign_in_link.reveal())
         print_note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to nobody else.")
 
-    print_result(as_json, {"user": address, "sign_in_link": made.reveal(), "expires_in": 900}, print_text)
+    print_result(as_json, {"user": address, "sign_in_link": sign_in_link.reveal(), "expires_in": 900}, print_text)
 
 
 @app.command("assign", epilog="Example: mcpist user assign ada@acme.example editor")
@@ -155,10 +159,10 @@ def unassign(email: Email, role: RoleName, tenant: TenantOption = None, as_json:
     )
 
 
-def _change(change: str, tenant: str | None, *given: Any) -> None:
+def _change(change: str, tenant: str | None, *arguments: Any) -> None:
     def call_api(api: "AdminApiClient") -> None:
         from cli.client import users
 
-        getattr(users, change)(api, *given)
+        getattr(users, change)(api, *arguments)
 
     run_api_command(call_api, tenant=tenant)

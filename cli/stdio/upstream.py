@@ -61,8 +61,8 @@ class ResponseTooLarge(Exception):
 
 def complete_mcp_url(url: str) -> str:
     """The endpoint's URL; a bare ``https://host`` means its ``/mcp``."""
-    parts = urlsplit(url)
-    return url if parts.path not in ("", "/") else urlunsplit(parts._replace(path="/mcp"))
+    split = urlsplit(url)
+    return url if split.path not in ("", "/") else urlunsplit(split._replace(path="/mcp"))
 
 
 def create_http_session(version: str) -> aiohttp.ClientSession:
@@ -106,16 +106,16 @@ async def read_events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     Raises:
         ResponseTooLarge: an event does not end.
     """
-    rest, data = bytearray(), bytearray()
+    buffer, data = bytearray(), bytearray()
     async for chunk in response.content.iter_any():
-        rest += chunk
-        while (end := rest.find(b"\n")) >= 0:
-            line = bytes(rest[:end]).removesuffix(b"\r")
-            del rest[: end + 1]
+        buffer += chunk
+        while (end := buffer.find(b"\n")) >= 0:
+            line = bytes(buffer[:end]).removesuffix(b"\r")
+            del buffer[: end + 1]
             if line.startswith(b"data:"):
                 data += (b"\n" if data else b"") + line[5:].removeprefix(b" ")
             elif not line and data:
                 yield bytes(data)
                 data.clear()
-        if len(rest) + len(data) > MAX_RESPONSE_BYTES:
+        if len(buffer) + len(data) > MAX_RESPONSE_BYTES:
             raise ResponseTooLarge
