@@ -26,10 +26,10 @@ def parse_paging(cursor: str | None, per_page: int) -> PagingParameters:
     """
     if cursor is None:
         return {"per_page": per_page}
-    given = decode_cursor(cursor)
-    if not isinstance(given, dict) or not given:
+    decoded = decode_cursor(cursor)
+    if not isinstance(decoded, dict) or not decoded:
         raise build_unknown_cursor_error()
-    pairs = cast("dict[Any, Any]", given)
+    pairs = cast("dict[Any, Any]", decoded)
     if not all(name in _PAGING and isinstance(value, str) and _VALUE.fullmatch(value) for name, value in pairs.items()):
         raise build_unknown_cursor_error()
     numbers = [pairs[name] for name in ("page", "per_page") if name in pairs]
@@ -40,12 +40,12 @@ def parse_paging(cursor: str | None, per_page: int) -> PagingParameters:
 
 def build_next_cursor(link: str | None, per_page: object) -> str:
     """The cursor for the page that a Link header (RFC 8288) calls next; "" where there is none."""
-    found = _NEXT.search(link or "")
-    if not found:
+    match = _NEXT.search(link or "")
+    if not match:
         return ""
-    query = dict(parse_qsl(urlsplit(found[1]).query))
-    kept = {name: query[name] for name in _PAGING if _VALUE.fullmatch(query.get(name, ""))}
-    return encode_cursor({"per_page": str(per_page), **kept}) if kept.keys() - {"per_page"} else ""
+    query = dict(parse_qsl(urlsplit(match[1]).query))
+    paging = {name: query[name] for name in _PAGING if _VALUE.fullmatch(query.get(name, ""))}
+    return encode_cursor({"per_page": str(per_page), **paging}) if paging.keys() - {"per_page"} else ""
 
 
 def encode_cursor(value: object) -> str:

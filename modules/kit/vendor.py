@@ -201,8 +201,8 @@ class VendorApi:
     rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None
 
     def __post_init__(self) -> None:
-        host, _, rest = self.base_url.partition("://")[2].partition("/")
-        if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", rest)).isdisjoint("{}"):
+        host, _, path = self.base_url.partition("://")[2].partition("/")
+        if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", path)).isdisjoint("{}"):
             raise TypeError("a base URL may have placeholders such as {site} in its path only")
 
     @property
@@ -218,11 +218,11 @@ def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:
         VendorProblem: a value is missing or would name another path.
     """
 
-    def encode_value(found: re.Match[str]) -> str:
-        given = values.get(found[1], "")
-        if not _SEGMENT.fullmatch(given):
-            raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of a URL")
-        return given
+    def encode_value(match: re.Match[str]) -> str:
+        value = values.get(match[1], "")
+        if not _SEGMENT.fullmatch(value):
+            raise VendorProblem("refused", f"the connected account has no {match[1]} that could be part of a URL")
+        return value
 
     return _PLACEHOLDER.sub(encode_value, base_url)
 

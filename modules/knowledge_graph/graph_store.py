@@ -247,7 +247,11 @@ async def delete_relations(store: Store, relations: Iterable[Relation]) -> Delet
 
 def _split_relations(relations: Iterable[Relation]) -> tuple[list[str], list[str], list[str]]:
     distinct = dict.fromkeys((relation.source, relation.to, relation.relationType) for relation in relations)
-    return [one[0] for one in distinct], [one[1] for one in distinct], [one[2] for one in distinct]
+    return (
+        [relation[0] for relation in distinct],
+        [relation[1] for relation in distinct],
+        [relation[2] for relation in distinct],
+    )
 
 
 def _refuse_too_many(**totals: int) -> None:

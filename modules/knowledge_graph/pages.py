@@ -120,18 +120,18 @@ def decode_cursor(text: str | None) -> Cursor:
         raise ToolError("cursor was not returned by this tool; leave it out to start at the beginning") from None
 
 
-async def fetch_page(store: Store, chosen: LiteralString, start: Cursor, limit: int, *args: object) -> GraphPage:
-    """Return at most `limit` entities after `start`, of those that the statement `chosen` selects by `args`."""
-    rows = await store.fetch(chosen, start.name, start.nth, limit, MAX_LINES + 1, PAGE_BYTES, *args)
+async def fetch_page(store: Store, query: LiteralString, start: Cursor, limit: int, *args: object) -> GraphPage:
+    """Return at most `limit` entities after `start`, of those that the statement `query` selects by `args`."""
+    rows = await store.fetch(query, start.name, start.nth, limit, MAX_LINES + 1, PAGE_BYTES, *args)
     lines = rows[:MAX_LINES]
     groups = [list(group) for _, group in groupby(lines, lambda line: line["name"])]
     shown = groups[:limit]
-    more = len(groups) > limit or (bool(rows) and len(lines) < rows[0]["total_lines"])
+    has_more = len(groups) > limit or (bool(rows) and len(lines) < rows[0]["total_lines"])
     return GraphPage(
         entities=[_build_entity(group, start) for group in shown if group[0]["type"] is not None],
         unknown=[group[0]["name"] for group in shown if group[0]["type"] is None],
         total=rows[0]["total"] if rows else 0,
-        next_cursor=Cursor(shown[-1][-1]["name"], shown[-1][-1]["nth"]) if more else None,
+        next_cursor=Cursor(shown[-1][-1]["name"], shown[-1][-1]["nth"]) if has_more else None,
     )
 
 
