@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run one command; its exit code. Whatever goes wrong has been told on standard error."""
+    """Run one command and return its exit code; errors are printed on standard error."""
     as_json = "--json" in arguments
     try:
         code: Any = _get_command().main(
@@ -147,5 +147,5 @@ def _report_failure(error: BaseException, as_json: bool) -> int:
 
 
 def _forget_output() -> None:
-    """Python would complain at its end about a standard output that nobody reads."""
+    """Silence Python's complaint at exit about a standard output that was closed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

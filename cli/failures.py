@@ -43,7 +43,7 @@ class ToolCallError(MCPistError):
 
 
 def describe_failure(error: BaseException) -> CommandFailure:
-    """How `error` is shown; one that nobody expected shows its type, and nothing of its text."""
+    """Describe `error` for the user; an unexpected one by its type, without its text."""
     error = _unwrap_group(error)
     if isinstance(error, MCPistError):
         return CommandFailure(error.code, str(error), error.exit_code)
@@ -74,7 +74,7 @@ def print_failure(failure: CommandFailure, *, as_json: bool) -> None:
 
 
 def print_traceback(error: BaseException) -> None:
-    """The traceback of an unexpected error, for whoever asked for it."""
+    """Print the traceback of an unexpected error, for the debug option."""
     traceback.print_exception(error, file=sys.stderr)
 
 

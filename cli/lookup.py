@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from server.operator_context import OperatorContext
 
 
-async def resolve_tenant(operating: "OperatorContext", slug: str | None) -> "Tenant":
+async def resolve_tenant(context: "OperatorContext", slug: str | None) -> "Tenant":
     """The named tenant, else that of the setting MCPIST_TENANT, else the only one.
 
     Raises:
@@ -21,8 +21,8 @@ async def resolve_tenant(operating: "OperatorContext", slug: str | None) -> "Ten
     from core.directory.tenants import find_tenant, list_tenants
 
     if slug is not None:
-        return await find_tenant(operating.console, slug)
-    tenants, default = await list_tenants(operating.console), read_settings().tenant
+        return await find_tenant(context.console, slug)
+    tenants, default = await list_tenants(context.console), read_settings().tenant
     if default:
         return _find_default_tenant(tenants, default)
     if len(tenants) == 1:
@@ -53,17 +53,17 @@ def format_tenant_option(tenant: str | None) -> str:
     return f" --tenant {tenant}" if tenant else ""
 
 
-async def list_all_users(operating: "OperatorContext", tenant: "Tenant") -> "list[User]":
+async def list_all_users(context: "OperatorContext", tenant: "Tenant") -> "list[User]":
     """All users of a tenant."""
     from core.directory.users import list_users
 
-    users = await list_users(operating.console, tenant.id)
-    while page := await list_users(operating.console, tenant.id, after=users[-1].email) if users else []:
+    users = await list_users(context.console, tenant.id)
+    while page := await list_users(context.console, tenant.id, after=users[-1].email) if users else []:
         users += page
     return users
 
 
-async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: str | None) -> "User":
+async def resolve_user(context: "OperatorContext", tenant: "Tenant", email: str | None) -> "User":
     """The named user, or the tenant's only administrator.
 
     Raises:
@@ -73,10 +73,10 @@ async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: st
     from core.directory.users import find_user
 
     if email is not None:
-        user = await find_user(operating.console, tenant.id, email)
+        user = await find_user(context.console, tenant.id, email)
     else:
         user = _get_only_administrator(
-            [candidate for candidate in await list_all_users(operating, tenant) if candidate.system_role == "admin"]
+            [candidate for candidate in await list_all_users(context, tenant) if candidate.system_role == "admin"]
         )
     if user.status != "active":
         raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")

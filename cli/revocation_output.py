@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_remaining_accounts(results: "Sequence[RevocationResult]") -> None:
-    """Name those that live on at their vendors."""
+    """Print the accounts that stay active at their vendors."""
     for result in results:
         if result.still_active:
             print_note(_format_note(result.provider, result.account, result.manage_url))

@@ -55,8 +55,8 @@ def run_on_data_folder(work: "Callable[[OperatorContext], Awaitable[_T]]") -> _T
     async def run(settings: Settings, report: Report) -> _T:
         from server.operator_context import open_operator_context
 
-        async with open_operator_context(settings, report) as operating:
-            return await work(operating)
+        async with open_operator_context(settings, report) as context:
+            return await work(context)
 
     return run_local_or_remote(lambda: run_local(run), None)
 

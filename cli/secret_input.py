@@ -32,7 +32,7 @@ def is_prompted(from_file: Path | None, stdin: bool) -> bool:
 
 
 def read_secret(label: str, from_file: Path | None, stdin: bool) -> Secret:
-    """The secret, from where it was said to be; from a prompt where somebody sits at the terminal.
+    """Read the secret from the given source, or from a prompt on a terminal.
 
     Raises:
         Invalid: there is none, or it has the wrong form.

@@ -1,4 +1,4 @@
-"""Full and read-only disks, told as what they are."""
+"""Recognition of full and read-only disks."""
 
 import errno
 import os

@@ -61,13 +61,13 @@ class Generations:
         self._values: dict[UUID, int] = {}
         self._trusted = False
         self._listening = False
-        self._used = False
-        self._told = ""
+        self._is_used = False
+        self._logged_state = ""
         self._dropped: dict[tuple[UUID, int], float] = {}
-        self._lost = asyncio.Event()
-        self._begun = asyncio.Event()
+        self._connection_lost = asyncio.Event()
+        self._first_poll = asyncio.Event()
         self._hints: set[UUID] = set()
-        self._reading: asyncio.Task[None] | None = None
+        self._hint_task: asyncio.Task[None] | None = None
         self._own_channel = f"mcpist_proof_{secrets.token_hex(8)}"
         self._proof = ""
         self._proven = asyncio.Event()
@@ -86,11 +86,11 @@ class Generations:
         """Wait until changes reach this process for the first time, but no longer than `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                await self._begun.wait()
+                await self._first_poll.wait()
 
     def current(self, tenant_id: UUID) -> int | None:
         """The tenant's generation, or None while nothing cached about the tenant may be believed."""
-        self._used = True
+        self._is_used = True
         return self._values.get(tenant_id) if self._trusted else None
 
     def observe(self, tenant_id: UUID, value: int) -> None:
@@ -127,14 +127,14 @@ class Generations:
                 await self._poll_in_time()
                 await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
         finally:
-            if self._reading is not None:
-                self._reading.cancel()
+            if self._hint_task is not None:
+                self._hint_task.cancel()
 
     def _log_fallback(self, error: Exception) -> None:
         name = type(error).__name__
-        if name == self._told:
+        if name == self._logged_state:
             return
-        self._told = name
+        self._logged_state = name
         if isinstance(error, AnnouncementNotDelivered):
             event, text = "change_notifications_missing", "the database's notifications of changes do not arrive"
         else:
@@ -144,7 +144,7 @@ class Generations:
     async def _listen(self) -> None:
         connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)
         try:
-            self._lost.clear()
+            self._connection_lost.clear()
             connection.add_termination_listener(self._on_disconnect)
             await connection.add_listener(GENERATION_CHANNEL, self._on_announcement)
             await connection.add_listener(DROPPED_VERSION_CHANNEL, self._on_version_dropped)
@@ -153,9 +153,9 @@ class Generations:
             self._trusted = await self._poll()
             if not self._trusted:
                 return
-            self._begun.set()
+            self._first_poll.set()
             await self._prove()
-            self._listening, self._told = True, ""
+            self._listening, self._logged_state = True, ""
             while True:
                 await self._wait_interval()
         finally:
@@ -166,10 +166,10 @@ class Generations:
     async def _wait_interval(self) -> None:
         """Wait one interval; if caches were used meanwhile, prove that announcements still arrive."""
         try:
-            await asyncio.wait_for(self._lost.wait(), self._interval)
+            await asyncio.wait_for(self._connection_lost.wait(), self._interval)
         except TimeoutError:
-            if self._used:
-                self._used = False
+            if self._is_used:
+                self._is_used = False
                 await self._prove()
             return
         raise ConnectionResetError
@@ -193,14 +193,14 @@ class Generations:
             raise Unavailable from None
         finally:
             announcing.cancel()  # not waited for: a silent database keeps a connection that is given back
-        if self._lost.is_set():
+        if self._connection_lost.is_set():
             raise ConnectionResetError
 
     async def _announce(self) -> None:
         with contextlib.suppress(Unavailable, asyncpg.PostgresError):
             await self._database.fetch(_PROVE, self._own_channel, self._proof)
             return
-        self._lost.set()
+        self._connection_lost.set()
         self._proven.set()
 
     def _on_proof(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
@@ -208,7 +208,7 @@ class Generations:
             self._proven.set()
 
     def _on_disconnect(self, _connection: Any) -> None:
-        self._lost.set()
+        self._connection_lost.set()
         self._proven.set()
 
     def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
@@ -216,21 +216,21 @@ class Generations:
         if tenant is None or len(self._hints) >= MAX_HINTS:
             return
         self._hints.add(tenant)
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read_hints(), name="generations")
+        if self._hint_task is None:
+            self._hint_task = asyncio.create_task(self._read_hints(), name="generations")
 
     async def _read_hints(self) -> None:
-        """Read what was announced, all of it at once and now and then; who floods the channel slows nobody's calls."""
+        """Read all announced tenants at once, now and then, so that a flooded channel slows down no call."""
         try:
             while hints := self._hints:
                 self._hints = set()
                 async with self._distrust_when_late():
                     if not await self._read_generations(hints):
-                        self._lost.set()  # whatever it was, nobody knows it: the poll takes over
+                        self._connection_lost.set()  # whatever it was, nobody knows it: the poll takes over
                         return
                 await asyncio.sleep(HINT_PAUSE_SECONDS)
         finally:
-            self._reading = None
+            self._hint_task = None
 
     def _on_version_dropped(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         now = time.monotonic()
@@ -264,7 +264,7 @@ class Generations:
         return await self._read_generations(self._values.keys())
 
     async def _read_generations(self, tenants: Collection[UUID]) -> bool:
-        """Read the generations of these tenants; whether it could be done. Of one that is gone nothing is kept."""
+        """Read the generations of these tenants; return whether it succeeded. Removed tenants are forgotten."""
         requested = list(tenants)
         try:
             rows = await self._database.lookup("lookup_tenants", ",".join(map(str, requested)), _READ)

@@ -219,7 +219,7 @@ async def downgrade(admin: DatabaseAddress, revision: str) -> None:
 
 def build_tenant_policy_script(table: LiteralString) -> LiteralString:
     """Build the script that forces row-level security on a table with a column `tenant_id`: a transaction sees and
-    writes the rows of the tenant that it has named, whoever owns the table. Migrations from 0016 on use it."""
+    writes the rows of the tenant that it has named, as the table's owner too. Migrations from 0016 on use it."""
     return f"""
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;

@@ -1,4 +1,4 @@
-"""Check a tool's arguments against its schema, and explain a mistake so that a model can mend it at once."""
+"""Check a tool's arguments against its schema, and explain a mistake so that a model can correct it at once."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -58,8 +58,8 @@ def _list_problems(error: ValidationError) -> Sequence[Any]:
 def _without_nulls(schema: Mapping[str, Any], arguments: bytes, problems: Sequence[Any]) -> bytes | None:
     """The arguments without the nulls that are a problem and may be left out; None where there are none."""
     value = orjson.loads(arguments)
-    removed = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
-    return orjson.dumps(value) if removed else None
+    removed_nulls = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
+    return orjson.dumps(value) if removed_nulls else None
 
 
 def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str | int]) -> bool:

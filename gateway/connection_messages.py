@@ -1,6 +1,6 @@
 """Messages for a caller whose vendor account is missing or broken: why, what to do, and where.
 
-The link carries no authority and names nobody: whoever opens it has to sign in, and connects an account of their own
+The link carries no authority and no identity: the person who opens it signs in and connects their own account
 (threat-model.md §2 row 5).
 """
 

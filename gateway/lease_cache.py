@@ -1,5 +1,5 @@
-"""Leases in the gateway's memory: asked of the broker once, kept for seconds, gone with the tenant's generation, and
-with their version where the vendor has ended it."""
+"""Leases in the gateway's memory: requested from the broker once, kept for seconds, dropped with the tenant's
+generation and with a version that the vendor has ended."""
 
 import asyncio
 import random
@@ -109,19 +109,22 @@ class LeaseCache:
         return await self._fetch(key, request, tool, None)
 
     async def _fetch_once(
-        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
+        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected_version: int | None
     ) -> CachedLease:
-        """Ask once for all calls that miss the same lease, or were refused with it; one that goes away stops nobody."""
-        return await self._requests.join((key, rejected), lambda: self._fetch(key, request, tool, rejected))
+        """Send one request for all calls that miss the same lease or were refused with it; a cancelled call does not
+        end it."""
+        return await self._requests.join(
+            (key, rejected_version), lambda: self._fetch(key, request, tool, rejected_version)
+        )
 
     async def _fetch(
-        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
+        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected_version: int | None
     ) -> CachedLease:
         self._cache.discard(key)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
         tenant_id, asked_at = request.caller.tenant_id, time.monotonic()
         generation = self._generations.current(tenant_id)
-        lease = await self._request_lease(request, tool, rejected)
+        lease = await self._request_lease(request, tool, rejected_version)
         self._generations.confirm_version(tenant_id, lease.version, asked_at)
         cached = _build_cached_lease(tool, lease, generation, self._clock())
         self._cache.put(key, cached)
@@ -179,21 +182,21 @@ class ToolLeaseSource:
     look whether the key was replaced meanwhile, and the second is told.
     """
 
-    __slots__ = ("_lease", "_leases", "_refused", "_request", "_tool")
+    __slots__ = ("_lease", "_leases", "_request", "_tool", "_was_refused")
 
     def __init__(self, leases: LeaseCache, request: RequestContext, tool: CatalogueTool, lease: CachedLease) -> None:
         self._leases = leases
         self._request = request
         self._tool = tool
         self._lease = lease
-        self._refused = False
+        self._was_refused = False
 
     async def lease(self, rejected_version: int | None = None) -> CachedLease:
         """Return the lease to begin a request with; with `rejected_version`, the one to repeat it with."""
         if rejected_version is None:
             return self._lease
-        report = self._lease.renewable or self._refused
-        self._refused = True
+        report = self._lease.renewable or self._was_refused
+        self._was_refused = True
         self._lease = await self._leases.replace_lease(self._request, self._tool, self._lease, report=report)
         return self._lease
 

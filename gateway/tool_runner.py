@@ -15,17 +15,15 @@ from core.audit.digest import compute_argument_digest
 from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.truncation import MAX_ARGUMENTS_BYTES
 from core.audit.writer import AuditWriter
-from core.caller import Caller
 from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.log_events import describe_error
 from core.observability.redaction import redact
-from core.scopes import covers
 from core.secret import Secret
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
-from gateway.auth.tool_scopes import get_required_scope, require_scope
+from gateway.auth.tool_scopes import require_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
 from gateway.connection_messages import NotConnected
@@ -41,10 +39,10 @@ from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import RequestContext
 from gateway.observability.tracing import Tracer
 from gateway.sieve.sieve import Sieve
-from gateway.tool_context import ToolContext
+from gateway.tool_context import TaskExecution, ToolContext
 from gateway.tool_error_text import format_error, format_internal_error
 from gateway.vendor_connections import VendorConnections
-from modules.kit import OUTCOME_UNKNOWN, ToolError
+from modules.kit import ToolError
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
 NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
@@ -70,39 +68,6 @@ class ToolRun(NamedTuple):
     outcome: CallOutcome
     seconds: float
     digest: bytes
-
-
-class _TaskExecution:
-    """Implements :class:`gateway.mcp.request_context.ToolExecution` for one run of a tool, by the task that runs it."""
-
-    __slots__ = ("_sieve", "_task", "_tool", "reason")
-
-    def __init__(self, sieve: Sieve, tool: CatalogueTool) -> None:
-        self._sieve = sieve
-        self._tool = tool
-        self._task = asyncio.current_task()
-        self.reason = ""
-
-    def check(self, caller: Caller) -> None:
-        tool = self._tool
-        is_visible = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
-        if not is_visible or not covers(caller.credential.scopes, get_required_scope(tool)):
-            self.stop("the permission for this tool was revoked")
-
-    def stop(self, reason: str) -> None:
-        if not self.reason and self._task is not None:
-            self.reason = reason
-            self._task.cancel()
-
-    def was_stopped(self) -> bool:
-        """Check whether the current cancellation is the server's own alone, and end it."""
-        return bool(self.reason) and self._task is not None and not self._task.uncancel()
-
-    @property
-    def text(self) -> str:
-        """Text of the cancellation for the caller."""
-        note = "" if self._tool.tool.hints.read_only else f"; {OUTCOME_UNKNOWN}"
-        return f"cut off: {self.reason}{note}"
 
 
 class ToolRunObserver(Protocol):
@@ -218,7 +183,7 @@ class ToolRunner:
         self._observer.on_run_start()
         call_outcome, outcome = CallOutcome.ERROR, ToolOutcome()
         detail: dict[str, str | int] | None = None
-        execution = _TaskExecution(self._sieve, tool)
+        execution = TaskExecution(self._sieve, tool)
         request.authority.enter(execution)
         try:
             if not tool.tool.hints.read_only:

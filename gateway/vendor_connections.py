@@ -120,8 +120,8 @@ class VendorConnections:
         wait_end = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
         while request.subject is not None and loop.time() < wait_end and not request.authority.ended:
             connection = (await self._load_connections(request.caller, request.subject)).get(tool.module)
-            limited = connection is not None and connection.reading_only and not tool.tool.hints.read_only
-            if connection is None or (connection.state is ConnectionState.CONNECTED and not limited):
+            is_limited = connection is not None and connection.reading_only and not tool.tool.hints.read_only
+            if connection is None or (connection.state is ConnectionState.CONNECTED and not is_limited):
                 return
             await asyncio.sleep(POLL_SECONDS)
 

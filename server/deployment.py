@@ -68,7 +68,7 @@ class Deployment:
 
 
 def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSettings = KEY_FILE_ONLY) -> Deployment:
-    """Read the keys of a data folder; those that are missing are made, readable by nobody else.
+    """Read the keys of a data folder; missing ones are created, readable by the owner only.
 
     Raises:
         Invalid: a key file can be read by others, or is damaged.

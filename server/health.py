@@ -53,15 +53,15 @@ class HealthMonitor:
         self._checked_at = float("-inf")
         self._parts: tuple[ComponentHealth, ...] = ()
         self._checking = SingleFlight[None, tuple[ComponentHealth, ...]]()
-        self._draining = False
+        self._is_draining = False
 
     def drain(self) -> None:
-        """Be unready from now on, so that load balancers send nobody while what runs is finished."""
-        self._draining = True
+        """Report unready from now on, so that load balancers send no new requests while running ones finish."""
+        self._is_draining = True
 
     async def check_components(self) -> tuple[ComponentHealth, ...]:
         """Check every component; a draining process is reported first."""
-        if self._draining:
+        if self._is_draining:
             return (ComponentHealth("process", "draining"),)
         if self._clock() - self._checked_at < self._cache_seconds:
             return self._parts

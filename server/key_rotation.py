@@ -114,20 +114,20 @@ class KeyRotation:
             report(progress)
             reencrypted = 0
 
-            def count(secrets: int, told: str = progress) -> None:
+            def count(secrets: int, progress: str = progress) -> None:
                 nonlocal reencrypted
                 reencrypted += secrets
-                report(f"{told}, {reencrypted} secrets")
+                report(f"{progress}, {reencrypted} secrets")
 
             run = Reencryption(self._broker, vault, self._keys, count)
             total.add(await run.reencrypt_tenant(tenant.id, fresh=fresh))
         return total
 
     async def retire(self, kek_id: str) -> bool:
-        """Give up a key on which nothing hangs; whether it was in the file, and is no more.
+        """Retire a key that nothing uses; return whether it was removed from the key file.
 
         Raises:
-            Conflict: it is active, or something hangs on it.
+            Conflict: it is active, or in use.
             core.errors.NotFound: there is no such key.
         """
         await retire_key(self._broker, self._keys, self._actor, kek_id, get_utc_now())

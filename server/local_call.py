@@ -84,7 +84,8 @@ async def open_local_caller(
 ) -> AsyncGenerator[LocalCaller]:
     """A caller as the gateway makes one of a verified token; at the end the audit log has everything.
 
-    The broker hands out leases for a caller's own credential only. This caller's is known to this process alone.
+    The broker hands out leases for a caller's own credential only. This caller's credential is known to this process
+    alone.
 
     Raises:
         NotFound: the user or the tenant is suspended or gone.

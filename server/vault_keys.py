@@ -64,7 +64,7 @@ async def open_vault_if_possible(deployment: Deployment, database: Database) -> 
 
 
 class _UnusableKeys(KeyMissing):
-    """The vault's keys are missing or wrong. Whoever needs one is told why, and disconnecting goes on without them."""
+    """The vault's keys are missing or wrong. Using one raises the reason; disconnecting works without them."""
 
     status, code, exit_code = Invalid.status, Invalid.code, Invalid.exit_code
 

@@ -46,8 +46,8 @@ async def list_entries(
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     entries = await allow_list.list_entries(console, caller.tenant_id, after=after, limit=limit + 1)
-    page, following = split_page(entries, limit, lambda item: item.entry)
-    return PageOf(items=[AllowListEntryView.model_validate(item) for item in page], next_cursor=following)
+    page, next_cursor = split_page(entries, limit, lambda item: item.entry)
+    return PageOf(items=[AllowListEntryView.model_validate(item) for item in page], next_cursor=next_cursor)
 
 
 @routes.put("/allow-list/{entry}")

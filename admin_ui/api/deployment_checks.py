@@ -24,7 +24,7 @@ class DeploymentChecks(Protocol):
 
 
 class NoDeploymentChecks:
-    """For where nobody can look."""
+    """Checks of a process without access to the deployment."""
 
     async def check_keys(self) -> object:
         raise Unavailable("this MCPist cannot look at its keys; ask on its own machine")

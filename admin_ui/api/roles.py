@@ -81,8 +81,8 @@ def _decode_role_cursor(cursor: str | None) -> tuple[int, str] | None:
 
 
 def _build_page(records: list[RoleRecord], limit: int) -> PageOf[RoleView]:
-    page, following = split_page(records, limit, lambda record: (record.priority, record.name))
-    return PageOf(items=[RoleView.model_validate(record) for record in page], next_cursor=following)
+    page, next_cursor = split_page(records, limit, lambda record: (record.priority, record.name))
+    return PageOf(items=[RoleView.model_validate(record) for record in page], next_cursor=next_cursor)
 
 
 @routes.get("/roles")
@@ -152,7 +152,7 @@ async def replace_permissions(
     if not body.allow_unknown:
         before = await roles.get_role(console, caller.tenant_id, role_id)
         _check_installed(dependencies, body.grants - _build_grants([*before.allow], [*before.deny]))
-    role = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, granted=body.grants)
+    role = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, grants=body.grants)
     return RoleView.model_validate(role)
 
 

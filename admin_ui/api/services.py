@@ -68,9 +68,9 @@ async def list_services(
         service.module: service for service in await services.list_services(dependencies.console, caller.tenant_id)
     }
     names = [name for name in sorted({*enabled_services, *dependencies.installed}) if name > after]
-    page, following = split_page(names[: limit + 1], limit, lambda name: name)
+    page, next_cursor = split_page(names[: limit + 1], limit, lambda name: name)
     items = [_build_view(name, enabled_services.get(name), dependencies.installed) for name in page]
-    return PageOf(items=items, next_cursor=following)
+    return PageOf(items=items, next_cursor=next_cursor)
 
 
 @routes.get("/services/{module}")

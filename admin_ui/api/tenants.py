@@ -105,10 +105,10 @@ async def list_tenants(
     Ordered by slug.
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    tenants, following = split_page(
+    tenants, next_cursor = split_page(
         await list_tenants_page(console, after, limit + 1), limit, lambda tenant: tenant.slug
     )
-    return PageOf(items=[TenantView.model_validate(tenant) for tenant in tenants], next_cursor=following)
+    return PageOf(items=[TenantView.model_validate(tenant) for tenant in tenants], next_cursor=next_cursor)
 
 
 @routes.post("/tenants", status_code=201, responses=describe_existing_response(TenantView))
@@ -179,14 +179,14 @@ async def change_own_tenant(body: TenantChange, caller: AdminWrite, console: Con
 
 async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, change: TenantChange) -> TenantView:
     tenant = await get_tenant(console, tenant_id)
-    limited = "max_token_lifetime_days" in change.model_fields_set
+    sets_limit = "max_token_lifetime_days" in change.model_fields_set
     now = await change_tenant(
         console,
         caller.actor,
         tenant_id,
         name=tenant.name if change.name is None else change.name,
         record_arguments=tenant.record_arguments if change.record_arguments is None else change.record_arguments,
-        max_token_lifetime_days=change.max_token_lifetime_days if limited else tenant.max_token_lifetime_days,
+        max_token_lifetime_days=change.max_token_lifetime_days if sets_limit else tenant.max_token_lifetime_days,
     )
     return TenantView.model_validate(now)
 

@@ -51,8 +51,8 @@ class UserChange(RequestModel):
 
 def build_users_page(records: "list[users.User]", limit: int) -> PageOf[UserView]:
     """One page of users, which are in the order of their addresses."""
-    page, following = split_page(records, limit, lambda record: record.email)
-    return PageOf(items=[UserView.model_validate(record) for record in page], next_cursor=following)
+    page, next_cursor = split_page(records, limit, lambda record: record.email)
+    return PageOf(items=[UserView.model_validate(record) for record in page], next_cursor=next_cursor)
 
 
 @routes.get("/users")

@@ -28,10 +28,10 @@ def create_token(
     expires_at: datetime | None,
     tool_result_format: ToolResultFormat | None,
 ) -> tuple[str, Secret, str]:
-    """Make a token; its id, the token, and whose it is.
+    """Create a token; return its id, the token and its owner's address.
 
     Raises:
-        Forbidden: it shall be somebody else's.
+        Forbidden: it is for another user.
     """
     body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
     if api.is_operator:

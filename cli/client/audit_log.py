@@ -55,7 +55,7 @@ def fetch_tenant_audit(
 def fetch_deployment_audit(
     api: AdminApiClient, filter: AuditFilter, cursor: str | None, limit: int
 ) -> tuple[AuditPage, dict[UUID, str]]:
-    """The same of what belongs to no tenant, for whoever operates the deployment."""
+    """Return the entries that belong to no tenant, for the operator."""
     return _fetch_entries(api, "/deployment/audit", filter, cursor, limit), {}
 
 

@@ -33,7 +33,7 @@ class BearerAuth(Protocol):
         ...
 
     def reauthenticate(self) -> Secret:
-        """One that stands on a sign-in of these minutes."""
+        """Return a token of a recent sign-in."""
         ...
 
 
@@ -71,10 +71,10 @@ class LoginAuth:
         self._server = server
 
     def get_token(self) -> Secret:
-        """The access token, refreshed before it ends.
+        """Return the access token, refreshed before it expires.
 
         Raises:
-            NotSignedIn: nobody is signed in at the server, or not any more.
+            NotSignedIn: there is no login for the server, or it has ended.
         """
         tokens = self._get_login().tokens
         lasts = tokens.expires_at - datetime.now(UTC) > EXPIRY_MARGIN
@@ -84,10 +84,10 @@ class LoginAuth:
         return self._refresh_token(rejected)
 
     def reauthenticate(self) -> Secret:
-        """Ask the person to sign in again, who has to be the same one.
+        """Ask the same person to sign in again.
 
         Raises:
-            Forbidden: somebody else has signed in.
+            Forbidden: another person has signed in.
         """
         before = self._get_login()
         options = SignInOptions(max_age=MAX_SIGN_IN_AGE_SECONDS, reason=SIGN_IN_AGAIN_REASON)
@@ -116,11 +116,11 @@ class LoginAuth:
 def sign_in_and_store(
     http: ServerHttp, logins: LoginStore, server: str, options: SignInOptions, *, expected: str = ""
 ) -> Login:
-    """Sign a person in and keep it, in the place of an earlier login, which ends.
+    """Sign a person in and store the login; an earlier one is replaced and revoked.
 
     Raises:
         Forbidden: they did not agree, or another person than `expected` (a user's id) has signed in.
-        Unavailable: nobody came in time, or the server is away.
+        Unavailable: the sign-in took too long, or the server is unavailable.
     """
     endpoints = discover_endpoints(http, server)
     tokens = browser_sign_in.run_browser_sign_in(http, endpoints, options)

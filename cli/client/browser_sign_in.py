@@ -49,11 +49,11 @@ class SignInOptions:
 
 
 def run_browser_sign_in(http: ServerHttp, endpoints: ServerEndpoints, options: SignInOptions) -> LoginTokens:
-    """Send a person to the authorization server, and wait for their tokens.
+    """Send a person to the authorization server and return the tokens.
 
     Raises:
         Forbidden: they did not agree, or the answer came from another server.
-        Unavailable: nobody came in time, or the server is away.
+        Unavailable: the sign-in took too long, or the server is unavailable.
     """
     state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
     with listen_for_callback(state) as callback:
@@ -75,7 +75,7 @@ def refresh_tokens(http: ServerHttp, endpoints: ServerEndpoints, refresh: Secret
     """The next tokens.
 
     Raises:
-        NotSignedIn: the refresh token counts no more.
+        NotSignedIn: the refresh token is no longer valid.
         Unavailable: the server is away.
     """
     form = {"grant_type": "refresh_token", "client_id": CLI_CLIENT.id, "refresh_token": refresh.reveal()}

@@ -57,7 +57,8 @@ def follow_connect_session(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> RemoteConnectSession:
-    """Wait until nothing waits any more, or it is over; `on_change` hears of each service whose state has changed.
+    """Wait until no service is pending or the session ends; `on_change` is called with each service whose state
+    changes.
 
     Raises:
         Unavailable: the server was away for too long.

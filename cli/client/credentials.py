@@ -77,7 +77,7 @@ def check_owner(api: AdminApiClient, module: str, user: str | None, role: str | 
 
     Raises:
         NotFound: there is no such module, user or role.
-        Forbidden: a person gives somebody else's key.
+        Forbidden: a person sets the key of another user.
     """
     if role is not None:
         fetch_role(api, role)
@@ -184,7 +184,7 @@ def _test_credential(api: AdminApiClient, credential: RemoteCredential) -> Crede
 
 
 def remove_credential(api: AdminApiClient, module: str, user: str | None, role: str | None) -> DisconnectResult:
-    """End a credential; whether the vendor of the account was told.
+    """Delete a credential; return how the revocation at the vendor ended.
 
     Raises:
         NotFound: there is none.

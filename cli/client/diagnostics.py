@@ -23,7 +23,7 @@ class _DoctorView(msgspec.Struct, frozen=True):
 
 
 def fetch_keys(api: AdminApiClient) -> VaultKeys:
-    """The keys, for whoever operates the server."""
+    """Return the vault's keys, for the operator."""
     view = api.get("/keys", _KeysView)
     return VaultKeys(Path(view.file), view.key_providers, view.keys, view.error, view.to_rewrap, view.to_reencrypt)
 

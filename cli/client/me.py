@@ -10,7 +10,7 @@ from core.errors import Invalid
 
 
 class ProfileTenant(msgspec.Struct, frozen=True):
-    """The tenant of whoever asks."""
+    """Tenant of the caller."""
 
     id: UUID
     slug: str

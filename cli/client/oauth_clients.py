@@ -46,7 +46,7 @@ def register_oauth_client(
 
 
 def remove_oauth_client(api: AdminApiClient, provider: str, role: str | None) -> Sequence[RevocationResult]:
-    """Forget one; which of the accounts that it has connected live on at their vendor.
+    """Remove an OAuth client; return the connected accounts that stay active at the vendor.
 
     Raises:
         NotFound: there is none for that provider, or for that role.

@@ -8,7 +8,7 @@ from core.directory.account_revocation import RevocationResult
 
 
 def parse_remaining_accounts(response: ServerResponse) -> Sequence[RevocationResult]:
-    """Those that live on there; none where the server is older and does not say."""
+    """Parse the accounts that stay active; none where an older server does not report them."""
     body: Any = response.json() if response.status == 200 else {}
     return [
         RevocationResult(

@@ -51,7 +51,7 @@ def discover_endpoints(http: ServerHttp, server: str) -> ServerEndpoints:
 
     Raises:
         Unavailable: nothing answers there, or something other than MCPist.
-        Invalid: it calls itself otherwise, or takes its tokens from somebody else.
+        Invalid: it calls itself otherwise, or takes its tokens from another server.
     """
     resource = _fetch_document(http, server, server + RESOURCE_METADATA_PATH)
     _check_resource_name(server, resource)

@@ -31,7 +31,7 @@ _named_server: ContextVar[str | None] = ContextVar("named server", default=None)
 
 @dataclass(frozen=True, slots=True)
 class ServerSelection:
-    """A server; `named` is False for the only stored login, which nobody has named."""
+    """A server; `is_explicit` is False for the only stored login, which no option names."""
 
     server: str
     is_explicit: bool
@@ -86,7 +86,7 @@ def select_server(settings: Settings) -> ServerSelection | None:
     """Select the server of a command; None is this machine's data folder.
 
     Raises:
-        Invalid: nothing is here, and somebody is signed in at several servers.
+        Invalid: there is no data folder, and there are logins for several servers.
     """
     if (server := get_named_server()) is not None:
         return ServerSelection(server, is_explicit=True)

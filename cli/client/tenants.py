@@ -1,4 +1,4 @@
-"""Tenants at a server, for whoever operates it; and one's own tenant, for its administrators."""
+"""Tenants at a server, for its operator; and the caller's own tenant, for its administrators."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ def set_status(api: AdminApiClient, slug: str, status: str) -> None:
 
 
 def remove_tenant(api: AdminApiClient, slug: str, confirmation: str) -> Sequence[RevocationResult]:
-    """Delete a tenant with all that is its people's; which of their accounts live on at vendors."""
+    """Delete a tenant with all its users' data; return the accounts that stay active at vendors."""
     return parse_remaining_accounts(api.delete("/tenants/{}", str(_fetch_tenant(api, slug).id), confirm=confirmation))
 
 

@@ -77,7 +77,7 @@ def set_status(api: AdminApiClient, email: str, status: str) -> None:
 
 
 def remove_user(api: AdminApiClient, email: str) -> Sequence[RevocationResult]:
-    """Delete a user; which of their accounts live on at vendors.
+    """Delete a user; return the accounts that stay active at vendors.
 
     Raises:
         Conflict: they are the tenant's last active administrator.

@@ -92,15 +92,15 @@ def verify(
     """Check the chain of the log: nothing was changed, removed or put in. Exit code 1 if something was."""
     from pathlib import Path
 
-    async def work(operating: "OperatorContext") -> "list[tuple[str, ChainVerification]]":
+    async def work(context: "OperatorContext") -> "list[tuple[str, ChainVerification]]":
         from core.audit.query import verify_chain
         from core.audit.sealer import seal_pending_events
         from server.role_database import get_utc_now
 
         expected = _read_anchors(Path(anchors)) if anchors else []
-        await seal_pending_events(operating.console, get_utc_now)
-        chains = await _list_chains(operating, tenant)
-        return [(slug, await verify_chain(operating.console, chain, against=expected)) for slug, chain in chains]
+        await seal_pending_events(context.console, get_utc_now)
+        chains = await _list_chains(context, tenant)
+        return [(slug, await verify_chain(context.console, chain, against=expected)) for slug, chain in chains]
 
     results = run_on_data_folder(work)
     document = [
@@ -128,14 +128,14 @@ def verify(
 def anchors(as_json: JsonOption = False) -> None:
     """Show the newest hash of every chain. Kept where nobody can change it, it proves the log later."""
 
-    async def work(operating: "OperatorContext") -> list[tuple[str, UUID, int, bytes]]:
+    async def work(context: "OperatorContext") -> list[tuple[str, UUID, int, bytes]]:
         from core.audit.query import list_anchors
         from core.audit.sealer import seal_pending_events
         from server.role_database import get_utc_now
 
-        await seal_pending_events(operating.console, get_utc_now)
-        slugs = {chain: slug for slug, chain in await _list_chains(operating, None)}
-        chains = await list_anchors(operating.console)
+        await seal_pending_events(context.console, get_utc_now)
+        slugs = {chain: slug for slug, chain in await _list_chains(context, None)}
+        chains = await list_anchors(context.console)
         return [
             (slugs.get(anchor.tenant_id, str(anchor.tenant_id)), anchor.tenant_id, anchor.seq, anchor.hash)
             for anchor in chains
@@ -149,13 +149,13 @@ def anchors(as_json: JsonOption = False) -> None:
     )
 
 
-async def _list_chains(operating: "OperatorContext", slug: str | None) -> list[tuple[str, UUID]]:
+async def _list_chains(context: "OperatorContext", slug: str | None) -> list[tuple[str, UUID]]:
     from core.audit.event import DEPLOYMENT_CHAIN
     from core.directory.tenants import find_tenant, list_tenants
 
     if slug is not None:
-        return [(slug, (await find_tenant(operating.console, slug)).id)]
-    tenants: list[Tenant] = await list_tenants(operating.console)
+        return [(slug, (await find_tenant(context.console, slug)).id)]
+    tenants: list[Tenant] = await list_tenants(context.console)
     return [*((tenant.slug, tenant.id) for tenant in tenants), ("(deployment)", DEPLOYMENT_CHAIN)]
 
 

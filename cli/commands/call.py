@@ -92,10 +92,10 @@ def _run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | N
         from server.local_call import open_local_caller
         from server.operator_context import open_operator_context
 
-        async with open_operator_context(settings, report) as operating:
-            tenant = await resolve_tenant(operating, slug)
-            user = await resolve_user(operating, tenant, email)
-            async with open_local_caller(operating, settings, tenant.id, user.id) as caller:
+        async with open_operator_context(settings, report) as context:
+            tenant = await resolve_tenant(context, slug)
+            user = await resolve_user(context, tenant, email)
+            async with open_local_caller(context, settings, tenant.id, user.id) as caller:
                 return await work(caller)
 
     return run_local(run)

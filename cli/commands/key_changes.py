@@ -139,8 +139,8 @@ def _run_with_keys(work: "Callable[[KeyRotation, Report], Awaitable[_T]]") -> _T
         from server.operator_context import open_operator_context
 
         async with (
-            open_operator_context(settings, report) as operating,
-            open_key_rotation(operating.deployment, operating.console, OPERATOR_ACTOR) as rotation,
+            open_operator_context(settings, report) as context,
+            open_key_rotation(context.deployment, context.console, OPERATOR_ACTOR) as rotation,
         ):
             return await work(rotation, report)
 

@@ -48,10 +48,10 @@ def status(as_json: JsonOption = False) -> None:
 def list_(as_json: JsonOption = False) -> None:
     """Show the signing keys: the one that signs, the one to follow, and those whose tokens may still be about."""
 
-    async def work(operating: "OperatorContext") -> "list[SigningKeyInfo]":
+    async def work(context: "OperatorContext") -> "list[SigningKeyInfo]":
         from server.operator_signing_keys import open_signing_key_store_without_keys
 
-        async with open_signing_key_store_without_keys(operating.deployment) as store:
+        async with open_signing_key_store_without_keys(context.deployment) as store:
             return await store.list()
 
     keys = run_on_data_folder(work)
@@ -71,11 +71,11 @@ def rotate(
     new ones by themselves.
     """
 
-    async def work(operating: "OperatorContext") -> str:
+    async def work(context: "OperatorContext") -> str:
         from server.bootstrap import OPERATOR_ACTOR
         from server.operator_signing_keys import open_signing_key_store
 
-        async with open_signing_key_store(operating.deployment) as store:
+        async with open_signing_key_store(context.deployment) as store:
             return await (store.replace_all(OPERATOR_ACTOR) if compromised else store.rotate(OPERATOR_ACTOR))
 
     kid = run_on_data_folder(work)

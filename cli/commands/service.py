@@ -58,7 +58,7 @@ def disable(module: ModuleName, tenant: TenantOption = None, as_json: JsonOption
 @app.command("set", epilog="Example: mcpist service set github base_url=https://github.acme.example/api/v3 timeout=60")
 def set_(
     module: ModuleName,
-    given: Annotated[
+    assignments: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE", help="A setting, such as timeout=60; several may be set."),
     ] = None,
@@ -77,7 +77,9 @@ def set_(
         from cli.client.services import fetch_available_settings, set_settings
         from gateway.service_settings import parse_typed_value
 
-        values = _parse_pairs(given or (), unset or (), () if given or unset else fetch_available_settings(api, module))
+        values = _parse_pairs(
+            assignments or (), unset or (), () if assignments or unset else fetch_available_settings(api, module)
+        )
         changes = {name: parse_typed_value(value) for name, value in values.items()}
         service = set_settings(api, module, changes, unset or ())
         # The settings of this machine's product say which addresses it may ask; those of another server are not known.

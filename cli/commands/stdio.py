@@ -108,11 +108,11 @@ async def _open_upstream(
         return
     from cli.stdio.attach import AttachedServer
 
-    async def find_subject(operating: "OperatorContext") -> "tuple[UUID, UUID]":
+    async def find_subject(context: "OperatorContext") -> "tuple[UUID, UUID]":
         from cli.lookup import resolve_tenant, resolve_user
 
-        chosen_tenant = await resolve_tenant(operating, tenant)
-        return chosen_tenant.id, (await resolve_user(operating, chosen_tenant, user)).id
+        chosen_tenant = await resolve_tenant(context, tenant)
+        return chosen_tenant.id, (await resolve_user(context, chosen_tenant, user)).id
 
     attached = AttachedServer(settings, _ignore_progress, find_subject, token=settings.token, on_start=listen)
     try:

@@ -77,7 +77,7 @@ class AttachedServer:
             return self._endpoint
 
     async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
-        """Look again, after a product has gone or a token has expired."""
+        """Find the server again, after it has stopped or a token has expired."""
         async with self._turn:
             if self._endpoint is None or self._endpoint == old:
                 self._endpoint = await self._find_endpoint(is_retry=True)
@@ -116,7 +116,7 @@ class AttachedServer:
         return layout is not None and is_held(layout.lock)
 
     async def _start_product(self) -> str | None:
-        """Run a product here; None where somebody else was quicker."""
+        """Start MCPist in this process; None where another process was quicker."""
         await self._stop_product()
         ready: asyncio.Future[ServerReady] = asyncio.get_running_loop().create_future()
         settings = replace(self._settings, host="127.0.0.1", port=_find_free_port(), public_url="", metrics_port=0)
@@ -136,12 +136,12 @@ class AttachedServer:
         return ready.result().mcp_url
 
     async def _create_token(self) -> Secret:
-        async with open_operator_context(self._settings, self._report) as operating:
-            tenant_id, user_id = await self._find_subject(operating)
+        async with open_operator_context(self._settings, self._report) as context:
+            tenant_id, user_id = await self._find_subject(context)
             if self._unseen is not None:  # the token of the first start: here is nobody whom it could be shown to
-                await operating.tokens.revoke(OPERATOR_ACTOR, tenant_id, self._unseen)
+                await context.tokens.revoke(OPERATOR_ACTOR, tenant_id, self._unseen)
                 self._unseen = None
-            token_id, token = await operating.tokens.create(
+            token_id, token = await context.tokens.create(
                 OPERATOR_ACTOR,
                 tenant_id,
                 user_id,
@@ -152,9 +152,9 @@ class AttachedServer:
             return token
 
     async def _revoke_tokens(self) -> None:
-        async with open_operator_context(self._settings, self._report) as operating:
+        async with open_operator_context(self._settings, self._report) as context:
             for tenant_id, token_id in self._tokens:
-                await operating.tokens.revoke(OPERATOR_ACTOR, tenant_id, token_id)
+                await context.tokens.revoke(OPERATOR_ACTOR, tenant_id, token_id)
 
     async def _stop_product(self) -> None:
         product, self._product = self._product, None

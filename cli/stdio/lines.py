@@ -79,7 +79,7 @@ class LineReader:
 
 
 class LineWriter:
-    """Whole lines to a descriptor, one after the other, whoever writes. A slow reader holds up nobody but writers."""
+    """Writer of whole lines to a descriptor, one after the other. A slow reader delays writers only."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -89,7 +89,7 @@ class LineWriter:
         """Write one message; a line break inside it can only be space between tokens of JSON.
 
         Raises:
-            OSError: nobody reads any more.
+            OSError: the reader has closed its end.
         """
         data = line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
         async with self._turn:

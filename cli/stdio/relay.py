@@ -164,7 +164,7 @@ class StdioRelay:
         await self._output.write(body)
 
     def _is_answer(self, body: bytes, unanswered: list[RequestId]) -> bool:
-        """Whether this answers somebody who waits; without anybody who waits, any JSON-RPC error will do."""
+        """Check whether this answers a pending request; without pending requests any JSON-RPC error counts."""
         messages_received = messages.parse_messages(body)
         if unanswered:
             return any(messages.parse_response_id(member) in unanswered for member in messages_received)

@@ -1,4 +1,4 @@
-"""One application out of routers: the same errors, limits and OpenAPI document, whoever serves which routes."""
+"""One application out of routers: the same errors, limits and OpenAPI document for the routes of every part."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

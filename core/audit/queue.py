@@ -81,7 +81,7 @@ class RecordQueue:
         self._in_flight = []
 
     def expire(self, now: float) -> float | None:
-        """Refuse whoever has waited long enough; the earliest deadline of the others."""
+        """Refuse the records whose deadline has passed; return the earliest deadline of the others."""
         for entries in (self._in_flight, self._queue):
             for _tenant, _record, waiter, deadline in entries:
                 if waiter is None or waiter.done():
@@ -92,7 +92,7 @@ class RecordQueue:
         return None
 
     def reject_all(self) -> None:
-        """Refuse whoever waits."""
+        """Refuse all waiting records."""
         self.expire(float("inf"))
 
     def _clear_in_flight(self) -> None:
@@ -101,6 +101,6 @@ class RecordQueue:
 
 
 def _is_withdrawn(entry: _Record) -> bool:
-    """Refused, so that whoever asked knows that it is not there. One whose waiter was cancelled stays."""
+    """Check whether the record was refused and its caller was told so. A record whose waiter was cancelled stays."""
     waiter = entry[2]
     return waiter is not None and waiter.done() and not waiter.cancelled()

@@ -63,7 +63,7 @@ class AuditSealer:
         self._min_pause = min_pause
         self._max_pause = max_pause
         self._woken = asyncio.Event()
-        self._prepared: tuple[int, int] | None = None
+        self._prepared_month: tuple[int, int] | None = None
 
     def wake(self) -> None:
         """Wake the sealer: a record is ready to be sealed."""
@@ -129,10 +129,10 @@ class AuditSealer:
     async def _prepare_partitions(self, connection: Any, now: datetime) -> None:
         """The partitions of this month and the next exist."""
         month = (now.year, now.month)
-        if month != self._prepared:
+        if month != self._prepared_month:
             await connection.fetchval(_PREPARE, now)
             await connection.fetchval(_PREPARE, now.replace(day=1) + timedelta(days=31))
-            self._prepared = month
+            self._prepared_month = month
 
 
 async def seal_pending_events(database: Database, clock: Callable[[], datetime]) -> None:

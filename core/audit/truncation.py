@@ -1,4 +1,4 @@
-"""Pack events for the queue; keep every field within its limit, whoever wrote it."""
+"""Pack events for the queue; keep every field within its limit."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -90,7 +90,7 @@ class _ChainWalk:
 
 
 async def list_anchors(database: Database) -> list[ChainAnchor]:
-    """The head of every tenant's chain, for an operator to keep where nobody who can change the database can reach.
+    """Return the head of every tenant's chain, to be kept out of reach of those who can change the database.
 
     Raises:
         core.errors.Unavailable: the database is away.

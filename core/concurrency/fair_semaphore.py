@@ -1,6 +1,6 @@
 """Fair semaphore that limits concurrent work per key, per tenant and in total.
 
-A vendor that hangs, or a tenant whose server does, uses up its own turns and nobody else's.
+A vendor or a tenant's server that hangs uses up its own turns only.
 """
 
 import asyncio

@@ -1,7 +1,10 @@
 """Environment variables as fields of a settings class, and reading them from a mapping."""
 
-from collections.abc import Callable, Mapping
+import difflib
+import pwd
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from core.config.parsers import SettingFormatError
@@ -40,7 +43,7 @@ def declare_setting(
 def list_variables(settings: type[Any]) -> dict[str, EnvironmentVariable]:
     """Field name → variable, in the order of the class; fields that no variable sets are left out."""
     setting_fields: tuple[Field[Any], ...] = fields(settings)
-    return {field.name: field.metadata[_DECLARED] for field in setting_fields if _DECLARED in field.metadata}
+    return {setting.name: setting.metadata[_DECLARED] for setting in setting_fields if _DECLARED in setting.metadata}
 
 
 def read_environment(settings: type[Any], environment: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
@@ -56,6 +59,28 @@ def read_environment(settings: type[Any], environment: Mapping[str, str]) -> tup
         except ValueError as error:
             problems.append(_describe_error(variable, text, error))
     return values, problems
+
+
+def list_unknown_variables(settings: type[Any], environment: Mapping[str, str], prefix: str) -> Iterable[str]:
+    """Describe each variable of `environment` that begins with `prefix` and sets no field of `settings`."""
+    known_names = {variable.name.removeprefix(prefix) for variable in list_variables(settings).values()}
+    for name in sorted(name for name in environment if name.startswith(prefix)):
+        if name.removeprefix(prefix) in known_names:
+            continue
+        similar = difflib.get_close_matches(name.removeprefix(prefix), known_names, n=1)
+        hint = f"did you mean {prefix}{similar[0]}?" if similar else "docs/configuration.md lists those that are."
+        yield f"{name} is not a setting of MCPist: {hint}"
+
+
+def get_default_home(environment: Mapping[str, str], user_id: int) -> Path:
+    """Return the data folder of a user of the operating system where no setting names one."""
+    if user_id == 0:
+        return Path("/var/lib/mcpist")
+    data = environment.get("XDG_DATA_HOME", "")
+    if data.startswith("/"):  # the XDG base directory specification has relative ones ignored
+        return Path(data) / "mcpist"
+    home = environment.get("HOME") or pwd.getpwuid(user_id).pw_dir
+    return Path(home) / ".local" / "share" / "mcpist"
 
 
 def _describe_error(variable: EnvironmentVariable, text: str, error: ValueError) -> str:

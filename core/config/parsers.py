@@ -100,7 +100,7 @@ def make_list_parser(read: Callable[[str], _T]) -> Callable[[str], tuple[_T, ...
 
 
 def parse_network(text: str) -> str:
-    """An address, or a network as in ``10.0.0.0/8``; given back as a network."""
+    """Parse an address, or a network such as ``10.0.0.0/8``, to a network."""
     return str(ip_network(text, strict=False))
 
 
@@ -219,3 +219,14 @@ def _format_origin(url: SplitResult) -> str:
 def _bracket_ipv6(url: SplitResult) -> str:
     name = url.hostname or ""
     return f"[{name}]" if ":" in name else name
+
+
+def get_reachable_host(host: str) -> str:
+    """Return the host of a URL that reaches a listener on `host` from this machine."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "127.0.0.1"
+    return f"[{host}]" if address.version == 6 else host

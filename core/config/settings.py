@@ -3,16 +3,13 @@
 Only the command line reads the environment; it hands the mapping to :meth:`Settings.from_environment`.
 """
 
-import difflib
 import os
-import pwd
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 
 from core.config import parsers as values
-from core.config.env import declare_setting, list_variables, read_environment
+from core.config.env import declare_setting, get_default_home, list_unknown_variables, read_environment
 from core.config.tracing import TracingSettings, read_tracing_settings
 from core.errors import Invalid
 from core.secret import Secret
@@ -281,7 +278,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.public_url:
-            object.__setattr__(self, "public_url", f"http://{_get_reachable_host(self.host)}:{self.port}")
+            object.__setattr__(self, "public_url", f"http://{values.get_reachable_host(self.host)}:{self.port}")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], *, user_id: int | None = None) -> "Settings":
@@ -292,42 +289,10 @@ class Settings:
         Raises:
             Invalid: a variable is unknown or has the wrong form; the text names each, and what was expected.
         """
-        values, problems = read_environment(cls, environment)
+        field_values, problems = read_environment(cls, environment)
         tracing, tracing_problems = read_tracing_settings(environment)
-        problems += [*tracing_problems, *_list_unknown_variables(environment)]
+        problems += [*tracing_problems, *list_unknown_variables(cls, environment, VARIABLE_PREFIX)]
         if problems:
             raise Invalid("\n".join(problems))
-        values.setdefault("home", _get_default_home(environment, os.geteuid() if user_id is None else user_id))
-        return cls(**values, tracing=tracing)
-
-
-def _list_unknown_variables(environment: Mapping[str, str]) -> Iterable[str]:
-    known_names = {variable.name.removeprefix(VARIABLE_PREFIX) for variable in list_variables(Settings).values()}
-    for name in sorted(name for name in environment if name.startswith(VARIABLE_PREFIX)):
-        if name.removeprefix(VARIABLE_PREFIX) in known_names:
-            continue
-        similar = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), known_names, n=1)
-        hint = (
-            f"did you mean {VARIABLE_PREFIX}{similar[0]}?" if similar else "docs/configuration.md lists those that are."
-        )
-        yield f"{name} is not a setting of MCPist: {hint}"
-
-
-def _get_reachable_host(host: str) -> str:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if address.is_unspecified:
-        return "127.0.0.1"
-    return f"[{host}]" if address.version == 6 else host
-
-
-def _get_default_home(environment: Mapping[str, str], user_id: int) -> Path:
-    if user_id == 0:
-        return Path("/var/lib/mcpist")
-    data = environment.get("XDG_DATA_HOME", "")
-    if data.startswith("/"):  # the XDG base directory specification has relative ones ignored
-        return Path(data) / "mcpist"
-    home = environment.get("HOME") or pwd.getpwuid(user_id).pw_dir
-    return Path(home) / ".local" / "share" / "mcpist"
+        field_values.setdefault("home", get_default_home(environment, os.geteuid() if user_id is None else user_id))
+        return cls(**field_values, tracing=tracing)

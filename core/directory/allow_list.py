@@ -1,4 +1,4 @@
-"""The allow list of a tenant: whoever has proved one of its addresses, or an address of one of its domains, gets in."""
+"""The allow list of a tenant: users with a verified address on it, or of one of its domains, may sign in."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -39,7 +39,7 @@ async def create_role(
     tenant_id: UUID,
     name: str,
     priority: int = 0,
-    granted: PermissionGrants = NO_GRANTS,
+    grants: PermissionGrants = NO_GRANTS,
 ) -> RoleRecord:
     """Create a role with its permissions.
 
@@ -48,7 +48,7 @@ async def create_role(
         Conflict: the tenant has a role of that name.
     """
     validate_role(name, priority)
-    permissions = validate_permissions(granted)
+    permissions = validate_permissions(grants)
     try:
         async with console.tenant(tenant_id) as work:
             role_id: UUID = await work.fetchval(_INSERT, name, priority)
@@ -110,16 +110,16 @@ async def change_role(
     *,
     name: str | None = None,
     priority: int | None = None,
-    granted: PermissionGrants | None = None,
+    grants: PermissionGrants | None = None,
 ) -> RoleRecord:
-    """Change what is not None; `granted` replaces all permissions at once. The role as it is now.
+    """Change what is not None, where `grants` replaces all permissions at once; return the changed role.
 
     Raises:
         NotFound: the tenant has no such role.
         Invalid: a value has the wrong form.
         Conflict: the tenant has another role of that name.
     """
-    permissions = None if granted is None else validate_permissions(granted)
+    permissions = None if grants is None else validate_permissions(grants)
     try:
         async with console.tenant(tenant_id) as work:
             await _lock_role(work, role_id)
@@ -135,17 +135,17 @@ async def change_role(
 
 
 async def remove_role(
-    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, farewell: AccountRevoker = revoke_nothing
+    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, revoke_accounts: AccountRevoker = revoke_nothing
 ) -> Sequence[RevocationResult]:
-    """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
-    that it shared, to whose vendors `farewell` is said first.
+    """Delete a role with its permissions, its assignments and its shared credentials. `revoke_accounts` runs first; its
+    results are returned.
 
     Raises:
         NotFound: the tenant has no such role.
     """
     async with console.tenant(tenant_id) as work:
         await _fetch_role(work, role_id)
-    results = await farewell(actor, tenant_id, role_id=role_id)
+    results = await revoke_accounts(actor, tenant_id, role_id=role_id)
     async with console.tenant(tenant_id) as work:
         role = await _fetch_role(work, role_id)
         await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
@@ -165,13 +165,13 @@ def validate_role(name: str, priority: int) -> None:
         raise Invalid("a role's priority lies between -1000000 and 1000000")
 
 
-def validate_permissions(granted: Iterable[tuple[str, str]]) -> PermissionGrants:
+def validate_permissions(grants: Iterable[tuple[str, str]]) -> PermissionGrants:
     """The same pairs, if each is well-formed.
 
     Raises:
         Invalid: one is not, or there are more than 500.
     """
-    permissions = frozenset((effect, parse_permission(permission)) for effect, permission in granted)
+    permissions = frozenset((effect, parse_permission(permission)) for effect, permission in grants)
     if len(permissions) > MAX_PERMISSIONS:
         raise Invalid(f"a role has at most {MAX_PERMISSIONS} permissions")
     return permissions

@@ -128,12 +128,12 @@ async def change_user(
 
 
 async def remove_user(
-    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, farewell: AccountRevoker = revoke_nothing
+    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, revoke_accounts: AccountRevoker = revoke_nothing
 ) -> Sequence[RevocationResult]:
     """Delete a user and all that is theirs: roles, tokens, sessions, connected accounts, notes. The audit log stays.
-    What has become of their accounts at vendors, to whom `farewell` is said first.
+    `revoke_accounts` runs first; its results are returned.
 
-    Their own entry of the allow list goes too, or they could come back; one of their whole domain stays.
+    Their own entry of the allow list is deleted too, or they could sign in again; one of their whole domain stays.
 
     Raises:
         NotFound: the tenant has no such user.
@@ -141,7 +141,7 @@ async def remove_user(
     """
     async with console.tenant(tenant_id) as work:
         await _check_removable(work, user_id)
-    results = await farewell(actor, tenant_id, user_id=user_id)
+    results = await revoke_accounts(actor, tenant_id, user_id=user_id)
     async with console.tenant(tenant_id) as work:
         user = await _check_removable(work, user_id)
         await work.execute("DELETE FROM core.users WHERE tenant_id = $1 AND id = $2", user_id)

@@ -91,13 +91,13 @@ def join_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
     if scheme.kind != "basic_pair":
         if user:
             raise InvalidCredentialForm("user")
-        joined = secret
+        combined = secret
     elif ":" in user:
         raise InvalidCredentialForm("user")
     else:
-        joined = Secret(f"{user}:{secret.reveal()}")
-    build_credential_header(scheme, joined)
-    return joined
+        combined = Secret(f"{user}:{secret.reveal()}")
+    build_credential_header(scheme, combined)
+    return combined
 
 
 def is_reserved(header: str) -> bool:

@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
 class AddressNotAllowed(OSError):
-    """The host has an address that MCPist may not reach, or none at all: whoever asks is not told which."""
+    """The host has an address that MCPist may not reach, or none at all: the caller does not learn which."""
 
 
 @dataclass(frozen=True, slots=True)

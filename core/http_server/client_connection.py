@@ -51,7 +51,7 @@ class ClientConnection(asyncio.Protocol):
         self._reads = True
         self._writable: asyncio.Event | None = None  # there while the client has much to take
         self._written = 0
-        self._taken: tuple[float, int] | None = None
+        self._sent_before: tuple[float, int] | None = None
         self._awaited_since: float | None = clock()  # a head or a body; None: nothing has to come
         self._rests_since: float | None = None
         self._closing_since: float | None = None
@@ -79,7 +79,7 @@ class ClientConnection(asyncio.Protocol):
         self.resume_writing()
 
     def eof_received(self) -> None:
-        """A client that sends no more has gone: None lets the transport close."""
+        """A client that sends no more has disconnected: None lets the transport close."""
 
     def data_received(self, data: bytes) -> None:
         if self._closing_since is not None:
@@ -154,7 +154,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until the client has taken most of what was written, or has gone."""
+        """Wait until the client has taken most of what was written, or has disconnected."""
         if self._writable is not None:
             await self._writable.wait()
 
@@ -268,15 +268,15 @@ class ClientConnection(asyncio.Protocol):
     def _reads_slowly(self, unsent: int, now: float) -> bool:
         """Check whether the client reads an answer too slowly, measured over `slow_reader_seconds`."""
         if not unsent:
-            self._taken = None
+            self._sent_before = None
             return False
         sent = self._written - unsent
-        if self._taken is None:
-            self._taken = (now, sent)
-        since, before = self._taken
+        if self._sent_before is None:
+            self._sent_before = (now, sent)
+        since, before = self._sent_before
         if now - since < self._limits.slow_reader_seconds:
             return False
-        self._taken = (now, sent)
+        self._sent_before = (now, sent)
         return sent - before < self._limits.slow_reader_bytes
 
 

@@ -56,8 +56,8 @@ class HttpExchange:
         "_chunked",
         "_expects_continue",
         "_head",
+        "_is_end_reported",
         "_is_gone",
-        "_reported",
         "_scope",
         "_wire",
         "complete",
@@ -70,7 +70,7 @@ class HttpExchange:
         self._scope = scope
         self._expects_continue = expects_continue
         self._body = bytearray()
-        self._reported = False
+        self._is_end_reported = False
         self._is_gone = False
         self._body_event: asyncio.Event | None = None
         self._head: dict[str, Any] | None = None
@@ -120,7 +120,7 @@ class HttpExchange:
         self._wake()
 
     def disconnect(self) -> None:
-        """The client has gone."""
+        """Record that the client has disconnected."""
         self._is_gone = True
         self._wake()
 
@@ -136,7 +136,7 @@ class HttpExchange:
             self._expects_continue = False
             if not self.started and not self._body and not self._wire.body_is_whole:
                 self._wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        while not self._has_news():
+        while not self._has_body_event():
             self._wire.read_more()
             self._body_event = self._body_event or asyncio.Event()
             self._body_event.clear()
@@ -145,13 +145,18 @@ class HttpExchange:
             return {"type": "http.disconnect"}
         body, self._body = bytes(self._body), bytearray()
         is_complete = self._wire.body_is_whole
-        self._reported = is_complete
+        self._is_end_reported = is_complete
         if not is_complete:
             self._wire.read_more()
         return {"type": "http.request", "body": body, "more_body": not is_complete}
 
-    def _has_news(self) -> bool:
-        return bool(self._body) or self._is_gone or self.complete or (self._wire.body_is_whole and not self._reported)
+    def _has_body_event(self) -> bool:
+        return (
+            bool(self._body)
+            or self._is_gone
+            or self.complete
+            or (self._wire.body_is_whole and not self._is_end_reported)
+        )
 
     async def send(self, message: Any) -> None:
         """Take a message of the answer. The head waits for the first piece of the body, and leaves with it in one

@@ -55,8 +55,8 @@ class HttpServer:
         self._idle: _IdleConnections = {}
         self._networks: dict[str, _AddressConnections] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sweeping: asyncio.TimerHandle | None = None
-        self._warned = -math.inf
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._has_warned = -math.inf
 
     def __len__(self) -> int:
         """Return the number of open connections."""
@@ -104,16 +104,16 @@ class HttpServer:
             self._networks[address] = network
         self._connections[connection] = address
         self.set_busy(connection, busy=False)
-        if self._sweeping is None:
-            self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        if self._sweep_timer is None:
+            self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         return True
 
     def _warn(self, event: str, text: str, fields: Mapping[str, str] = _NO_FIELDS) -> None:
         """Log a refused connection, at most once in `WARN_SECONDS`."""
         # An unnamed proxy looks like one address with many connections: the operator has to hear of it.
         now = self._clock()
-        if now - self._warned >= WARN_SECONDS:
-            self._warned = now
+        if now - self._has_warned >= WARN_SECONDS:
+            self._has_warned = now
             log.warning(text, extra={"event": event, **fields})
 
     def _make_room(self, idle: _IdleConnections) -> None:
@@ -168,10 +168,10 @@ class HttpServer:
         return sum([connection.end_if_slow(now) for connection in list(self._connections)])
 
     def _sweep(self) -> None:
-        self._sweeping = None
+        self._sweep_timer = None
         self.end_slow(self._clock())
         if self._connections:
-            self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+            self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     async def shut_down(self) -> None:
         """End every connection: at once where it rests, else after its answer, for which there are some seconds."""
@@ -184,8 +184,8 @@ class HttpServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for connection in list(self._connections):
             connection.abort()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
 
 
 @contextlib.asynccontextmanager

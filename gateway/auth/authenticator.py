@@ -86,8 +86,8 @@ class CallerAuthenticator:
         return self._generations.current(caller.tenant_id) == caller.credential.generation
 
     def _has_expired(self, cached: _CachedCaller) -> bool:
-        """Access tokens do so every few minutes, and some clients notice by the 401: nobody has to be asked, and it is
-        no attempt of anybody's at anything."""
+        """Access tokens do so every few minutes, and some clients notice by the 401: the broker need not be asked, and
+        it is not counted as a failed attempt."""
         expires_at = cached.caller.credential.expires_at
         return expires_at is not None and expires_at.timestamp() <= self._clock()
 

@@ -6,7 +6,7 @@ import math
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached
 from gateway.mcp.call_supervisor import CallSupervisor
-from gateway.mcp.dispatcher import Dispatcher, JsonRpcAnswer, TransportContext, build_error_answer
+from gateway.mcp.dispatcher import Dispatcher, TransportContext
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.interfaces import Admit
 from gateway.mcp.jsonrpc import (
@@ -18,7 +18,7 @@ from gateway.mcp.jsonrpc import (
     split_batch,
 )
 from gateway.mcp.request_context import ProtocolError
-from gateway.mcp.revisions import Revision
+from gateway.mcp.revisions import JsonRpcAnswer, Revision, build_error_answer
 from gateway.mcp.settings import McpSettings
 
 
@@ -37,7 +37,7 @@ class BatchDispatcher:
 
         Raises:
             Malformed: the array cannot be read, or this revision has no batches.
-            ClientDisconnected: nobody waits for the answer any more.
+            ClientDisconnected: the client no longer waits for the answer.
         """
         if not revision.batch:
             raise MalformedJsonRpc(

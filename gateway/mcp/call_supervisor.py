@@ -72,8 +72,8 @@ class CallSupervisor:
         stream: EventStream | None = None,
         renewal: AuthorityRenewal | None = None,
     ) -> SupervisedCall:
-        """Watch the current task until :meth:`leave`. `deadline` is in the loop's time; without `receive` nobody
-        looks whether the client is still there, without `renewal` not whether its credential still counts."""
+        """Watch the current task until :meth:`leave`. `deadline` is in the loop's time; without `receive` a departed
+        client is not noticed, without `renewal` a credential that has ended is not."""
         task = asyncio.current_task(loop)
         assert task is not None
         call = SupervisedCall(task, loop.time(), deadline, receive, stream, renewal)

@@ -1,4 +1,4 @@
-"""Cross-origin access for browsers (Fetch standard, CORS protocol): the configured origins and nobody else."""
+"""Cross-origin access for browsers (Fetch standard, CORS protocol): the configured origins only."""
 
 from functools import lru_cache
 from urllib.parse import urlsplit

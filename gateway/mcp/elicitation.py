@@ -113,7 +113,7 @@ class UrlElicitor:
 def create_session_id(message: JsonRpcMessage) -> bytes | None:
     """The session id of a handshake whose client can open URLs: it says this to every gateway, and nothing else.
 
-    There is no session behind it; one that somebody makes up says the same about them.
+    There is no session behind it; a forged one says no more than a real one.
     """
     if (
         message.method != "initialize"

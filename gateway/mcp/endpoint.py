@@ -18,7 +18,7 @@ from core.log_events import describe_error
 from gateway.mcp import cors, request_body
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
-from gateway.mcp.dispatcher import Dispatcher, JsonRpcAnswer, TransportContext, build_error_answer
+from gateway.mcp.dispatcher import Dispatcher, TransportContext
 from gateway.mcp.elicitation import UrlElicitor, create_session_id, has_url_session
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
 from gateway.mcp.forwarded_headers import ForwardedHeaders
@@ -37,7 +37,7 @@ from gateway.mcp.notification_stream import LoadConnectedModules, NotificationSt
 from gateway.mcp.request_context import Handler, ProtocolError
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
 from gateway.mcp.responses import ResponseWriter, Send
-from gateway.mcp.revisions import REVISIONS, get_revision_by_header
+from gateway.mcp.revisions import REVISIONS, JsonRpcAnswer, build_error_answer, get_revision_by_header
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import CONTENT_TYPE as EVENTS
 from gateway.mcp.sse import EventStream, encode_event
@@ -107,7 +107,7 @@ class McpEndpoint:
             handlers, settings, server_version, instructions, self._watch, elicitation, is_current
         )
         self._tells_sessions = elicitation is not None
-        self._listening = (
+        self._notification_streams = (
             NotificationStreams(elicitation, authenticate, load_connected_modules)
             if elicitation and load_connected_modules
             else None
@@ -123,8 +123,8 @@ class McpEndpoint:
 
     def end_streams(self) -> None:
         """Close all notification streams: the process stops."""
-        if self._listening is not None:
-            self._listening.close()
+        if self._notification_streams is not None:
+            self._notification_streams.close()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Serve one HTTP request (ASGI 3)."""
@@ -156,9 +156,9 @@ class McpEndpoint:
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
         if (origin := headers.get_text(b"origin")) is not None:
             self._check_origin(origin, reply)
-        if scope["method"] == "GET" and self._listening is not None and has_url_session(headers):
+        if scope["method"] == "GET" and self._notification_streams is not None and has_url_session(headers):
             client = self._proxies.get_client_address(scope, headers)
-            await self._listening.serve(headers.get_text(b"authorization"), client, exchange.receive, reply)
+            await self._notification_streams.serve(headers.get_text(b"authorization"), client, exchange.receive, reply)
             return
         if scope["method"] != "POST":
             await _answer_other_method(scope["method"], reply)

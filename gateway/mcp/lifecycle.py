@@ -34,9 +34,9 @@ class LifecycleMethods:
     ) -> None:
         self._instructions = instructions
         self._renderers = renderers
-        self._offered: dict[str, Any] = {"capabilities": build_capabilities(methods)}
-        self._initialized = {
-            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._offered}
+        self._capabilities: dict[str, Any] = {"capabilities": build_capabilities(methods)}
+        self._initialize_results = {
+            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._capabilities}
             for name in REVISIONS
         }
 
@@ -54,9 +54,11 @@ class LifecycleMethods:
         if method == "initialize":
             if not isinstance(params.get("protocolVersion"), str):
                 raise ProtocolError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
-            return renderer.render(method, self._initialized[revision.version] | self._build_instructions_field(caller))
-        discovered = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._offered}
-        return renderer.render(method, discovered | self._build_instructions_field(caller))
+            return renderer.render(
+                method, self._initialize_results[revision.version] | self._build_instructions_field(caller)
+            )
+        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities}
+        return renderer.render(method, discovery | self._build_instructions_field(caller))
 
     def _build_instructions_field(self, caller: Caller) -> dict[str, str]:
         return {} if self._instructions is None else {"instructions": self._instructions(caller)}

@@ -1,4 +1,4 @@
-"""Open streams on which a handshake client hears that the account it was asked to connect is connected
+"""Open streams that notify a handshake client when the account it was asked to connect is connected
 ([2025-11-25] Elicitation, Completion Notifications for URL Mode).
 
 Nothing has to be remembered for it, and any gateway serves any of them: what an elicitation is called follows from user
@@ -33,7 +33,7 @@ LoadConnectedModules = Callable[[Caller, Secret], Awaitable[frozenset[str]]]
 
 class NotificationStreams:
     """The open streams of one gateway. Each ends after `LONGEST_SECONDS` (clients open the next one by themselves),
-    when its credential counts no more, and at :meth:`close`."""
+    when its credential is no longer valid, and at :meth:`close`."""
 
     def __init__(
         self, elicitation: UrlElicitor, authenticate: Authenticate, load_connected_modules: LoadConnectedModules

@@ -1,4 +1,4 @@
-"""Reading a request's body within limits. The server throws away what is left of one that nobody reads."""
+"""Reading a request's body within limits. The server discards the rest of a body that is not read."""
 
 import asyncio
 from typing import Any

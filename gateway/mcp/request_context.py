@@ -26,7 +26,7 @@ ElicitUrl = Callable[[UrlElicitation], Result]
 
 
 async def _do_nothing() -> None:
-    """Do nothing, where nobody can verify the caller anew."""
+    """Do nothing, where the caller cannot be verified anew."""
 
 
 class ToolExecution(Protocol):
@@ -57,7 +57,7 @@ class Authority:
         self._executions.add(execution)
 
     def leave(self, execution: ToolExecution) -> None:
-        """Remove a use that has ended."""
+        """Remove a tool that has ended."""
         self._executions.discard(execution)
 
     def renew(self, caller: Caller) -> None:

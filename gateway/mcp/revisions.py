@@ -1,15 +1,16 @@
-"""Differences between the revisions of the protocol: one table, and the small functions that it names.
+"""Differences between the revisions of the protocol: one table, the small functions that it names, and rendering.
 
 Sources: the changelogs of the specification and its JSON Schemas, summed up in docs/decisions/0003.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import orjson
 
-from gateway.mcp.request_context import Result
+from gateway.mcp.request_context import ProtocolError, Result
+from gateway.mcp.sse import EventStream
 
 PROTOCOL_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -219,3 +220,25 @@ class ResultRenderer:
     def _merge_fields(self, method: str, result: Result) -> Result:
         hints = self._hints if method in _CACHEABLE else {}
         return {**self._extra, **hints, **result, "_meta": {**self._extra["_meta"], **result.get("_meta", {})}}
+
+
+class JsonRpcAnswer(NamedTuple):
+    """`body` is a whole JSON-RPC message; it goes to `stream` if that has begun."""
+
+    status: int
+    body: bytes
+    revision: Revision
+    code: int = 0
+    stream: EventStream | None = None
+
+
+def build_error_answer(
+    revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None
+) -> JsonRpcAnswer:
+    """The error response; `id` is empty where the request's is not known."""
+    detail: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        detail["data"] = error.data
+    id_member = b'"id":%b,' % id if id else (b'"id":null,' if revision.null_id else b"")
+    body = b'{"jsonrpc":"2.0",%b"error":%b}' % (id_member, orjson.dumps(detail))
+    return JsonRpcAnswer(revision.http_statuses.get(error.code, 200), body, revision, error.code, stream)

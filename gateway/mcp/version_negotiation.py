@@ -25,6 +25,26 @@ from gateway.mcp.revisions import (
 _NO_META: dict[str, Any] = {}
 
 
+def check_params(message: JsonRpcMessage) -> None:
+    """The parameters that the transport answers for; a call without arguments gets an empty object.
+
+    Raises:
+        ProtocolError: -32602.
+    """
+    params = message.params
+    if message.method == "tools/call":
+        name = params.get("name")
+        if type(name) is not str or not name:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: name must be the name of a tool")
+        arguments = params.get("arguments")
+        if arguments is None:
+            params["arguments"] = {}
+        elif type(arguments) is not dict:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+    elif type(params.get("cursor", "")) not in (str, type(None)):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
+
+
 def get_meta(params: Params) -> dict[str, Any]:
     """`params._meta`, or an empty dict where there is none (or no object)."""
     meta = params.get("_meta")

@@ -31,7 +31,7 @@ All is checked before anything runs."""
 
 @lru_cache(maxsize=1024)
 def build_definitions(view: SieveView) -> dict[str, Any]:
-    """The result of tools/list for whoever sees `view`; in a fixed order."""
+    """Build the result of tools/list for a caller's `view`, in a fixed order."""
     return {"tools": [_define_get_module_schema(view), _define_call(), _define_batch()]}
 
 

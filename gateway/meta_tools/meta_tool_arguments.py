@@ -1,6 +1,6 @@
 """The arguments of the meta-tools as clients send them.
 
-Null counts as left out. What nobody knows is ignored and named in a note beside the result: some clients add arguments
+Null counts as left out. Unknown ones are ignored and named in a note beside the result: some clients add arguments
 of their own to every tool. But a name that resembles a known one is refused, because ignoring it would do something
 else than was meant: with `dryRun` a batch would write.
 """

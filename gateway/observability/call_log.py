@@ -52,7 +52,7 @@ class CallLog:
     ) -> None:
         """`write` takes a block of lines and may wait; `clock` gives Unix seconds; `flush_after` is in seconds.
 
-        Beyond `most_lines` that nobody takes, lines are dropped, and counted in `dropped`.
+        Beyond `most_lines` waiting lines, lines are dropped and counted in `dropped`.
         """
         self.dropped = 0
         self._write = write
@@ -103,8 +103,8 @@ class CallLog:
             self._start_writing()
 
     def _start_writing(self) -> None:
-        """Start the writer in a daemon thread: a thread of an executor would keep the process from ending while nobody
-        reads."""
+        """Start the writer in a daemon thread: a thread of an executor would keep the process from ending while the
+        log's reader is stuck."""
         lines, self._lines = self._lines, []
         self._writer = threading.Thread(target=self._write_out, args=(lines,), name="call log", daemon=True)
         self._writer.start()

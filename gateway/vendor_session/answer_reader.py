@@ -110,7 +110,7 @@ class AnswerReader:
             raise UnreadableAnswer
 
     def end(self) -> VendorAnswer:
-        """The connection has ended: the answer, if that is how its end is told (RFC 9112 §6.3).
+        """The connection has ended: the answer, if the close marks its end (RFC 9112 §6.3).
 
         Raises:
             Dropped: before it began.

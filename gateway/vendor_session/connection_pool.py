@@ -200,7 +200,7 @@ class ConnectionPool:
             raise
 
     def _leave(self, name: str) -> None:
-        """Give a place on to whoever waits longest, or up."""
+        """Pass the place to the longest waiter, or free it."""
         tenant = self._tenants[name]
         while tenant.waiting:
             waiter = tenant.waiting.popleft()

@@ -84,7 +84,7 @@ class CredentialLimits:
             waiter.cancel()
 
     def leave(self, key: str) -> None:
-        """Count one request out; whoever waits longest is next."""
+        """Count one request out; the longest waiter is next."""
         gate = self._gates[key]
         while gate.waiting:
             waiter = gate.waiting.popleft()

@@ -142,7 +142,8 @@ class VendorClient:
     async def _retry_with_new_lease(
         self, request: OutgoingRequest, refused: LeaseLike
     ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
-        """Once more after a 401. A second one is told to whoever gives the leases; its own words count for more."""
+        """Send the request once more after a 401. A second 401 is reported to the lease source, whose error counts for
+        more."""
         lease = await self._lease.lease(refused.version)
         outcome = await self._send_with_retries(request, lease)
         if isinstance(outcome, ExchangeFailure) or outcome.status != 401:

@@ -1,4 +1,4 @@
-"""One connection to a vendor: a request out, its answer in, and nothing that nobody asked for."""
+"""One connection to a vendor: a request out, its answer in, and nothing unrequested."""
 
 import asyncio
 from typing import Any, NamedTuple, Protocol, cast

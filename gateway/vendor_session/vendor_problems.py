@@ -98,7 +98,7 @@ def format_retry(seconds: float) -> str:
 
 
 def round_up_seconds(seconds: float) -> int:
-    """Rounded up, and at least one: no one is told to try again at once."""
+    """Round up, to at least one: the text never asks for an immediate retry."""
     return max(1, math.ceil(seconds))
 
 

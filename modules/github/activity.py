@@ -1,4 +1,4 @@
-"""The connected account: who it is, what it was told, and what was done."""
+"""Tools for the connected account: its profile, notifications and events."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, cast

@@ -1,8 +1,8 @@
 """Parameters that several tools share, and what a client may assume of the tools.
 
 Their schemas are kept small: a parameter that may be left out has no null (a model then leaves it out instead of
-sending null), and limits that nobody comes near are checked without being listed. What is beyond them is refused with
-the limit in the text.
+sending null), and limits that no real value comes near are checked without being listed. What is beyond them is refused
+with the limit in the text.
 """
 
 import re

@@ -164,7 +164,7 @@ def build_columns(notes: EntityNotes) -> NoteColumns:
     """Return `notes` as the statements take them.
 
     It normalises every text, up to 40 ms for as many as one call may bring, so it is called before the transaction
-    begins: nobody waits for the lock meanwhile.
+    begins: no other call waits for the lock meanwhile.
     """
     pairs = [(entity, text) for entity, texts in notes.items() for text in texts]
     return NoteColumns(
@@ -226,7 +226,7 @@ async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
 
 
 async def delete_entities(store: Store, names: Sequence[str]) -> DeletedCounts:
-    """Delete entities with all that hangs on them."""
+    """Delete entities with their observations and relations."""
     await lock_graph(store)
     row = await store.fetchrow(DELETE_ENTITIES, names)
     assert row is not None

@@ -261,7 +261,7 @@ def _check_installed_modules() -> Finding:
 
 
 async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
-    """Services of a tenant whose module is gone."""
+    """Report the services of a tenant whose module is not installed."""
     names = {module.name for module in load_installed_modules().modules}
     services = await list_services(console, tenant.id)
     missing = [service.module for service in services if service.enabled and service.module not in names]

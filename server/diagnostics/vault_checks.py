@@ -105,8 +105,8 @@ async def check_tenant_credentials(
     public_url: str,
     user_id: UUID | None = None,
 ) -> list[Finding]:
-    """Report the status of each credential of a tenant and the services that nobody has connected, or only those that a
-    user may use."""
+    """Report the status of each credential of a tenant and the services without a connected account, or only those that
+    a user may use."""
     manifests = list_vendor_manifests(build_module_manifests(catalogue))
     doctor = ConnectionHealth(ProviderRegistry(load_builtin_providers()), manifests)
     statuses = [status async for status in _iterate_statuses(broker, doctor, tenant.id, user_id)]
@@ -118,8 +118,7 @@ async def check_tenant_credentials(
 
 
 def limit_credential_findings(findings: list[Finding]) -> list[Finding]:
-    """The first fifty of credentials, what needs somebody first, what nobody has begun with last; the others are
-    counted."""
+    """Keep the first fifty findings, those that need action first and unconnected services last; count the others."""
     findings = sorted(findings, key=lambda finding: (NOT_CONNECTED_TEXT in finding.message, finding.state == "ok"))
     if len(findings) > MAX_SHOWN_CREDENTIALS:
         omitted = len(findings) - MAX_SHOWN_CREDENTIALS
@@ -147,7 +146,7 @@ async def _iterate_statuses(
 
 
 def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, public_url: str) -> list[Finding]:
-    """Services with a vendor that nobody has connected an account for, in one line."""
+    """Report the services with a vendor that have no connected account, in one finding."""
     unconnected = sorted(
         module.name for module in catalogue.modules if module.vendor is not None and module.name in modules
     )

@@ -114,7 +114,7 @@ def remove_socket(folder: Path) -> None:
 
 
 async def stop_process(pid: int, alive: Callable[[], bool], *, skip: int = 0) -> None:
-    """Signal a process, each time harder, until it is gone; `skip` leaves out the first steps of the ladder.
+    """Stop a process by ever stronger signals; `skip` leaves out the first of them.
 
     Raises: PostgresError if it survives everything.
     """

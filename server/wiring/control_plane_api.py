@@ -1,4 +1,4 @@
-"""The control plane as the broker's process knows it: somebody who adds a part to its admin API."""
+"""Interface of the control plane in the broker's process: it adds a section to the admin API."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol

@@ -1,4 +1,4 @@
-"""People are told when an account needs them, by the channels that notices.toml names."""
+"""Notifications about accounts that need a person, by the channels that notices.toml names."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from server.wiring.broker import BrokerRuntime
 async def run_notifications(
     zone: BrokerRuntime, settings: Settings, manifests: Sequence[ModuleManifest]
 ) -> AsyncGenerator[None]:
-    """Tell, until the block is left. Without a file nobody is told, and what would have been is closed.
+    """Send notifications until the block is left. Without a file none is sent, and those that are due are closed.
 
     Raises:
         core.errors.Invalid: the file is wrong, or others may read it; the text says what.

@@ -40,7 +40,7 @@ class OperatorAuthenticator:
         """Return the principal; raises as the protocol says.
 
         Raises:
-            Forbidden: a tenant is named by somebody other than the operator.
+            Forbidden: a caller other than the operator names a tenant.
             core.errors.NotFound: the operator names a tenant that does not exist.
         """
         if self._is_operator(request):

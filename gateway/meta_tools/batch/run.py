@@ -100,7 +100,7 @@ class _PlanRun:
         self._waiting = {planned.step.id: planned for planned in plan.steps}
         self._running: dict[asyncio.Task[StepResult], PlannedStep] = {}
         self._results: dict[str, Any] = {}
-        self._referred = {reference.step for planned in plan.steps for reference in planned.references}
+        self._referenced_ids = {reference.step for planned in plan.steps for reference in planned.references}
 
     async def run_to_end(self) -> None:
         self._start_ready_steps()
@@ -157,7 +157,7 @@ class _PlanRun:
             outcome = StepOutcome(step.id, "error", cut_text(result.text, _MAX_ERROR))
         else:
             outcome = StepOutcome(step.id, "ok", result=value if step.output else None)
-            if step.id in self._referred:
+            if step.id in self._referenced_ids:
                 self._results[step.id] = value
         self.outcomes[step.id] = outcome
         if result.is_error:

@@ -9,8 +9,8 @@ def group_into_waves(needs: Needs) -> list[list[str]]:
     """Groups of steps; each needs only steps of the groups before. Steps in or behind a cycle are in none."""
     waves: list[list[str]] = []
     position = {step: number for number, step in enumerate(needs)}
-    missing = {step: {need for need in needed if need in needs} for step, needed in needs.items()}
-    wave = [step for step, needed in missing.items() if not needed]
+    missing = {step: {need for need in needs_of_step if need in needs} for step, needs_of_step in needs.items()}
+    wave = [step for step, needs_of_step in missing.items() if not needs_of_step]
     dependents = _invert_needs(missing)
     while wave:
         waves.append(wave)

@@ -31,9 +31,9 @@ def make_printable(text: str) -> str:
 def format_names(names: Iterable[object]) -> str:
     """The first names, and how many more there are; "none" for none."""
     names = list(names)
-    shown = ", ".join(make_printable(cut_text(str(name), _SHOWN)) for name in names[:_LISTED])
+    listed = ", ".join(make_printable(cut_text(str(name), _SHOWN)) for name in names[:_LISTED])
     omitted = len(names) - _LISTED
-    return f"{shown} and {omitted} more" if omitted > 0 else shown or "none"
+    return f"{listed} and {omitted} more" if omitted > 0 else listed or "none"
 
 
 def suggest_name(name: str, names: Iterable[str]) -> str:
