@@ -87,7 +87,7 @@ def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None
             return act(create_operator_client(http, access))
 
     async def run(settings: Settings, report: Report) -> _T:
-        from cli.client.in_process_http import InProcessHttp
+        from cli.client.operator_api import InProcessHttp
         from server.offline_admin_api import open_offline_admin_api
 
         async with open_offline_admin_api(settings, report) as api:

@@ -4,7 +4,7 @@ What makes a credential needs a new sign-in: where the API says so, the person i
 sent again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -14,6 +14,7 @@ from cli.client.api_errors import NewSignInRequired, build_api_error
 from cli.client.bearer_auth import BearerAuth, OperatorAuth
 from cli.client.server_http import ServerResponse
 from cli.output import print_note
+from core.directory.account_revocation import RevocationResult
 from core.errors import Invalid, NotFound, Unavailable
 from core.secret import Secret
 
@@ -133,3 +134,14 @@ def _convert(item: Any, form: type[_View]) -> _View:
         return msgspec.convert(item, form)
     except msgspec.ValidationError:
         raise Unavailable("this MCPist answers in a form that is not known here: is one of the two older?") from None
+
+
+def parse_remaining_accounts(response: ServerResponse) -> Sequence[RevocationResult]:
+    """Parse the accounts that stay active; none where an older server does not report them."""
+    body: Any = response.json() if response.status == 200 else {}
+    return [
+        RevocationResult(
+            str(account["provider"]), str(account["account"]), still_active=True, manage_url=str(account["manage_url"])
+        )
+        for account in body.get("remaining_accounts", ())
+    ]

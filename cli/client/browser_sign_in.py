@@ -11,8 +11,7 @@ from urllib.parse import quote, urlencode
 from broker.authorization_server.authorization_codes import compute_code_challenge
 from broker.authorization_server.client_registry import CLI_CLIENT
 from cli.client.api_errors import NotSignedIn
-from cli.client.browser import open_browser
-from cli.client.loopback_callback import format_duration, listen_for_callback
+from cli.client.browser import format_duration, listen_for_callback, open_browser
 from cli.client.server_http import ServerHttp
 from cli.client.server_metadata import ServerEndpoints
 from cli.output import print_note

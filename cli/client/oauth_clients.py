@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from broker.connections.oauth_client_store import OAuthClient
-from cli.client.admin_api import AdminApiClient
-from cli.client.remaining_accounts import parse_remaining_accounts
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from cli.client.roles import fetch_role
 from core.directory.account_revocation import RevocationResult
 from core.errors import NotFound

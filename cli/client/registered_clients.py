@@ -1,4 +1,4 @@
-"""Registered OAuth clients of the admin API."""
+"""Registered OAuth clients of the admin API, and the identity providers whose assertions a tenant accepts."""
 
 from datetime import datetime
 from uuid import UUID
@@ -7,6 +7,7 @@ import msgspec
 
 from broker.authorization_server.client_registry import AuthMethod, Client
 from broker.authorization_server.registered_clients import ListedClient, NewClient
+from broker.authorization_server.trusted_issuers import TrustedIssuer
 from cli.client.admin_api import AdminApiClient
 from core.known_clients import ToolResultFormat
 from core.secret import Secret
@@ -100,3 +101,20 @@ def _to_listed_client(view: _ClientView) -> ListedClient:
         tool_result_format=view.tool_result_format,
     )
     return ListedClient(client, view.user_email, view.created_at, view.disabled_at)
+
+
+def trust_issuer(api: AdminApiClient, issuer: str, jwks_uri: str) -> TrustedIssuer:
+    """Trust an issuer; without `jwks_uri` its metadata says where its keys are."""
+    response = api.change("PUT", "/oauth/issuers", {"issuer": issuer, "jwks_uri": jwks_uri or None})
+    return msgspec.json.decode(response.body, type=TrustedIssuer)
+
+
+def fetch_issuers(api: AdminApiClient) -> list[TrustedIssuer]:
+    """Return all trusted issuers, ordered by name."""
+    return list(api.iterate("/oauth/issuers", TrustedIssuer))
+
+
+def remove_issuer(api: AdminApiClient, issuer: str) -> None:
+    """Stop trusting an issuer."""
+    missing = f"this tenant does not trust {issuer[:200]!r}; `mcpist issuer list` shows the trusted ones"
+    api.delete("/oauth/issuers", issuer=issuer, missing=missing)

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from cli.client.admin_api import AdminApiClient
-from cli.client.remaining_accounts import parse_remaining_accounts
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
 from core.directory.roles import RoleRecord, validate_role
 from core.directory.users import User

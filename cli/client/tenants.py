@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from cli.client.admin_api import AdminApiClient
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from cli.client.me import fetch_profile
-from cli.client.remaining_accounts import parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
 from core.directory.tenants import Tenant
 from core.errors import Conflict, Invalid, NotFound

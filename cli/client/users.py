@@ -1,12 +1,13 @@
-"""Users, their roles and the allow list at a server; named as a person names them, by address and name."""
+"""Users, their roles, browser sessions and the allow list at a server; identified by address and name."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from cli.client.admin_api import AdminApiClient
-from cli.client.remaining_accounts import parse_remaining_accounts
+from broker.identity.browser_sessions import SessionEntry
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
+from cli.client.me import fetch_profile
 from cli.client.roles import fetch_role
 from core.directory.account_revocation import RevocationResult
 from core.directory.allow_list import AllowListEntry, normalize_entry
@@ -134,3 +135,20 @@ def _get_only_administrator(users: Sequence[User]) -> User:
 def _refuse_suspended(user: User) -> None:
     if user.status != "active":
         raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
+
+
+def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[SessionEntry]]:
+    """Return the owner and the live sessions, newest first."""
+    if api.is_operator:
+        owner = resolve_user(api, user)
+    else:
+        profile = fetch_profile(api)
+        if user is None or user.lower() == profile.email:
+            return profile.email, list(api.iterate("/sessions", SessionEntry))
+        owner = fetch_user(api, user)
+    return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
+
+
+def end_session(api: AdminApiClient, session_id: str) -> None:
+    """End a session at once."""
+    api.delete("/sessions/{}", session_id, missing="there is no such live session; `mcpist session list` shows them")

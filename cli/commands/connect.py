@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cli.client.browser import open_browser
 from cli.failures import CommandExit
 from cli.options import JsonOption
 from cli.output import print_line, print_note, print_result
@@ -45,6 +44,7 @@ def connect(
         raise Invalid("name the services to connect, or --all")
 
     def call_api(api: "AdminApiClient") -> "RemoteConnectSession":
+        from cli.client.browser import open_browser
         from cli.client.connect_sessions import follow_connect_session, start_connect_session
 
         session = start_connect_session(api, service or None, role, reconnect=reconnect)

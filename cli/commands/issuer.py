@@ -32,7 +32,7 @@ def trust(
     """
 
     def call_api(api: "AdminApiClient") -> "TrustedIssuer":
-        from cli.client.trusted_issuers import trust_issuer
+        from cli.client.registered_clients import trust_issuer
 
         return trust_issuer(api, issuer, jwks_uri)
 
@@ -49,7 +49,7 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show whose assertions a tenant accepts."""
 
     def call_api(api: "AdminApiClient") -> "list[TrustedIssuer]":
-        from cli.client.trusted_issuers import fetch_issuers
+        from cli.client.registered_clients import fetch_issuers
 
         return fetch_issuers(api)
 
@@ -64,7 +64,7 @@ def remove(issuer: Issuer, tenant: TenantOption = None, as_json: JsonOption = Fa
     """Accept an identity provider's assertions no more: what was granted by its own ends within a second."""
 
     def call_api(api: "AdminApiClient") -> None:
-        from cli.client.trusted_issuers import remove_issuer
+        from cli.client.registered_clients import remove_issuer
 
         remove_issuer(api, issuer)
 

@@ -30,7 +30,7 @@ def list_(
     """Show the live sessions of a user, newest first."""
 
     def call_api(api: "AdminApiClient") -> "tuple[str, list[SessionEntry]]":
-        from cli.client.browser_sessions import fetch_sessions
+        from cli.client.users import fetch_sessions
 
         return fetch_sessions(api, user)
 
@@ -64,7 +64,7 @@ def end(
     parsed = _parse_session_id(session_id)
 
     def call_api(api: "AdminApiClient") -> None:
-        from cli.client.browser_sessions import end_session
+        from cli.client.users import end_session
 
         end_session(api, str(parsed))
 
