@@ -91,7 +91,7 @@ def _describe_usage_error(error: typer.TyperException) -> CommandFailure:
 
 
 def _describe_storage_error(error: BaseException) -> str:
-    """A full or a read-only disk, where the error says so; the file, where it names one."""
+    """Describe a full or a read-only disk, where the error says so; the file, where it names one."""
     if not isinstance(error, OSError) and type(error).__name__ != "DiskFullError":
         return ""
     from core.disk_errors import explain_storage_error, is_disk_full

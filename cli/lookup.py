@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def resolve_tenant(context: "OperatorContext", slug: str | None) -> "Tenant":
-    """The named tenant, else that of the setting MCPIST_TENANT, else the only one.
+    """Resolve the named tenant, else that of the setting MCPIST_TENANT, else the only one.
 
     Raises:
         NotFound: there is none, or none of that name.
@@ -49,12 +49,12 @@ def _join_slugs(tenants: "list[Tenant]") -> str:
 
 
 def format_tenant_option(tenant: str | None) -> str:
-    """The option for commands that are printed after one that has named a tenant."""
+    """Format the option for commands that are printed after one that has named a tenant."""
     return f" --tenant {tenant}" if tenant else ""
 
 
 async def list_all_users(context: "OperatorContext", tenant: "Tenant") -> "list[User]":
-    """All users of a tenant."""
+    """List all users of a tenant."""
     from core.directory.users import list_users
 
     users = await list_users(context.console, tenant.id)
@@ -64,7 +64,7 @@ async def list_all_users(context: "OperatorContext", tenant: "Tenant") -> "list[
 
 
 async def resolve_user(context: "OperatorContext", tenant: "Tenant", email: str | None) -> "User":
-    """The named user, or the tenant's only administrator.
+    """Resolve the named user, or the tenant's only administrator.
 
     Raises:
         NotFound: the tenant has no such user.

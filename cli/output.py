@@ -67,7 +67,7 @@ def escape_control_characters(text: str) -> str:
 
 
 def format_local_time(moment: datetime | None) -> str:
-    """A time in this machine's zone, with its offset."""
+    """Format a time in this machine's zone, with its offset."""
     return "" if moment is None else moment.astimezone().isoformat(sep=" ", timespec="seconds")
 
 

@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 def load_settings() -> Settings:
-    """The settings of this process, for what works on this machine.
+    """Load the settings of this process, for what works on this machine.
 
     Raises:
         core.errors.Invalid: a variable is unknown or has the wrong form, or a server was named.
@@ -31,7 +31,7 @@ def load_settings() -> Settings:
 
 
 def read_settings() -> Settings:
-    """The settings of this process, wherever the command acts.
+    """Read the settings of this process, wherever the command acts.
 
     Raises:
         core.errors.Invalid: a variable is unknown or has the wrong form.

@@ -64,11 +64,11 @@ class UnitOfWork:
         return await _call_database(self._connection.fetch, sql, *self._leading_arguments, *args)
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Row | None:
-        """The first row, or None."""
+        """Return the first row, or None."""
         return await _call_database(self._connection.fetchrow, sql, *self._leading_arguments, *args)
 
     async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
         return await _call_database(self._connection.fetchval, sql, *self._leading_arguments, *args)
 
     async def execute(self, sql: LiteralString, *args: Any) -> int:
@@ -79,7 +79,7 @@ class UnitOfWork:
 
 
 async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_timeout: float | None = None) -> Any:
-    """A connection outside any pool, for LISTEN and for migrations.
+    """Open a connection outside any pool, for LISTEN and for migrations.
 
     Raises:
         Unavailable: the database cannot be reached.
@@ -133,11 +133,11 @@ async def _is_session_pinned(address: DatabaseAddress) -> bool:
 class Database:
     """A pool of connections, all logged in as one database role."""
 
-    def __init__(self, address: DatabaseAddress, *, most_connections: int = 10, timeout: float = 10.0) -> None:
+    def __init__(self, address: DatabaseAddress, *, max_connections: int = 10, timeout: float = 10.0) -> None:
         self._pool: Any = asyncpg.create_pool(
             **address.connect_args(),
             min_size=0,
-            max_size=most_connections,
+            max_size=max_connections,
             timeout=timeout,
             command_timeout=timeout,
             max_inactive_connection_lifetime=300,
@@ -166,7 +166,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def tenant(self, tenant_id: UUID) -> AsyncGenerator[UnitOfWork]:
-        """One transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""
+        """Open a transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""
         async with self._transaction(_build_begin(tenant_id=tenant_id)) as connection:
             yield UnitOfWork(connection, tenant_id)
 
@@ -198,7 +198,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncGenerator[Any]:
-        """A bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
+        """Open a bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
         connection = await _call_database(self._pool.acquire, timeout=self._timeout)
         try:
             yield connection

@@ -131,20 +131,20 @@ async def create_roles(admin: DatabaseAddress, passwords: Mapping[str, Secret]) 
 
 
 async def get_current_revision(connection: Any) -> str | None:
-    """The revision that the database is at, None for an empty one."""
+    """Return the revision that the database is at, None for an empty one."""
     if await connection.fetchval("SELECT to_regclass('public.alembic_version')") is None:
         return None
     return await connection.fetchval("SELECT version_num FROM public.alembic_version")
 
 
 def list_revisions() -> list[str]:
-    """The revisions in order. A file is called ``NNNN_title.py`` after its revision, so that knowing
+    """List the revisions in order. A file is called ``NNNN_title.py`` after its revision, so that knowing
     whether there is anything to do costs no import of Alembic (half a second of every start)."""
     return sorted(path.name.split("_", 1)[0] for path in (get_migration_scripts_path() / "versions").glob("[0-9]*.py"))
 
 
 def get_head_revision() -> str:
-    """The newest revision."""
+    """Return the newest revision."""
     return list_revisions()[-1]
 
 

@@ -112,7 +112,7 @@ def _suggest_name(name: str, names: Iterable[str]) -> str:
 
 
 def build_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> Role:
-    """A role from its (effect, permission) rows."""
+    """Build a role from its (effect, permission) rows."""
     by_effect: dict[str, set[str]] = {"allow": set(), "deny": set()}
     for effect, permission in rows:
         by_effect[effect].add(permission)

@@ -20,12 +20,12 @@ _ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission
 
 
 async def load_user_roles(work: UnitOfWork, user_id: UUID) -> tuple[RoleById, ...]:
-    """A user's roles with their ids, the highest priority first."""
+    """Load a user's roles with their ids, the highest priority first."""
     return _group_permissions(await work.fetch(_ROLES_OF_USER, user_id))
 
 
 async def load_roles(work: UnitOfWork, role_id: UUID | None) -> tuple[RoleById, ...]:
-    """One role with its id, or all of the tenant, the highest priority first."""
+    """Load one role with its id, or all of the tenant, the highest priority first."""
     return _group_permissions(await work.fetch(_ROLES, role_id))
 
 

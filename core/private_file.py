@@ -27,7 +27,7 @@ def write_once(path: Path, text: str) -> None:
 
 
 def read_private(path: Path) -> str:
-    """The file's text.
+    """Read the file's text.
 
     Raises:
         Invalid: others can read it too, or it cannot be read as text.

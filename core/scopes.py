@@ -24,7 +24,7 @@ def covers(granted: frozenset[str], needed: str) -> bool:
 
 
 def parse_scopes(text: str | None) -> frozenset[str]:
-    """The scopes of a text in which single spaces separate them (RFC 6749 §3.3); none for nothing.
+    """Parse the scopes of a text in which single spaces separate them (RFC 6749 §3.3); none for nothing.
 
     Raises:
         Invalid: a scope is unknown, or there are more than ten.

@@ -22,7 +22,7 @@ class InvalidToolArguments(Exception):
 
 
 def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
-    """The arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
+    """Validate the arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
 
     Null for an optional argument counts as leaving it out, unless null is one of its values: clients in OpenAI's strict
     mode, and libraries that fill in what was left out, send it. Schemas do not say so, which keeps them short.
@@ -43,7 +43,7 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
 
 
 def find_closest_match(name: str, candidates: Sequence[str]) -> str | None:
-    """The right name that `name` was most likely meant to be."""
+    """Find the right name that `name` was most likely meant to be."""
     if len(name) > MAX_SIMILAR:
         return None
     return next(iter(difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)), None)
@@ -107,7 +107,7 @@ def _explain_unknown_field(schema: Mapping[str, Any], location: tuple[str | int,
 
 
 def _find_schema_at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str, Any]:
-    """The part of the schema that describes `location`."""
+    """Find the part of the schema that describes `location`."""
     subschema = schema
     for step in location:
         subschema = _resolve_schema_part(schema, subschema)

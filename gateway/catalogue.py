@@ -46,7 +46,7 @@ class Catalogue:
 
 
 def load_installed_modules() -> Catalogue:
-    """The catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
+    """Load the catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
     names = [
         package.name for package in pkgutil.iter_modules(modules.__path__) if package.ispkg and package.name != "kit"
     ]

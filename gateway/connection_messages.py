@@ -80,7 +80,7 @@ class ConnectMessages:
     def build_transient_error(
         self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None
     ) -> ToolError:
-        """The error of a call whose account is fine, but cannot be used now."""
+        """Build the error of a call whose account is fine, but cannot be used now."""
         owner = "the shared" if kind == "shared" else "your"
         remedy = (
             "an administrator can replace it, or connect one of your own" if kind == "shared" else "connect it again"
@@ -92,7 +92,7 @@ class ConnectMessages:
     def build_not_connected_error(
         self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = ""
     ) -> NotConnected:
-        """The error that a call without a usable credential ends in."""
+        """Build the error that a call without a usable credential ends in."""
         text, _, retry = self.build_note(module, broken=broken, kind=kind, cause=cause).partition("; then call again")
         retry = f"then call again{retry}" if retry else ""
         return NotConnected(module, text, self.build_url(module), retry=retry, broken=broken, cause=cause)

@@ -75,7 +75,7 @@ class LeaseCache:
         self._requests = SingleFlight[tuple[_LeaseKey, int | None], CachedLease]()
 
     async def get_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease:
-        """The credential that counts for this caller and tool.
+        """Return the credential that counts for this caller and tool.
 
         Raises:
             gateway.connection_messages.NotConnected: there is none, or it is broken; the text says what to do.

@@ -81,12 +81,12 @@ class LookupRecorder:
 
 
 def redact_name(name: str) -> str:
-    """A name for the audit log, likely secrets masked. core.audit.truncation cuts it to the field's size."""
+    """Redact a name for the audit log, likely secrets masked. core.audit.truncation cuts it to the field's size."""
     return redact(name[:MAX_REDACTED_LENGTH])
 
 
 def describe_missing(missing: Sequence[MissingName]) -> dict[str, str | int] | None:
-    """The detail of an event about several names: their exact number, and the first of them. None for one name."""
+    """Build the detail of an event about several names: their exact number and the first of them. None for one name."""
     if len(missing) < 2:
         return None
     names = ""
@@ -100,8 +100,8 @@ def describe_missing(missing: Sequence[MissingName]) -> dict[str, str | int] | N
 
 
 def build_digest_input(missing: Sequence[MissingName]) -> bytes:
-    """The bytes that an event's digest is computed from: the arguments of one name; of several, the names as well, so
-    that requests without arguments differ."""
+    """Build the bytes that an event's digest is computed from: the arguments of one name; of several, the names as
+    well, so that requests without arguments differ."""
     if len(missing) == 1:
         return missing[0].arguments
     return orjson.dumps([name[:2] for name in missing]) + b"".join(b"\n" + name.arguments for name in missing)

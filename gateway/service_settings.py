@@ -47,7 +47,7 @@ def parse_settings(form: type[VendorSettings], stored: Mapping[str, Any]) -> Ven
 
 
 def parse_typed_value(text: str) -> Any:
-    """A value that was typed. Lists and objects are written as JSON; everything else is read by its field."""
+    """Parse a value that was typed. Lists and objects are written as JSON; everything else is read by its field."""
     if text[:1] not in ("[", "{"):
         return text
     try:

@@ -265,8 +265,8 @@ _redact_client_name = lru_cache(1024)(redact)
 
 
 def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | None, dict[str, str | int] | None]:
-    """The arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments over
-    the size of an event are replaced by a detail with their size."""
+    """Redact the arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments
+    over the size of an event are replaced by a detail with their size."""
     public = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.sensitive_parameters})
     if len(public) > MAX_ARGUMENTS_BYTES:
         return None, {"arguments_bytes": len(public)}

@@ -49,8 +49,8 @@ class VendorConnections:
         )
 
     def create_client(self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker) -> Vendor:
-        """The vendor of the tool's module, with the credential that counts for the caller. `changes` counts the writes
-        that are sent.
+        """Create a client of the vendor of the tool's module, with the caller's credential. `changes` counts the
+        writes that are sent.
 
         Raises:
             ToolError: the module has no vendor.
@@ -103,7 +103,7 @@ class VendorConnections:
         return {"cause": READING_ONLY, "note": note, "connect": self._links.build_url(module)}
 
     async def list_connected_modules(self, caller: Caller, subject: Secret) -> frozenset[str]:
-        """The modules whose vendor the caller has a working account at.
+        """List the modules whose vendor the caller has a working account at.
 
         Raises:
             core.errors.Unavailable: the broker is away.
@@ -126,7 +126,7 @@ class VendorConnections:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _load_connections(self, caller: Caller, subject: Secret) -> Mapping[str, ModuleConnection]:
-        """The broker's answer, kept under the tenant's generation."""
+        """Load the broker's answer, kept under the tenant's generation."""
         credential, generation = caller.credential, self._generations.current(caller.tenant_id)
         cached = self._cached_connections.get(credential.id)
         if cached is not None:

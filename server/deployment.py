@@ -50,7 +50,7 @@ class Deployment:
     key_providers: KeyProviderSettings = KEY_FILE_ONLY
 
     def get_role_address(self, name: str) -> DatabaseAddress:
-        """The database as one of the product's own roles.
+        """Return the database as one of the product's own roles.
 
         Raises:
             Invalid: this process may log in as another one only.
@@ -87,7 +87,7 @@ def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSett
 
 
 def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool) -> Deployment:
-    """A deployment of which this process knows one role's login and the key of the argument digests.
+    """Open a deployment of which this process knows one role's login and the key of the argument digests.
 
     Raises:
         Invalid: `address` names another role; the key can be read by others, is damaged, or is missing and not made.
@@ -104,14 +104,14 @@ def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_
 
 
 def _load_or_create(path: Path, defaults: dict[str, str]) -> dict[str, str]:
-    """The file's content, or `defaults` if there is no file yet."""
+    """Load the file's content, or `defaults` if there is no file yet."""
     if not path.exists():
         write_once(path, json.dumps(defaults))
     return read_key_file_values(path, defaults)
 
 
 def read_key_file_values(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """The values of these names in a key file.
+    """Read the values of these names in a key file.
 
     Raises:
         Invalid: it can be read by others, or is damaged.

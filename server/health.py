@@ -89,7 +89,7 @@ def create_disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str
 
 
 def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
-    """The ASGI application of each path."""
+    """Build the ASGI application of each path."""
 
     async def alive(scope: Scope, receive: Receive, send: Send) -> None:
         await _send_answer(scope, send, 200, ALIVE_BODY)

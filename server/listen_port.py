@@ -20,7 +20,7 @@ PROBE_TIMEOUT = 1.0  # seconds
 
 @contextlib.contextmanager
 def open_port(settings: Settings) -> Generator[socket.socket]:
-    """The port of the settings, taken.
+    """Open the port of the settings, taken.
 
     Raises:
         Conflict: the MCPist of this data folder listens there.

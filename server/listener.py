@@ -53,7 +53,7 @@ def watch_stop_signals() -> Generator[asyncio.Event]:
 
 @contextlib.contextmanager
 def open_listener(settings: Settings) -> Generator[socket.socket]:
-    """The port, taken before anything else starts: a port in use is reported at once."""
+    """Open the port, taken before anything else starts: a port in use is reported at once."""
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)

@@ -82,7 +82,7 @@ class LocalCaller:
 async def open_local_caller(
     context: OperatorContext, settings: Settings, tenant_id: UUID, user_id: UUID
 ) -> AsyncGenerator[LocalCaller]:
-    """A caller as the gateway makes one of a verified token; at the end the audit log has everything.
+    """Open a caller as the gateway makes one of a verified token; at the end the audit log has everything.
 
     The broker hands out leases for a caller's own credential only. This caller's credential is known to this process
     alone.

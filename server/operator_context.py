@@ -49,7 +49,7 @@ async def open_operator_context(settings: Settings, report: Report) -> AsyncGene
 
 @contextlib.asynccontextmanager
 async def open_operator_context_on(deployment: Deployment) -> AsyncGenerator[OperatorContext]:
-    """The console's and the broker's connections to a deployment whose schema is up to date."""
+    """Open the console's and the broker's connections to a deployment whose schema is up to date."""
     async with (
         open_role_database(deployment, CONSOLE_ROLE, max_connections=3) as console,
         open_role_database(deployment, BROKER_ROLE, max_connections=5) as broker,

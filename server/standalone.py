@@ -83,7 +83,7 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
 
 @contextlib.asynccontextmanager
 async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
-    """The broker that the settings name, asked with this gateway's key.
+    """Open the broker that the settings name, asked with this gateway's key.
 
     Raises:
         core.errors.Invalid: there is no usable key.
@@ -114,8 +114,8 @@ async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGe
 
 
 async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
-    """A deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is away may
-    come later."""
+    """Open a deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is
+    away may come later."""
     deployment = open_deployment_as(home, DatabaseAddress(url), role, make_keys=make_keys)
     try:
         await check_sessions(deployment.get_role_address(role))
@@ -150,7 +150,7 @@ async def _open_broker_app(
 
 @contextlib.asynccontextmanager
 async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[AuthFailureLog]:
-    """The audit of refused credentials, as a gateway has it."""
+    """Open the audit of refused credentials, as a gateway has it."""
     audit = AuditWriter(database)
     writing = asyncio.create_task(audit.run(), name="audit writer")
     per_minute = settings.failed_auth_per_minute

@@ -82,7 +82,8 @@ def load_notification_settings(settings: Settings) -> NotificationSettings:
 
 
 def load_served_gateways(settings: Settings) -> TrustedGateways:
-    """The gateways that a broker serves; without a file of its own it makes one, with the key of a gateway beside it.
+    """Load the gateways that a broker serves; without a file of its own it makes one, with the key of a gateway beside
+    it.
 
     Raises:
         Invalid: the file is of no use.

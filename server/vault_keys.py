@@ -31,7 +31,7 @@ def get_id_file_path(deployment: Deployment) -> Path:
 async def open_key_provider(
     deployment: Deployment, keepers: KeyProviderSettings | None = None, *, make: bool = True
 ) -> AsyncGenerator[KeyProvider]:
-    """The vault's keys. With `make` a missing key file is made; else there are no keys while it is missing.
+    """Open the vault's keys. With `make` a missing key file is made; else there are no keys while it is missing.
 
     Raises:
         core.errors.Invalid: the file can be read by others, or is damaged; a keeper's package is missing.

@@ -11,14 +11,14 @@ ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, 
 
 
 def build_directory_section(dependencies: AdminDependencies) -> ApiSection:
-    """The control plane's routes, for an application that serves others beside them."""
+    """Build the control plane's routes, for an application that serves others beside them."""
     return ApiSection(ROUTERS, {"admin": dependencies})
 
 
 def build_admin_api(
     security: ApiSecurity, dependencies: AdminDependencies, *sections: ApiSection, version: str
 ) -> ASGIApp:
-    """The application. In one process, the trust zone's own section (broker.api.app) is one of the `sections`, so
+    """Build the application. In one process, the trust zone's own section (broker.api.app) is one of the `sections`, so
     that both have one OpenAPI document; split, each serves its own.
     """
     return build_application(security, (build_directory_section(dependencies), *sections), version)

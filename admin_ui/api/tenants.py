@@ -192,7 +192,7 @@ async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, c
 
 
 async def _find_same_tenant(console: Database, new_tenant: NewTenant) -> Tenant:
-    """The tenant that is there, if it could have come of the same request."""
+    """Find the tenant that is there, if it could have come of the same request."""
     tenant = await find_tenant(console, new_tenant.slug)
     try:
         administrator = await find_user(console, tenant.id, new_tenant.administrator)

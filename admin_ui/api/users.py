@@ -50,7 +50,7 @@ class UserChange(RequestModel):
 
 
 def build_users_page(records: "list[users.User]", limit: int) -> PageOf[UserView]:
-    """One page of users, which are in the order of their addresses."""
+    """Build one page of users, which are in the order of their addresses."""
     page, next_cursor = split_page(records, limit, lambda record: record.email)
     return PageOf(items=[UserView.model_validate(record) for record in page], next_cursor=next_cursor)
 

@@ -60,7 +60,7 @@ class AdminApiClient:
         return AdminApiClient(self._http, self.server, self._access, {**(self._headers or {}), **headers})
 
     def get(self, path: str, form: type[_View], *names: str, **query: Any) -> _View:
-        """One thing, read as `form`."""
+        """Return one object, decoded as `form`."""
         return _decode_response(self._send("GET", _build_path(path, names, query)), form)
 
     def iterate(self, path: str, form: type[_View], *names: str, **query: Any) -> Iterator[_View]:

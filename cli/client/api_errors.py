@@ -38,7 +38,7 @@ _ERROR_TYPES: Mapping[str, type[MCPistError]] = {
 
 
 def build_api_error(response: ServerResponse) -> MCPistError:
-    """The error that a problem document (RFC 9457) stands for."""
+    """Build the error that a problem document (RFC 9457) stands for."""
     body = response.json()
     code, detail = str(body.get("code", "")), str(body.get("detail") or f"the server answers {response.status}")
     text = detail[:MAX_TEXT_LENGTH] + _describe_field_errors(body.get("errors"))

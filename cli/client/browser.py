@@ -111,7 +111,7 @@ class LoopbackCallback:
 
 
 def format_duration(seconds: float) -> str:
-    """A time as a person says it."""
+    """Format a time as a person says it."""
     if seconds >= 120 and seconds % 60 == 0:
         return f"{seconds / 60:g} minutes"
     return "one second" if seconds == 1 else f"{seconds:g} seconds"

@@ -116,7 +116,8 @@ def _show_link(url: str, options: SignInOptions) -> None:
 
 
 def _parse_code(endpoints: ServerEndpoints, parameters: Mapping[str, str]) -> str:
-    """The code of an answer whose state is right already; whose `iss` is wrong, another server has given (RFC 9207)."""
+    """Parse the authorization code of an answer whose state was checked; a wrong `iss` is another server's (RFC
+    9207)."""
     if not hmac.compare_digest(parameters.get("iss", "").encode(), endpoints.issuer.encode()):
         raise Forbidden(
             f"the answer came from another authorization server than {endpoints.issuer}, and was not used; "

@@ -57,7 +57,7 @@ class _LoginFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def get_config_folder(environment: Mapping[str, str]) -> Path:
-    """The user's own folder for MCPist, by the XDG base directory specification."""
+    """Return the user's own folder for MCPist, by the XDG base directory specification."""
     config = environment.get("XDG_CONFIG_HOME", "")
     if config.startswith("/"):  # a relative one is to be ignored
         return Path(config) / "mcpist"
@@ -79,7 +79,7 @@ class LoginStore:
         return sorted(_read_login_file(file).server for file in files)
 
     def find(self, server: str) -> Login | None:
-        """The login at a server.
+        """Find the login at a server.
 
         Raises:
             Invalid: its file can be read by others, or is damaged.

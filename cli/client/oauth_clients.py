@@ -17,7 +17,7 @@ class _RegisteredView(msgspec.Struct, frozen=True):
 
 
 def fetch_oauth_clients(api: AdminApiClient) -> list[OAuthClient]:
-    """All of them, by provider."""
+    """Fetch all of them, by provider."""
     return list(api.iterate("/oauth-clients", OAuthClient))
 
 

@@ -13,12 +13,12 @@ from core.errors import NotFound
 
 
 def fetch_providers(api: AdminApiClient) -> list[ProviderSummary]:
-    """All of them, by id."""
+    """Fetch all of them, by id."""
     return list(api.iterate("/providers", ProviderSummary))
 
 
 def fetch_provider(api: AdminApiClient, provider: str) -> DetailedProvider:
-    """One with its document.
+    """Fetch one with its document.
 
     Raises:
         NotFound: there is none.

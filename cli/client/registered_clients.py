@@ -62,7 +62,7 @@ def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, S
 
 
 def fetch_clients(api: AdminApiClient) -> list[ListedClient]:
-    """All of them, newest first."""
+    """Fetch all of them, newest first."""
     return [_to_listed_client(view) for view in api.iterate("/oauth/clients", _ClientView)]
 
 

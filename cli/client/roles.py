@@ -16,7 +16,7 @@ def fetch_roles(api: AdminApiClient) -> list[RoleRecord]:
 
 
 def fetch_role(api: AdminApiClient, name: str) -> RoleRecord:
-    """The role of a name.
+    """Fetch the role of a name.
 
     Raises:
         NotFound: there is none.
@@ -28,7 +28,7 @@ def fetch_role(api: AdminApiClient, name: str) -> RoleRecord:
 
 
 def fetch_role_members(api: AdminApiClient, role: RoleRecord) -> list[str]:
-    """The addresses of those who have a role."""
+    """Fetch the addresses of those who have a role."""
     return [user.email for user in api.iterate("/roles/{}/users", User, str(role.id))]
 
 

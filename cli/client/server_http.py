@@ -103,7 +103,7 @@ class ServerHttp:
 
 
 def _get_retry_wait(response: httpx2.Response) -> int | None:
-    """The seconds to wait before the same request, or None if the response is what the caller gets."""
+    """Return the seconds to wait before the same request, or None if the response is what the caller gets."""
     after = response.headers.get("Retry-After", "")
     if response.status_code != 429 or not (after.isascii() and after.isdecimal() and len(after) < 4):
         return None

@@ -32,7 +32,7 @@ class ServerEndpoints:
 
 
 def normalize_server_url(text: str) -> str:
-    """The URL of an MCPist as it names itself: without a path, and without a slash at the end.
+    """Normalize the URL of an MCPist as it names itself: without a path, and without a slash at the end.
 
     Raises:
         Invalid: it is none, or what is sent there could be read on the way.
@@ -47,7 +47,7 @@ def normalize_server_url(text: str) -> str:
 
 
 def discover_endpoints(http: ServerHttp, server: str) -> ServerEndpoints:
-    """The endpoints of the MCPist at `server`.
+    """Discover the endpoints of the MCPist at `server`.
 
     Raises:
         Unavailable: nothing answers there, or something other than MCPist.

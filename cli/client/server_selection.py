@@ -61,7 +61,7 @@ def set_named_server(server: str | None) -> None:
 
 
 def get_named_server() -> str | None:
-    """The URL of the server that was named.
+    """Return the URL of the server that was named.
 
     Raises:
         Invalid: it is none.
@@ -107,7 +107,8 @@ def open_login_store() -> "LoginStore":
 
 @contextlib.contextmanager
 def open_admin_api(settings: Settings, server: ServerSelection) -> Generator["AdminApiClient"]:
-    """A server's admin API. An API token of the environment comes before a stored login, at a server that was named."""
+    """Open a server's admin API. An API token of the environment comes before a stored login, at a server that was
+    named."""
     from cli.client.admin_api import AdminApiClient
     from cli.client.bearer_auth import LoginAuth, StaticTokenAuth
 
@@ -118,7 +119,7 @@ def open_admin_api(settings: Settings, server: ServerSelection) -> Generator["Ad
 
 
 def create_server_http(server: str) -> "ServerHttp":
-    """A client for one server."""
+    """Create a client for one server."""
     from cli.client.server_http import ServerHttp
 
     return ServerHttp(server)

@@ -31,7 +31,7 @@ class RemoteService(msgspec.Struct, frozen=True):
 
 
 def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
-    """All modules, those that are not installed last."""
+    """Fetch all modules, those that are not installed last."""
     services = sorted(api.iterate("/services", RemoteService), key=lambda service: not service.installed)
     return [
         {
@@ -47,7 +47,7 @@ def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
 
 
 def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str, str]]:
-    """The settings that a module has, with what they are.
+    """Fetch the settings that a module has, with what they are.
 
     Raises:
         NotFound: there is no such module; the text has the nearest right name.

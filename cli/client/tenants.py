@@ -13,7 +13,7 @@ MAX_LISTED_SLUGS = 20
 
 
 def fetch_tenants(api: AdminApiClient) -> list[Tenant]:
-    """All of them, by slug."""
+    """Fetch all of them, by slug."""
     return list(api.iterate("/tenants", Tenant))
 
 

@@ -26,12 +26,12 @@ class _EntryView(msgspec.Struct):
 
 
 def fetch_users(api: AdminApiClient) -> list[User]:
-    """All of them, by address."""
+    """Fetch all of them, by address."""
     return list(api.iterate("/users", User))
 
 
 def fetch_user(api: AdminApiClient, email: str) -> User:
-    """The user of an address.
+    """Fetch the user of an address.
 
     Raises:
         NotFound: there is none.
@@ -99,14 +99,14 @@ def unassign_role(api: AdminApiClient, email: str, role: str) -> None:
 
 
 def request_sign_in_link(api: AdminApiClient, email: str) -> tuple[str, Secret]:
-    """A link that signs a user in, and whom."""
+    """Request a sign-in link; return the user's address and the link."""
     user = resolve_user(api, email)
     link, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
     return user.email, Secret(link.url)
 
 
 def fetch_allow_list(api: AdminApiClient) -> list[AllowListEntry]:
-    """The allow list."""
+    """Fetch the allow list."""
     return list(api.iterate("/allow-list", AllowListEntry))
 
 

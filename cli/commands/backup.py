@@ -138,7 +138,7 @@ _COPY_KEYS_NOTE = (
 
 
 def _build_url(admin: "DatabaseAddress") -> str:
-    """One URL with everything in it; the password goes on in an environment, never on a command line."""
+    """Build one URL with everything in it; the password goes on in an environment, never on a command line."""
     url = admin.url.reveal()
     login: dict[str, Any] = {}
     if admin.password is not None:

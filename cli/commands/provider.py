@@ -150,7 +150,7 @@ def remove(provider: ProviderName, tenant: TenantOption = None, as_json: JsonOpt
 
 
 def _read_source(file: Path | None, discover: str | None, only_with_discover: bool) -> tuple[str, dict[str, Any]] | str:
-    """The id and document in the file, or the URL to ask."""
+    """Read the id and document in the file, or the URL to ask."""
     from broker.providers.catalogue import parse_provider_text
     from core.errors import Invalid
 

@@ -35,7 +35,7 @@ class LineReader:
         threading.Thread(target=self._read_chunks, name="standard input", daemon=True).start()
 
     async def read_line(self) -> bytes | None:
-        """The next line without its end, None at the end of the input.
+        """Read the next line without its end, None at the end of the input.
 
         Raises:
             LineTooLong: the line was too long; the next call gives the line after it.

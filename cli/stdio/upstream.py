@@ -77,7 +77,7 @@ def create_http_session(version: str) -> aiohttp.ClientSession:
 
 
 def build_request_headers(endpoint: UpstreamEndpoint, mirrored: Mapping[str, str]) -> dict[str, str]:
-    """All headers of one request."""
+    """Build all headers of one request."""
     return {
         "Authorization": f"Bearer {endpoint.token.reveal()}",
         "Content-Type": "application/json",
@@ -87,7 +87,7 @@ def build_request_headers(endpoint: UpstreamEndpoint, mirrored: Mapping[str, str
 
 
 async def read_body(response: aiohttp.ClientResponse) -> bytes:
-    """The body of an answer.
+    """Read the body of an answer.
 
     Raises:
         ResponseTooLarge: it does not end.
@@ -101,7 +101,8 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
 
 
 async def read_events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The data of every server-sent event, as it arrives (WHATWG HTML §9.2.6; comments and other fields are skipped).
+    """Read the data of every server-sent event, as it arrives (WHATWG HTML §9.2.6; comments and other fields are
+    skipped).
 
     Raises:
         ResponseTooLarge: an event does not end.

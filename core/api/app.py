@@ -28,7 +28,7 @@ _SECURITY: Mapping[str, Any] = {
 
 
 def create_router(tag: str) -> APIRouter:
-    """An empty router whose routes have to declare who may call them."""
+    """Create an empty router whose routes have to declare who may call them."""
     return APIRouter(route_class=DeclaredRoute, tags=[tag])
 
 
@@ -48,7 +48,7 @@ class ApiSection:
 def build_application(
     security: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
 ) -> ASGIApp:
-    """The application that serves these sections under ``/api/v1``, with one OpenAPI document unless it is not to
+    """Build the application that serves these sections under ``/api/v1``, with one OpenAPI document unless it is not to
     `describe` itself: that takes as long as all the rest.
 
     Raises:
@@ -60,7 +60,7 @@ def build_application(
 def build_fastapi_app(
     security: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
 ) -> FastAPI:
-    """The same, before what stands outside the framework: for the tests that look at its routes."""
+    """Build the FastAPI application without the middleware around it, for tests that look at its routes."""
     app = FastAPI(
         title="MCPist",
         version=version,

@@ -68,7 +68,7 @@ def build_problem_response(
     errors: Sequence[Mapping[str, str]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer that says what went wrong."""
+    """Build the answer that says what went wrong."""
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,

@@ -81,7 +81,7 @@ class ApiSecurity:
 
 
 def get_security(request: Request) -> ApiSecurity:
-    """The door of the application that serves `request`."""
+    """Return the security of the application that serves `request`."""
     return request.app.state.door
 
 

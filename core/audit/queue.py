@@ -45,7 +45,7 @@ class RecordQueue:
         self.awaited += waiter is not None
 
     def take_batch(self) -> tuple[list[UUID], list[bytes]]:
-        """The next records to write, at most ``MAX_BATCH_RECORDS`` and about ``MOST_BYTES``."""
+        """Take the next records to write, at most ``MAX_BATCH_RECORDS`` and about ``MAX_BATCH_BYTES``."""
         size = 0
         queue, batch = self._queue, self._in_flight
         while queue and len(batch) < MAX_BATCH_RECORDS and size < MAX_BATCH_BYTES:

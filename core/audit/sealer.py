@@ -127,7 +127,7 @@ class AuditSealer:
             await asyncio.wait_for(self._woken.wait(), pause - self._min_pause)
 
     async def _prepare_partitions(self, connection: Any, now: datetime) -> None:
-        """The partitions of this month and the next exist."""
+        """Create the partitions of this month and the next where they are missing."""
         month = (now.year, now.month)
         if month != self._prepared_month:
             await connection.fetchval(_PREPARE, now)

@@ -35,7 +35,7 @@ _decode = msgspec.msgpack.Decoder(AuditEvent).decode
 
 
 def pack(event: AuditEvent) -> bytes:
-    """The record that the queue keeps; at most ``MAX_PACKED_BYTES`` bytes, whatever is in the event."""
+    """Pack the record that the queue keeps; at most ``MAX_PACKED_BYTES`` bytes, whatever is in the event."""
     try:
         packed = _encode(event)
     except (ValueError, OverflowError):  # a lone surrogate in a text, a number of more than 64 bits
@@ -44,7 +44,7 @@ def pack(event: AuditEvent) -> bytes:
 
 
 def unpack(record: bytes) -> AuditEvent:
-    """The event of a packed record.
+    """Unpack the event of a packed record.
 
     Raises:
         msgspec.MsgspecError: the record is no event.
@@ -53,7 +53,7 @@ def unpack(record: bytes) -> AuditEvent:
 
 
 def truncate_event(event: AuditEvent) -> AuditEvent:
-    """The same event with every field inside its limit, and no text that PostgreSQL cannot store."""
+    """Truncate every field of an event to its limit, and replace text that PostgreSQL cannot store."""
     arguments, detail = event.arguments, event.detail
     if arguments is not None and len(arguments) > MAX_ARGUMENTS_BYTES:
         detail = {"arguments_bytes": len(arguments), **(detail or {})}

@@ -84,7 +84,7 @@ class _ChainWalk:
         self.compare()
 
     def compare(self) -> None:
-        """The anchor of this number, if one was given, has this hash."""
+        """Check that the anchor of this number, if one was given, has this hash."""
         if self.expected.pop(self.seq, self.hash) != self.hash:
             raise _ChainBroken(self.seq, "the event differs from the anchor")
 

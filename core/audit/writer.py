@@ -2,7 +2,7 @@
 
 What waits longer than its wait timeout is refused with ``Unavailable`` and, unless it was on its way already,
 withdrawn: the caller knows. Queued outcomes are kept and tried again for as long as the process lives. They have
-room of their own: at ``most_waiting`` bytes new intents are refused, and only calls with an intent have an outcome.
+room of their own: at ``max_waiting_bytes`` new intents are refused, and only calls with an intent have an outcome.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class AuditWriter:
         *,
         clock: Callable[[], int] = time.time_ns,
         wait_timeout: float = 2.0,
-        most_waiting: int = MAX_WAITING_BYTES,
+        max_waiting_bytes: int = MAX_WAITING_BYTES,
         on_flush: Callable[[], None] | None = None,
         pass_of: Callable[[UUID], str] | None = None,
     ) -> None:
@@ -71,7 +71,7 @@ class AuditWriter:
         self._database = database
         self._clock = clock
         self._wait_timeout = wait_timeout
-        self._most_waiting = most_waiting
+        self._max_waiting_bytes = max_waiting_bytes
         self._on_flush = on_flush
         self._waiting = RecordQueue()
         self._wake: asyncio.Future[None] | None = None
@@ -110,7 +110,7 @@ class AuditWriter:
         """Like :meth:`write`, to be awaited later (or never): the flush starts at once."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
-        if self._is_closing or self._waiting.size >= self._most_waiting or self.stalled:
+        if self._is_closing or self._waiting.size >= self._max_waiting_bytes or self.stalled:
             reject_waiter(waiter, self._waiting.reason)
             return waiter
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._wait_timeout)
@@ -123,10 +123,10 @@ class AuditWriter:
     def enqueue(self, event: AuditEvent) -> None:
         """Have `event` written within milliseconds, or when the database is back. For outcomes: nobody waits.
 
-        Only a database that is away until twice ``most_waiting`` bytes have piled up makes an event be lost: that is
+        An event is lost only if the database is away until twice ``max_waiting_bytes`` have piled up: that is
         logged, counted in `lost` and, when the database is back, recorded as an event of its own.
         """
-        if self._waiting.size >= 2 * self._most_waiting or self._stopped.is_set():
+        if self._waiting.size >= 2 * self._max_waiting_bytes or self._stopped.is_set():
             self._record_loss(1)
             return
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), None, 0.0)
@@ -242,7 +242,7 @@ class AuditWriter:
             self._away_since = time.monotonic()
 
     def _handle_recovery(self) -> None:
-        """The database answers."""
+        """Record that the database answers."""
         if not self._failures and not self._unreported_losses:
             return
         self._failures = 0

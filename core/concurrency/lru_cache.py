@@ -22,7 +22,7 @@ class LruCache(Generic[Key, Value]):
         return len(self._entries)
 
     def get(self, key: Key) -> Value | None:
-        """The value, which counts as used; None where there is none."""
+        """Return the value, which counts as used; None where there is none."""
         value = self._entries.get(key)
         if value is not None:
             self._entries.move_to_end(key)
@@ -62,11 +62,11 @@ class GenerationCache(Generic[Key, Value]):
         return len(self._entries)
 
     def __contains__(self, key: Key) -> bool:
-        """Whether there is a value, even one that does not count any more."""
+        """Check whether there is a value, even an outdated one."""
         return self._entries.get(key) is not None
 
     def get(self, key: Key) -> Value | None:
-        """The value that counts; None where there is none."""
+        """Return the current value; None where there is none."""
         entry = self._entries.get(key)
         if entry is None or entry.generation is None or entry.generation != self._current(entry.tenant_id):
             return None

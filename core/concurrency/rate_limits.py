@@ -19,18 +19,18 @@ class CallerLimits:
     """A token bucket and a number of running calls for each key (the id of a verified credential).
 
     The bucket is kept as the moment at which it will be full again (GCRA, ITU-T I.371 annex A): one number, no refill.
-    `clock` gives seconds that never go back. At most `most_keys` keys are remembered; a full bucket without running
+    `clock` gives seconds that never go back. At most `max_keys` keys are remembered; a full bucket without running
     calls is as good as forgotten, and those go first.
     """
 
     def __init__(
-        self, rate_per_second: float, burst: int, concurrency: int, *, clock: Clock, most_keys: int = MAX_KEYS
+        self, rate_per_second: float, burst: int, concurrency: int, *, clock: Clock, max_keys: int = MAX_KEYS
     ) -> None:
         self._interval = 1.0 / rate_per_second
         self._slack = (burst - 1 + ROUNDING) * self._interval
         self._concurrency = concurrency
         self._clock = clock
-        self._most_keys = most_keys
+        self._max_keys = max_keys
         self._buckets: dict[str, _Bucket] = {}
 
     def enter(self, key: str) -> None:
@@ -79,7 +79,7 @@ class CallerLimits:
         return len(self._buckets)
 
     def _admit(self, key: str) -> "_Bucket":
-        if len(self._buckets) >= self._most_keys:
+        if len(self._buckets) >= self._max_keys:
             self._evict_keys()
         bucket = self._buckets[key] = _Bucket()
         return bucket
@@ -90,7 +90,7 @@ class CallerLimits:
         if not quiet:
             raise LimitReached("MCPist has reached its limit of callers; try again in a moment.")
         quiet.sort()
-        for _, key in quiet[: self._most_keys // 4 + 1]:
+        for _, key in quiet[: self._max_keys // 4 + 1]:
             del self._buckets[key]
 
 

@@ -18,7 +18,7 @@ class SingleFlight(Generic[K, R]):
         return len(self._running)
 
     def __contains__(self, key: K) -> bool:
-        """Whether a run is under way for `key`."""
+        """Check whether a run is under way for `key`."""
         return key in self._running
 
     def start(self, key: K, run: Callable[[], Awaitable[R]]) -> asyncio.Task[R]:

@@ -41,13 +41,13 @@ def declare_setting(
 
 
 def list_variables(settings: type[Any]) -> dict[str, EnvironmentVariable]:
-    """Field name → variable, in the order of the class; fields that no variable sets are left out."""
+    """Map field names to variables, in the order of the class; fields that no variable sets are left out."""
     setting_fields: tuple[Field[Any], ...] = fields(settings)
     return {setting.name: setting.metadata[_DECLARED] for setting in setting_fields if _DECLARED in setting.metadata}
 
 
 def read_environment(settings: type[Any], environment: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
-    """The values that `environment` sets (one set to nothing counts as not set), and what is wrong with others."""
+    """Read the values that `environment` sets (one set to nothing counts as not set), and what is wrong with others."""
     values: dict[str, Any] = {}
     problems: list[str] = []
     for name, variable in list_variables(settings).items():

@@ -28,7 +28,7 @@ class SettingFormatError(ValueError):
 
 
 def make_integer_parser(minimum: int, maximum: int) -> Callable[[str], int]:
-    """A reader of integers from `minimum` to `maximum`."""
+    """Make a reader of integers from `minimum` to `maximum`."""
 
     def parse(text: str) -> int:
         # int() alone would also read "1_000", " 7 " and digits of other scripts.
@@ -40,7 +40,7 @@ def make_integer_parser(minimum: int, maximum: int) -> Callable[[str], int]:
 
 
 def make_number_parser(minimum: float, maximum: float) -> Callable[[str], float]:
-    """A reader of finite numbers from `minimum` to `maximum`."""
+    """Make a reader of finite numbers from `minimum` to `maximum`."""
 
     def parse(text: str) -> float:
         value = float(text)
@@ -52,7 +52,7 @@ def make_number_parser(minimum: float, maximum: float) -> Callable[[str], float]
 
 
 def make_choice_parser(*choices: str) -> Callable[[str], str]:
-    """A reader of one of a few words, in any case."""
+    """Make a reader of one of a few words, in any case."""
 
     def parse(text: str) -> str:
         if text.lower() not in choices:
@@ -63,7 +63,7 @@ def make_choice_parser(*choices: str) -> Callable[[str], str]:
 
 
 def parse_slug(text: str) -> str:
-    """A tenant's slug; the word ``none`` is no tenant."""
+    """Parse a tenant's slug; the word ``none`` is no tenant."""
     if text.lower() == NONE_WORD:
         return ""
     if not _SLUG.fullmatch(text):
@@ -72,7 +72,7 @@ def parse_slug(text: str) -> str:
 
 
 def parse_path(text: str) -> Path:
-    """An absolute path; a relative one counts from the current folder."""
+    """Parse an absolute path; a relative one counts from the current folder."""
     if text.startswith("~"):
         raise SettingFormatError("~ is expanded by shells only; write the whole path")
     if "\0" in text:
@@ -81,7 +81,7 @@ def parse_path(text: str) -> Path:
 
 
 def parse_host(text: str) -> str:
-    """An address or host name to listen on, IPv6 without brackets."""
+    """Parse an address or host name to listen on, IPv6 without brackets."""
     bare = text.strip("[]")
     if not _HOST.fullmatch(bare if ":" not in bare else f"[{bare}]"):
         raise ValueError
@@ -89,7 +89,7 @@ def parse_host(text: str) -> str:
 
 
 def make_list_parser(read: Callable[[str], _T]) -> Callable[[str], tuple[_T, ...]]:
-    """A reader of values separated by commas; the word ``none`` is the empty list."""
+    """Make a reader of values separated by commas; the word ``none`` is the empty list."""
 
     def parse_all(text: str) -> tuple[_T, ...]:
         if text.strip().lower() == NONE_WORD:
@@ -117,12 +117,12 @@ def parse_origin(text: str) -> str:
 
 
 def parse_base_url(text: str) -> str:
-    """The same form as an origin; a single slash at the end is taken off."""
+    """Parse a URL of an origin's form; a single slash at the end is removed."""
     return _format_origin(_split_http_url(text))
 
 
 def parse_endpoint_url(text: str) -> str:
-    """An http or https URL with any path."""
+    """Parse an http or https URL with any path."""
     url = urlsplit(text)
     _check_http_host(url)
     return text
@@ -142,14 +142,14 @@ def parse_host_and_port(text: str) -> str:
 
 
 def parse_database_url(text: str) -> Secret:
-    """A libpq URL (PostgreSQL manual §34.1.1.2)."""
+    """Parse a libpq URL (PostgreSQL manual §34.1.1.2)."""
     if not re.match(r"postgres(ql)?://", text):
         raise ValueError
     return Secret(text)
 
 
 def parse_broker_url(text: str) -> str:
-    """An origin, or ``unix:`` with the absolute path of a socket."""
+    """Parse an origin, or ``unix:`` with the absolute path of a socket."""
     if not text.startswith("unix:"):
         return parse_base_url(text)
     path = text.removeprefix("unix:")

@@ -84,7 +84,7 @@ class TracingSettings:
 
 
 def read_tracing_settings(environment: Mapping[str, str]) -> tuple[TracingSettings, list[str]]:
-    """The settings, and what is wrong with them. Without an endpoint nothing is: a host may set the rest for others."""
+    """Read the settings and the problems in them; none without an endpoint: a host may set the rest for others."""
     field_values, problems = read_environment(TracingSettings, environment)
     if not any(environment.get(name, "").strip() for name in ENDPOINT_VARIABLES):
         return TracingSettings(), []

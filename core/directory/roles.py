@@ -60,7 +60,7 @@ async def create_role(
 
 
 async def get_role(console: Database, tenant_id: UUID, role_id: UUID) -> RoleRecord:
-    """The role of that id.
+    """Return the role of that id.
 
     Raises:
         NotFound: the tenant has none.
@@ -70,7 +70,7 @@ async def get_role(console: Database, tenant_id: UUID, role_id: UUID) -> RoleRec
 
 
 async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord:
-    """The role of that name.
+    """Find the role of that name.
 
     Raises:
         NotFound: the tenant has none.
@@ -83,7 +83,7 @@ async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord
 
 
 async def list_roles(console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int) -> list[RoleRecord]:
-    """The tenant's roles, the highest priority first, after the one of that priority and name."""
+    """List the tenant's roles, the highest priority first, after the one of that priority and name."""
     async with console.tenant(tenant_id) as work:
         return [_to_role_record(row) for row in await work.fetch(_PAGE, *(after or _FIRST), limit)]
 
@@ -91,7 +91,7 @@ async def list_roles(console: Database, tenant_id: UUID, after: tuple[int, str] 
 async def list_user_roles(
     console: Database, tenant_id: UUID, user_id: UUID, after: tuple[int, str] | None = None, limit: int = 1000
 ) -> list[RoleRecord]:
-    """The roles that a user has, the highest priority first, after the one of that priority and name.
+    """List the roles that a user has, the highest priority first, after the one of that priority and name.
 
     Raises:
         NotFound: the tenant has no such user.
@@ -166,7 +166,7 @@ def validate_role(name: str, priority: int) -> None:
 
 
 def validate_permissions(grants: Iterable[tuple[str, str]]) -> PermissionGrants:
-    """The same pairs, if each is well-formed.
+    """Return the pairs with normalized permissions, if each is well-formed.
 
     Raises:
         Invalid: one is not, or there are more than 500.
@@ -207,7 +207,7 @@ async def _insert_permissions(
 
 
 def _group_by_effect(grants: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
-    """Each effect with its permissions in order; effects without any are left out."""
+    """Group permissions by effect, in order; effects without any are left out."""
     for effect in ("allow", "deny"):
         if permissions := sorted(permission for granted_effect, permission in grants if granted_effect == effect):
             yield effect, permissions

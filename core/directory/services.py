@@ -60,7 +60,7 @@ async def set_settings(
 async def list_services(
     console: Database, tenant_id: UUID, *, after: str = "", limit: int = MAX_SERVICES
 ) -> list[TenantService]:
-    """The tenant's services by the name of their module, switched on or off, after the module `after`."""
+    """List the tenant's services by the name of their module, switched on or off, after the module `after`."""
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(_LIST, after, limit)
         return [TenantService(row["module"], row["enabled"], orjson.loads(row["settings"])) for row in rows]

@@ -63,13 +63,13 @@ def validate_tenant(slug: str, name: str) -> None:
 
 
 async def list_tenants(console: Database) -> list[Tenant]:
-    """All tenants of the deployment, by slug."""
+    """List all tenants of the deployment, by slug."""
     rows = await console.lookup("deployment", "list", _COLUMNS)
     return [Tenant(*row.values()) for row in rows]
 
 
 async def find_tenant(console: Database, slug: str) -> Tenant:
-    """The tenant of that slug.
+    """Find the tenant of that slug.
 
     Raises:
         NotFound: there is none.
@@ -81,13 +81,13 @@ async def find_tenant(console: Database, slug: str) -> Tenant:
 
 
 async def list_tenants_page(console: Database, after: str, limit: int) -> list[Tenant]:
-    """The tenants of the deployment by slug, after the slug `after`."""
+    """List the tenants of the deployment by slug, after the slug `after`."""
     rows = await console.lookup("deployment", "list", _PAGE, after, limit)
     return [Tenant(*row.values()) for row in rows]
 
 
 async def get_tenant(console: Database, tenant_id: UUID) -> Tenant:
-    """The tenant of that id.
+    """Return the tenant of that id.
 
     Raises:
         NotFound: there is none.

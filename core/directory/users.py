@@ -70,13 +70,13 @@ async def create_user(
 
 
 async def list_users(console: Database, tenant_id: UUID, *, after: str = "", limit: int = 1000) -> list[User]:
-    """The tenant's users by e-mail address, after the address `after`."""
+    """List the tenant's users by e-mail address, after the address `after`."""
     async with console.tenant(tenant_id) as work:
         return [_to_user(row) for row in await work.fetch(_LIST, after, limit)]
 
 
 async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
-    """The user of that e-mail address.
+    """Find the user of that e-mail address.
 
     Raises:
         NotFound: the tenant has none.
@@ -89,7 +89,7 @@ async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
 
 
 async def get_user(console: Database, tenant_id: UUID, user_id: UUID) -> User:
-    """The user of that id.
+    """Return the user of that id.
 
     Raises:
         NotFound: the tenant has none.
@@ -177,7 +177,7 @@ async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_i
 async def list_role_members(
     console: Database, tenant_id: UUID, role_id: UUID, *, after: str = "", limit: int = 50
 ) -> list[User]:
-    """The users who have a role, by e-mail address, after the address `after`.
+    """List the users who have a role, by e-mail address, after the address `after`.
 
     Raises:
         NotFound: the tenant has no such role.
@@ -188,7 +188,7 @@ async def list_role_members(
 
 
 def normalize_email(email: str) -> str:
-    """The address in the one form that is stored.
+    """Normalize the address to the one form that is stored.
 
     Raises:
         Invalid: it is no address.

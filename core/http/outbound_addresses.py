@@ -97,7 +97,7 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses to connect to.
+        """Resolve the addresses to connect to.
 
         Raises:
             AddressNotAllowed: one of them is not public and the host is not listed, or there is none.

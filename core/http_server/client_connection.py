@@ -117,7 +117,7 @@ class ClientConnection(asyncio.Protocol):
     # The reader's side.
 
     def start_request(self, request: RequestHead) -> None:
-        """A head is whole: start the application."""
+        """Start the application for a complete request head."""
         scope = request.scope
         scope["client"], scope["server"] = self._peer
         self._rests_since = None

@@ -108,7 +108,7 @@ class HttpExchange:
     # What the connection tells.
 
     def feed(self, data: bytes) -> int:
-        """A piece of the body; gives how many bytes wait for the application now."""
+        """Add a piece of the body; return how many bytes wait for the application."""
         if self.complete:
             return 0
         self._body += data
@@ -116,7 +116,7 @@ class HttpExchange:
         return len(self._body)
 
     def end_body(self) -> None:
-        """The body is whole."""
+        """Record the end of the body."""
         self._wake()
 
     def disconnect(self) -> None:
@@ -131,7 +131,7 @@ class HttpExchange:
     # What the application asks.
 
     async def receive(self) -> dict[str, Any]:
-        """The next piece of the body, or the client's departure."""
+        """Receive the next piece of the body, or the client's departure."""
         if self._expects_continue:
             self._expects_continue = False
             if not self.started and not self._body and not self._wire.body_is_whole:
@@ -183,7 +183,7 @@ class HttpExchange:
             await self._wire.drain()
 
     def _build_head(self, body: bytes, *, more_body: bool) -> bytes:
-        """The head of the answer with the first piece of its body."""
+        """Build the head of the answer with the first piece of its body."""
         assert self._head is not None
         status: int = self._head["status"]
         fields: list[tuple[bytes, bytes]] = [_get_date_field(), *self._head.get("headers", ())]
@@ -244,7 +244,7 @@ class HttpExchange:
 
 
 def build_plain_answer(status: int, text: str, *fields: tuple[bytes, bytes]) -> bytes:
-    """A whole answer of the server's own, after which the connection ends."""
+    """Build a whole answer of the server's own, after which the connection ends."""
     body = b'{"error":"%b"}' % text.encode("ascii")
     headers: Iterable[tuple[bytes, bytes]] = (
         _get_date_field(), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)),
@@ -263,7 +263,7 @@ _dated: tuple[int, tuple[bytes, bytes]] = (0, (b"date", b""))
 
 
 def _get_date_field() -> tuple[bytes, bytes]:
-    """The Date field (RFC 9110 §6.6.1), made once a second."""
+    """Return the Date field (RFC 9110 §6.6.1), made once a second."""
     global _dated
     now = int(time.time())
     if _dated[0] != now:

@@ -25,7 +25,7 @@ class BodyFraming:
 
 
 def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> BodyFraming:
-    """The length of the body (RFC 9112 §6.3); llhttp has refused what contradicts itself.
+    """Read the length of the body (RFC 9112 §6.3); llhttp has refused what contradicts itself.
 
     Raises:
         BadRequest: a transfer coding other than chunked, or one that this request may not use.
@@ -44,7 +44,7 @@ def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> BodyFr
 
 
 def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) -> dict[str, Any]:
-    """The ASGI HTTP scope (ASGI 3, HTTP 2.3), without what the connection knows.
+    """Read the ASGI HTTP scope (ASGI 3, HTTP 2.3), without what the connection knows.
 
     The host of a target in absolute form takes the place of the Host header (RFC 9112 §3.2.2).
 

@@ -72,7 +72,7 @@ class RequestReader:
         return self.part is RequestPart.HEAD and self._head_size > 0
 
     def start_next(self) -> None:
-        """The request before is done with."""
+        """Begin the next request."""
         self.part = RequestPart.HEAD
         self._reset()
 

@@ -121,7 +121,7 @@ def _encode(line: dict[str, Any]) -> str:
 
 
 def format_message(record: logging.LogRecord) -> str:
-    """The message; exceptions among its arguments become their type's name, like everywhere here."""
+    """Format the message; exceptions among its arguments become their type's name, like everywhere here."""
     args = record.args
     if isinstance(args, tuple):
         args = tuple(_get_type_name(arg) if isinstance(arg, BaseException) else arg for arg in args)

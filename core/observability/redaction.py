@@ -23,7 +23,7 @@ _SCHEME = string.ascii_letters + _NO_LETTERS + "ſKİı"
 
 
 def redact(text: str) -> str:
-    """The first ``MAX_LENGTH`` characters of `text`, with every likely secret replaced by ``<masked>``."""
+    """Redact the first ``MAX_LENGTH`` characters of `text`, with every likely secret replaced by ``<masked>``."""
     text = text[:MAX_LENGTH]
     lower = text.lower()
     if not any(hint in lower for hint in _HINTS):

@@ -7,7 +7,7 @@ from gateway.mcp.errors import InsufficientScope
 
 
 def get_required_scope(tool: CatalogueTool) -> str:
-    """The least scope that a tool asks for."""
+    """Return the least scope that a tool asks for."""
     return READ if tool.tool.hints.read_only else WRITE
 
 

@@ -48,7 +48,7 @@ class AuthorityRenewal:
             self._task = asyncio.create_task(self._renew())
 
     def close(self) -> None:
-        """The request is over."""
+        """Stop renewing: the request has ended."""
         if self._task is not None:
             self._task.cancel()
 

@@ -84,7 +84,7 @@ class CallSupervisor:
         return call
 
     def leave(self, call: SupervisedCall) -> None:
-        """The call is over."""
+        """Stop watching the call."""
         del self._running[call]
         if call.watcher is not None:
             call.watcher.cancel()

@@ -246,7 +246,8 @@ def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
 
 
 def _get_subject(arrival: TransportContext) -> Secret:
-    """The credential behind the scheme of the Authorization header, which authentication has found to be right."""
+    """Return the credential behind the scheme of the Authorization header, which authentication has found to be
+    right."""
     return Secret((arrival.headers.get_text(b"authorization") or "").partition(" ")[2].strip())
 
 
@@ -266,7 +267,7 @@ def _open_stream(revision: Revision, message: JsonRpcMessage, arrival: Transport
 
 
 def _build_error_result(method: str, text: str) -> Result:
-    """An error that the model should see: only the result of a call can carry it to there."""
+    """Build an error that the model should see: only the result of a call can carry it to there."""
     if method != "tools/call":
         raise ProtocolError(INTERNAL_ERROR, text)
     return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -88,7 +88,7 @@ class UrlElicitor:
         raise ProtocolError(URL_ELICITATION_REQUIRED, elicitation.message, {"elicitations": [entry]})
 
     def compute_elicitation_id(self, caller: Caller, key: str) -> str:
-        """The elicitation of this user for this key: any gateway finds the same one."""
+        """Compute the elicitation of this user for this key: any gateway finds the same one."""
         identity = caller.tenant_id.bytes + caller.credential.user_id.bytes + key.encode()
         return hashlib.blake2b(identity, digest_size=16, key=self._get_key(), person=b"mcpist-elicit-id").hexdigest()
 
@@ -111,7 +111,7 @@ class UrlElicitor:
 
 
 def create_session_id(message: JsonRpcMessage) -> bytes | None:
-    """The session id of a handshake whose client can open URLs: it says this to every gateway, and nothing else.
+    """Create the session id of a handshake whose client can open URLs: it says this to every gateway, and nothing else.
 
     There is no session behind it; a forged one says no more than a real one.
     """

@@ -76,7 +76,7 @@ def is_batch(body: bytes) -> bool:
 
 
 def split_batch(body: bytes, limit: int) -> list[bytes]:
-    """The members of a batch, unread.
+    """Split the members of a batch, unread.
 
     Raises:
         Malformed: not JSON, empty, or more than `limit` members, values or fields.
@@ -94,7 +94,7 @@ def split_batch(body: bytes, limit: int) -> list[bytes]:
 
 
 def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
-    """One message; `max_depth` counts the nested objects and arrays of the whole.
+    """Parse one message; `max_depth` counts the nested objects and arrays of the whole.
 
     Raises:
         Malformed: -32700 not JSON, -32600 not a JSON-RPC message or too many values, -32602 `params` is not an object.
@@ -233,7 +233,7 @@ def _count_opening_brackets(text: bytes) -> int:
 
 
 def _extract_bracket_steps(text: bytes) -> bytes:
-    """One byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
+    """Extract one byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
     unescaped = strip_escapes(text)
     return b"".join(unescaped.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
 

@@ -32,7 +32,7 @@ LoadConnectedModules = Callable[[Caller, Secret], Awaitable[frozenset[str]]]
 
 
 class NotificationStreams:
-    """The open streams of one gateway. Each ends after `LONGEST_SECONDS` (clients open the next one by themselves),
+    """The open streams of one gateway. Each ends after `MAX_STREAM_SECONDS` (clients open the next one by themselves),
     when its credential is no longer valid, and at :meth:`close`."""
 
     def __init__(
@@ -51,7 +51,7 @@ class NotificationStreams:
                 departure.set_result(None)
 
     async def serve(self, authorization: str | None, address: str, receive: Receive, reply: ResponseWriter) -> None:
-        """One stream, until it ends.
+        """Serve one stream until it ends.
 
         Raises:
             gateway.mcp.errors.Unauthenticated: before anything was answered.

@@ -9,7 +9,7 @@ from gateway.mcp.request_headers import RequestHeaders
 
 
 async def read_body(receive: Receive, headers: RequestHeaders, limit: int, timeout: float) -> bytes:
-    """The whole body.
+    """Read the whole body.
 
     Raises:
         Refusal: 413 over `limit` bytes, 408 not there within `timeout` seconds.

@@ -190,7 +190,7 @@ ASSUMED_REVISION = REVISIONS["2025-03-26"]
 
 
 def get_revision_by_header(value: str | None) -> Revision:
-    """The revision whose rules hold for a request before its body is read; the newest for an unknown one."""
+    """Return the revision whose rules hold for a request before its body is read; the newest for an unknown one."""
     return ASSUMED_REVISION if value is None else REVISIONS.get(value, MODERN_REVISION)
 
 
@@ -235,7 +235,7 @@ class JsonRpcAnswer(NamedTuple):
 def build_error_answer(
     revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None
 ) -> JsonRpcAnswer:
-    """The error response; `id` is empty where the request's is not known."""
+    """Build the error response; `id` is empty where the request's is not known."""
     detail: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         detail["data"] = error.data

@@ -26,7 +26,7 @@ _NO_META: dict[str, Any] = {}
 
 
 def check_params(message: JsonRpcMessage) -> None:
-    """The parameters that the transport answers for; a call without arguments gets an empty object.
+    """Check the parameters that the transport is responsible for; a call without arguments gets an empty object.
 
     Raises:
         ProtocolError: -32602.
@@ -61,7 +61,7 @@ def find_revision(message: JsonRpcMessage, header: str | None) -> Revision:
 
 
 def negotiate_revision(requested: object) -> Revision:
-    """The handshake's answer: what the client asked for if we have it, else our newest."""
+    """Return the requested revision if it is supported, else the newest."""
     revision = REVISIONS.get(requested) if isinstance(requested, str) else None
     return NEWEST_HANDSHAKE if revision is None or revision.modern else revision
 
@@ -76,7 +76,7 @@ def check_request(revision: Revision, message: JsonRpcMessage, headers: RequestH
 
 
 def build_unsupported_version_error(requested: str) -> ProtocolError:
-    """The error that lists what there is to choose from."""
+    """Build the error that lists what there is to choose from."""
     data = {"supported": list(SUPPORTED_VERSIONS), "requested": requested[:100]}
     return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 

@@ -78,7 +78,7 @@ class BatchTool:
     async def _find_unusable_steps(
         self, request: RequestContext, steps: list[tuple[BatchStep, CatalogueTool]]
     ) -> list[BatchProblem]:
-        """The steps whose vendor cannot be reached for this caller, before any other has an effect."""
+        """Find the steps whose vendor cannot be reached for this caller, before any other has an effect."""
         reasons = [(step, await self._vendors.explain_unusable(request, tool)) for step, tool in steps]
         return [BatchProblem(step.position, reason) for step, reason in reasons if reason]
 

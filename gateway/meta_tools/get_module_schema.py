@@ -59,7 +59,7 @@ async def get_module_schema(
 async def _render_module(
     view: SieveView, name: str, schema_request: _SchemaRequest, describe: DescribeModule
 ) -> dict[str, Any]:
-    """One module as the caller sees it, or the one text for what does not exist."""
+    """Render one module as the caller sees it, or the one text for what does not exist."""
     missing = [tool for tool in schema_request.tools or ("",) if not _exists(view, name, tool)]
     module = view.modules.get(name)
     if module is None or len(missing) == len(schema_request.tools or ("",)):

@@ -43,7 +43,7 @@ class MetaTools:
         return build_instructions(self._sieve.get_view(caller))
 
     async def list_tools(self, request: RequestContext, params: Params) -> Result:
-        """The three definitions, as this caller sees them; they fit one page, so any cursor is a wrong one.
+        """List the three definitions, as this caller sees them; they fit one page, so any cursor is a wrong one.
 
         Raises:
             ProtocolError: a cursor.

@@ -75,7 +75,7 @@ def _build_note(tool: str, unknown: list[str]) -> str:
 
 
 def _find_meant_name(name: str, names: tuple[str, ...]) -> str | None:
-    """The known name that `name` resembles, if there is one."""
+    """Find the known name that `name` resembles, if there is one."""
     normalized = _normalize_name(name)
     distances = {candidate: _count_edits(normalized, _normalize_name(candidate)) for candidate in names}
     nearest = min(names, key=distances.__getitem__)

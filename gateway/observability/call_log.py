@@ -48,18 +48,18 @@ class CallLog:
         clock: Clock,
         form: Literal["json", "text"] = "json",
         flush_after: float = FLUSH_SECONDS,
-        most_lines: int = MAX_LINES,
+        max_lines: int = MAX_LINES,
     ) -> None:
         """`write` takes a block of lines and may wait; `clock` gives Unix seconds; `flush_after` is in seconds.
 
-        Beyond `most_lines` waiting lines, lines are dropped and counted in `dropped`.
+        Beyond `max_lines` waiting lines, lines are dropped and counted in `dropped`.
         """
         self.dropped = 0
         self._write = write
         self._clock = clock
         self._json = form == "json"
         self._flush_after = flush_after
-        self._most_lines = most_lines
+        self._max_lines = max_lines
         self._lines: list[CallLogLine] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writer: threading.Thread | None = None
@@ -68,7 +68,7 @@ class CallLog:
 
     def add_run(self, request_id: str, tool_name: str, parameters: str, seconds: float, error: str | None) -> None:
         """Add one line. `parameters` is the digest of the arguments, `error` the kind of failure or None."""
-        if len(self._lines) >= self._most_lines:
+        if len(self._lines) >= self._max_lines:
             self.dropped += 1
             return
         at = datetime.fromtimestamp(self._clock(), UTC)
@@ -117,7 +117,7 @@ class CallLog:
 
 
 def create_writer(descriptor: int) -> Callable[[bytes], None]:
-    """A `write` for :class:`CallLog`: to a file descriptor, such as standard error's.
+    """Create a `write` for :class:`CallLog`: to a file descriptor, such as standard error's.
 
     It writes whole lines of at most ``PIPE_BUF`` bytes together, which a pipe never mixes with another writer's
     (POSIX write()).

@@ -13,7 +13,7 @@ from gateway.observability.metrics import COUNTERS, DURATION_BUCKETS, OBSERVABLE
 
 
 def build_registry(metrics: Metrics, version: str) -> CollectorRegistry:
-    """A registry with the metrics of MCPist, of the process and of the garbage collector."""
+    """Build a registry with the metrics of MCPist, of the process and of the garbage collector."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Exposition(metrics, version))
     ProcessCollector(registry=registry)

@@ -11,7 +11,7 @@ MAX_DEPTH = 6
 
 
 def summarize_schema(schema: Mapping[str, Any]) -> str:
-    """The shape of what a schema describes; optional properties end with ``?``."""
+    """Summarize the shape of what a schema describes; optional properties end with ``?``."""
     return _summarize(schema, schema.get("$defs", {}), 0)
 
 

@@ -36,7 +36,7 @@ class SieveView:
     by_name: Mapping[tuple[str, str], CatalogueTool]
 
     def find(self, module: str, name: str) -> CatalogueTool | None:
-        """The tool, or None: hidden and made-up names take this same step."""
+        """Find the tool, or None: hidden and made-up names take this same step."""
         return self.by_name.get((module, name))
 
 

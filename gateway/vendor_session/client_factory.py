@@ -78,7 +78,7 @@ class VendorClientFactory:
         attributes: Mapping[str, str] = NO_ATTRIBUTES,
         tenant: str = "",
     ) -> Vendor:
-        """A client for one caller's credential. `key` names the credential, alone in its limits and connections;
+        """Create a client for one caller's credential. `key` names the credential, alone in its limits and connections;
         `deadline` is in `clock`'s time; `attributes` are what is known of the connection; `tenant` shares a number of
         connections, and a credential without one counts for itself.
 

@@ -19,13 +19,13 @@ class CredentialLimits:
     """Running requests and the vendor's rate limits for each key. `clock` gives seconds that never go back.
 
     A key stands for what the vendor counts requests for: one account or one pasted key, and not the next one in its
-    place. It is remembered while one of its requests runs or the vendor's limit holds; at most `most_keys` of the
+    place. It is remembered while one of its requests runs or the vendor's limit holds; at most `max_keys` of the
     latter.
     """
 
-    def __init__(self, *, clock: Clock, most_keys: int = MAX_KEYS) -> None:
+    def __init__(self, *, clock: Clock, max_keys: int = MAX_KEYS) -> None:
         self._clock = clock
-        self._most_keys = most_keys
+        self._max_keys = max_keys
         self._gates: dict[str, _KeyState] = {}
 
     def get_blocked_seconds(self, key: str, path: str) -> float:
@@ -42,7 +42,8 @@ class CredentialLimits:
         return max((block.announced_until - now for block in blocks), default=0.0)
 
     def block(self, key: str, scope: str, seconds: float) -> None:
-        """The vendor wants no request in `scope` (see :func:`derive_limit_scope`; EVERYTHING for all) for so long."""
+        """Block requests in `scope`, as the vendor asks (see :func:`derive_limit_scope`; ALL_PATHS for all) for so
+        long."""
         gate = self._gates.get(key) or self._admit(key)
         if len(gate.blocks) >= MAX_SCOPES and scope not in gate.blocks:
             del gate.blocks[min(gate.blocks, key=gate.blocks.__getitem__)]
@@ -100,7 +101,7 @@ class CredentialLimits:
         return len(self._gates)
 
     def _admit(self, key: str) -> "_KeyState":
-        if len(self._gates) >= self._most_keys:
+        if len(self._gates) >= self._max_keys:
             self._forget()
         gate = self._gates[key] = _KeyState()
         return gate
@@ -110,7 +111,7 @@ class CredentialLimits:
         quiet = [
             (max(gate.blocks.values()).effective_until, key) for key, gate in self._gates.items() if not gate.running
         ]
-        for _, key in sorted(quiet)[: self._most_keys // 4 + 1]:
+        for _, key in sorted(quiet)[: self._max_keys // 4 + 1]:
             del self._gates[key]
 
 
@@ -131,7 +132,7 @@ class _Block(NamedTuple):
 
 
 def derive_limit_scope(path: str) -> str:
-    """The part of a vendor that shares a rate limit, as far as an address tells: its first two segments.
+    """Derive the part of a vendor that shares a rate limit, as far as an address tells: its first two segments.
 
     GitHub counts /search/code, /search/issues and the rest apart. Too narrow costs one request that is refused, too
     wide would keep back what the vendor would take.

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 def find_rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | None = None) -> RateLimit | None:
-    """The rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, or as the vendor's
+    """Find the rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, or as the vendor's
     module `reads` it.
 
     A spent quota (GitHub's x-ratelimit-remaining) holds for what shares it; Retry-After for everything.
@@ -109,7 +109,7 @@ def _parse_reset_seconds(answer: VendorAnswer, wall_clock: Clock) -> float | Non
 
 
 def _get_vendor_time(answer: VendorAnswer, wall_clock: Clock) -> float:
-    """The vendor's clock where it tells it: what it says of times is said by that one."""
+    """Return the time of the vendor's Date header, which its other times refer to; ours without one."""
     vendor_time = _parse_http_date(answer.headers.get("date", ""))
     return wall_clock() if vendor_time is None else vendor_time
 

@@ -66,7 +66,7 @@ class VendorTarget:
         return self.origin.partition("://")[2]
 
     def build_url(self, path: str, query: Mapping[str, Any] | None) -> str:
-        """The address of `path` below the base URL.
+        """Build the address of `path` below the base URL.
 
         Raises:
             VendorProblem: the path would lead elsewhere, or is not encoded; the address is too long.
@@ -97,7 +97,7 @@ class VendorTarget:
 
 
 def _strip_brackets(host: str) -> str:
-    """The host without brackets, an IPv6 address in the form that the operator's list has."""
+    """Strip an IPv6 address of its brackets, to the form of the operator's list."""
     if not host.startswith("["):
         return host
     try:
@@ -107,7 +107,7 @@ def _strip_brackets(host: str) -> str:
 
 
 def build_refused_host_problem() -> VendorProblem:
-    """One text for a host that may not be reached and for one that does not exist."""
+    """Build one text for a host that may not be reached and for one that does not exist."""
     return VendorProblem(
         "refused",
         "MCPist is not allowed to reach this service's base URL, or its host does not exist. An administrator corrects "

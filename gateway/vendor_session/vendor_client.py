@@ -192,7 +192,7 @@ class VendorClient:
         return find_rate_limit(answer, self._transport.wall_clock, self._endpoint.api.rate_limit)
 
     async def _send_within_limits(self, request: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
-        """One attempt inside the limits of the credential."""
+        """Send one attempt within the limits of the credential."""
         limits, key = self._transport.limits, self._key
         if (blocked := limits.get_blocked_seconds(key, request.path)) > 0:
             return _build_rate_limit_failure(blocked)
@@ -214,7 +214,7 @@ class VendorClient:
             limits.leave(key)
 
     async def _follow_redirects(self, request: OutgoingRequest, lines: str) -> VendorAnswer:
-        """The answer after redirects below the base URL, which only reading requests follow."""
+        """Send the request and follow redirects below the base URL, for reading requests only."""
         url = request.url
         for _ in range(MAX_REDIRECTS):
             answer = await self._exchange(request, url, lines)

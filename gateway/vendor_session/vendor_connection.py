@@ -89,7 +89,7 @@ class VendorConnection(asyncio.Protocol):
             timer.cancel()
 
     def finish_exchange(self, now: float) -> bool:
-        """The answer has been read; whether the connection can carry another request."""
+        """End the exchange; return whether the connection can carry another request."""
         reader = self._release()
         # What was answered before it had been read whole is still to be written, and would come before the next.
         unsent = self._transport.get_write_buffer_size()

@@ -71,7 +71,7 @@ def _classify_connect_error(cause: Exception) -> ExchangeFailure:
 
 
 def build_failure_problem(failure: ExchangeFailure, *, writes: bool) -> VendorProblem:
-    """A write that may have arrived says so: repeating it blindly could do it twice."""
+    """Build the problem of a failed request. A write that may have arrived says so: repeating it could do it twice."""
     unknown = writes and not failure.unsent
     return VendorProblem(
         failure.kind, failure.text, retry=failure.retry, retry_after=failure.retry_after, unknown=unknown

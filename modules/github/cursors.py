@@ -18,8 +18,8 @@ PagingParameters = dict[str, str | int]
 
 
 def parse_paging(cursor: str | None, per_page: int) -> PagingParameters:
-    """The query parameters for the page that `cursor` names; the first page for None. A cursor keeps the size that its
-    first page had: with another one, the next page would start elsewhere.
+    """Parse the query parameters for the page that `cursor` names; the first page for None. A cursor keeps the size
+    that its first page had: with another one, the next page would start elsewhere.
 
     Raises:
         ToolError: the cursor is not one that :func:`next_cursor` made.
@@ -39,7 +39,7 @@ def parse_paging(cursor: str | None, per_page: int) -> PagingParameters:
 
 
 def build_next_cursor(link: str | None, per_page: object) -> str:
-    """The cursor for the page that a Link header (RFC 8288) calls next; "" where there is none."""
+    """Build the cursor for the page that a Link header (RFC 8288) calls next; "" where there is none."""
     match = _NEXT.search(link or "")
     if not match:
         return ""
@@ -49,7 +49,7 @@ def build_next_cursor(link: str | None, per_page: object) -> str:
 
 
 def encode_cursor(value: object) -> str:
-    """The opaque form of a cursor's content."""
+    """Encode the opaque form of a cursor's content."""
     return base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode()
 
 

@@ -19,7 +19,7 @@ class DecodedText:
 
 
 def decode_text(content: bytes) -> DecodedText | None:
-    """The text in `content`; None where it is binary."""
+    """Decode the text in `content`; None where it is binary."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return _decode_as(content, "utf-16")
     if b"\0" in content:

@@ -137,7 +137,7 @@ def _build_address(owner: str, repo: str, path: str) -> str:
 def _build_file_page(
     answer: VendorAnswer, head: _ContentsHead, raw: Mapping[str, Any], start: int, sha: str
 ) -> Contents:
-    """The page of a file's text that begins at `start`."""
+    """Build the page of a file's text that begins at `start`."""
     if sha and sha != head.sha:
         raise ToolError("the file has changed since the page before: leave out cursor to read it from the beginning")
     if raw.get("encoding") != "base64":  # GitHub sends no content above 1 MB
@@ -161,7 +161,7 @@ def _build_file_page(
 
 
 def _decode_content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | None:
-    """The file's bytes; None where they are more than GitHub sends."""
+    """Decode the file's bytes; None where they are more than GitHub sends."""
     try:
         return base64.b64decode(raw["content"]) if len(raw["content"]) <= MAX_ENCODED_LENGTH else None
     except (KeyError, TypeError, ValueError, binascii.Error):

@@ -106,5 +106,5 @@ Timestamp = OptionalParameter[AwareDatetime]
 
 
 def format_timestamp(value: datetime | None) -> str | None:
-    """A moment as GitHub writes it."""
+    """Format a moment as GitHub writes it."""
     return value and value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -212,7 +212,7 @@ async def get_latest_release(context: Context, owner: Owner, repo: Repo) -> Rele
 
 
 async def _resolve_sha(context: Context, owner: str, repo: str, ref: str) -> str:
-    """The commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
+    """Resolve the commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
     address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
     missing = "no such repository, or it has no branch, tag or commit of that name"
     answer = await rest_client.send_request(

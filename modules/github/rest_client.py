@@ -48,7 +48,7 @@ async def send_request(
     headers: Mapping[str, str] | None = None,
     missing: str = "",
 ) -> VendorAnswer:
-    """One request. None values in `json` are left out, as in a query. `missing` is what a 404 means here.
+    """Send one request. None values in `json` are left out, as in a query. `missing` is what a 404 means here.
 
     Raises:
         VendorProblem: GitHub refused it; the text says what to do.
@@ -63,7 +63,7 @@ async def send_request(
 async def fetch_one(
     context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
 ) -> Model:
-    """One request whose answer is one `shape`."""
+    """Send one request and read its answer as one `shape`."""
     return (await send_request(context, method, address, **options)).read(shape)
 
 
@@ -78,7 +78,7 @@ async def fetch_page(
     field: str = "",
     **options: Any,
 ) -> tuple[list[Model], str, DecodedAnswer]:
-    """One page of a list: its items, the cursor of the next page or "", and the whole answer. `field` names the
+    """Fetch one page of a list: its items, the cursor of the next page or "", and the whole answer. `field` names the
     list's field where the answer is an object."""
     paged = parse_paging(cursor, per_page)
     items_read: list[Model] = []
@@ -103,10 +103,10 @@ def require_change(fields: Mapping[str, Any]) -> None:
 
 
 def build_repository_path(owner: str, repo: str) -> str:
-    """The path of a repository."""
+    """Build the path of a repository."""
     return build_path("/repos/{}/{}", owner, repo)
 
 
 def encode_segments(text: str) -> str:
-    """A file path or a ref as part of a path: its slashes stay, as GitHub documents it."""
+    """Encode a file path or a ref as part of a path: its slashes stay, as GitHub documents it."""
     return "/".join(build_path("{}", segment) for segment in text.split("/"))

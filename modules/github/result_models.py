@@ -93,7 +93,7 @@ def fit_texts(items: Sequence[Model], field: str, budget: int = PAGE_CHARACTERS)
 
 
 def extract_names(value: Any) -> Any:
-    """The names of labels or the logins of accounts."""
+    """Extract the names of labels or the logins of accounts."""
     if not isinstance(value, list):
         return ()
     return [_extract_name(entry) for entry in cast("list[Any]", value)[:MAX_NAMES]]

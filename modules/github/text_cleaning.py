@@ -40,7 +40,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_name(text: str) -> str:
-    """The name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
+    """Clean the name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
     system has names longer than ``MAX_NAME_LENGTH``."""
     return "".join(clean_text(text[:MAX_NAME_LENGTH]).splitlines())
 

@@ -62,7 +62,7 @@ class VendorAnswer(NamedTuple):
             raise self.build_unreadable_problem("the vendor's answer cannot be read") from None
 
     def read(self, kind: type[Shape]) -> Shape:
-        """The body as `kind`: a pydantic model, or any type that pydantic can validate.
+        """Read the body as `kind`: a pydantic model, or any type that pydantic can validate.
 
         Raises:
             VendorProblem: it is no JSON, or something else.
@@ -83,7 +83,7 @@ class VendorAnswer(NamedTuple):
     def build_unreadable_problem(
         self, text: str = "the vendor's answer does not have the documented form"
     ) -> "VendorProblem":
-        """The problem to raise where the answer is not what it should be."""
+        """Build the problem to raise where the answer is not what it should be."""
         return VendorProblem("unavailable", text, retry=TRY_LATER, unknown=self.write)
 
 
@@ -212,7 +212,7 @@ class VendorApi:
 
 
 def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:
-    """A base URL with its placeholders filled, each encoded so that it stays one segment.
+    """Fill the placeholders of a base URL, each value encoded so that it stays one segment.
 
     Raises:
         VendorProblem: a value is missing or would name another path.
@@ -228,7 +228,8 @@ def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:
 
 
 def build_path(template: str, *parts: str | int) -> str:
-    """A path with each ``{}`` of `template` replaced by a part, encoded so that it stays one segment (RFC 3986 §3.3).
+    """Build a path with each ``{}`` of `template` replaced by a part, encoded so that it stays one segment (RFC 3986
+    §3.3).
 
     Raises:
         VendorProblem: a part is empty or a dot segment, which would name another path.

@@ -21,7 +21,7 @@ ORDER BY split_part(folded, $4, 1) = $3 DESC, left(folded, 4) = left($3, 4) DESC
 
 
 async def build_unknown_entities_error(store: Store, names: Sequence[str]) -> ToolError:
-    """The error for `names`, none of which is an entity."""
+    """Build the error for `names`, none of which is an entity."""
     listed = [await _add_suggestions(store, name) for name in names[:MAX_NAMED]]
     omitted = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return ToolError(

@@ -212,7 +212,7 @@ async def add_observations(store: Store, notes: NoteColumns) -> list[EntityAddit
 
 
 async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
-    """The number of relations that were new.
+    """Create relations; return the number of new ones.
 
     Raises: ToolError if an end is unknown or the graph would be too large; nothing is written then.
     """

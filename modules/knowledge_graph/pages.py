@@ -89,7 +89,7 @@ class Cursor:
     relation: tuple[str, str, str] | None = None
 
     def encode(self) -> str:
-        """The opaque form that a client gets and sends back."""
+        """Encode the opaque form that a client gets and sends back."""
         return base64.urlsafe_b64encode(json.dumps([self.name, self.nth, self.relation]).encode()).decode()
 
 
@@ -136,8 +136,8 @@ async def fetch_page(store: Store, query: LiteralString, start: Cursor, limit: i
 
 
 async def fetch_relations_around(store: Store, entities: Iterable[FoundEntity]) -> tuple[list[Relation], int]:
-    """The relations that touch `entities`, those among them first, and how many more there are. An entity that goes
-    on from the page before had them there."""
+    """Fetch the relations that touch `entities`, those among them first, and how many more there are. An entity that
+    goes on from the page before had them there."""
     names = [entity.name for entity in entities if not entity.continued]
     if not names:
         return [], 0
@@ -147,7 +147,7 @@ async def fetch_relations_around(store: Store, entities: Iterable[FoundEntity]) 
 
 
 async def fetch_relations_after(store: Store, start: Cursor) -> tuple[list[Relation], Cursor | None]:
-    """A page of all relations."""
+    """Fetch a page of all relations."""
     rows = await store.fetch(RELATIONS_AFTER, *(start.relation or ("", "", "")), MAX_RELATIONS + 1)
     relations = _fit_relations(rows[:MAX_RELATIONS])
     if len(relations) == len(rows):

@@ -144,7 +144,7 @@ async def _read_up_to(stream: asyncio.StreamReader, size: int) -> bytes:
 
 
 async def _read_version_of_empty(tools: _ClientPrograms) -> int:
-    """The server's version number, such as 160004.
+    """Read the server's version number, such as 160004.
 
     Raises: BackupError if the database holds anything, or does not answer.
     """

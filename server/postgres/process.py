@@ -69,14 +69,14 @@ def spawn(argv: list[str], account: SystemAccount | None, output: int) -> subpro
 
 
 def find_first_error(output: str) -> str:
-    """The first line in which a program of PostgreSQL's says what went wrong (later ones may quote rows)."""
+    """Find the first line in which a program of PostgreSQL's says what went wrong (later ones may quote rows)."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     complaints = (line for line in lines if re.search(r"FATAL|PANIC|ERROR|error:", line))
     return next(complaints, lines[-1] if lines else "it did not say why")[:500]
 
 
 def find_server_pids(layout: DataFolderLayout) -> list[int]:
-    """The live processes (postmaster and its children) of the server on this data folder.
+    """Find the live processes (postmaster and its children) of the server on this data folder.
 
     Found by the cluster's name in their command lines: that tells them from a process that got a dead server's pid,
     needs no right to look into another user's process (as /proc/PID/cwd does in a container), and leaves out zombies,

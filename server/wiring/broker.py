@@ -112,7 +112,7 @@ async def open_broker_runtime(
 
 
 def list_vendor_urls(manifests: Iterable[ModuleManifest]) -> dict[str, str]:
-    """The vendors' base URLs that the modules name."""
+    """List the vendors' base URLs that the modules name."""
     return {module.name: module.base_url for module in list_vendor_manifests(manifests)}
 
 

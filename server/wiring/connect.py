@@ -80,7 +80,7 @@ def build_connect_services(
     *,
     clock: Callable[[], datetime],
 ) -> ConnectServices:
-    """The parts; `database` is in the broker's role."""
+    """Build the parts; `database` is in the broker's role."""
     book, rows = ProviderRegistry(load_builtin_providers()), AccountWriter(vault)
     ends = build_disconnect_services(database, vault, http, clock=clock)
     clients, credentials, disconnecting = ends.clients, ends.credentials, ends.disconnect_service

@@ -45,7 +45,7 @@ class ControlPlane:
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
-        """The admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
         from admin_ui.api.admin_dependencies import AdminDependencies
         from admin_ui.api.app import build_admin_api
         from admin_ui.api.deployment_checks import NoDeploymentChecks

@@ -24,5 +24,5 @@ class ControlPlaneApi(Protocol):
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
-        """The admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
         ...

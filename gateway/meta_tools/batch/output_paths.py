@@ -44,7 +44,7 @@ def explain_impossible_path(root: _Schema, step: str, path: Path, *, exact: bool
 
 
 def _list_branches(root: _Schema, nodes: list[Any]) -> list[_Schema] | None:
-    """The alternatives behind $ref, anyOf and oneOf; None when they are too many or not understood."""
+    """List the alternatives behind $ref, anyOf and oneOf; None when they are too many or not understood."""
     pending, seen_ids, branches = list(nodes), set[int](), list[_Schema]()
     while pending:
         node = pending.pop(0)

@@ -33,7 +33,8 @@ _PositionedItems = list[tuple[StepPosition, Any]]
 
 
 def parse_commands(commands: str | list[Any]) -> tuple[list[BatchStep], list[BatchProblem]]:
-    """The steps, and all that is wrong with the others. `commands` is JSONL text, a JSON array as text, or an array."""
+    """Parse the steps, and all that is wrong with the others. `commands` is JSONL text, a JSON array as text, or an
+    array."""
     placed = _locate_items(commands)
     if isinstance(placed, BatchProblem):
         return [], [placed]
@@ -102,7 +103,7 @@ def _build_too_many_problem(position: StepPosition, count: int) -> BatchProblem:
 
 
 def _load_json(text: str) -> Any:
-    """The decoded text, or the error."""
+    """Decode JSON text; return the error where it is none."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -110,7 +111,7 @@ def _load_json(text: str) -> Any:
 
 
 def _collect_text_params(values: list[tuple[StepPosition, Any]]) -> list[bytes]:
-    """The `params` that are JSON text, of all steps."""
+    """Collect the `params` that are JSON text, of all steps."""
     steps = [cast("dict[str, Any]", value) for _, value in values if isinstance(value, dict)]
     return [params.encode("utf-8", "replace") for step in steps if isinstance(params := step.get("params"), str)]
 

@@ -61,7 +61,7 @@ def build_plan(
     *,
     unknown_tool_text: str,
 ) -> Plan | list[BatchProblem]:
-    """A plan that may run, or all that is wrong. The ids of `steps` differ from each other, as `parse` sees to.
+    """Build a plan that may run, or all that is wrong. The ids of `steps` differ from each other, as `parse` sees to.
 
     `resolve` finds the tool of (module, name), or None where the caller has no such tool; `unknown_tool_text` is then
     the whole error, so that a hidden tool and a made-up one read the same. `check` says what is wrong with a tool's

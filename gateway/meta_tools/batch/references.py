@@ -96,7 +96,7 @@ def find_references(params: Mapping[str, Any], limit: int = MAX_REFERENCES_IN_BA
 
 
 def split_references(text: str) -> list[str | Reference]:
-    """The string as literal pieces and references, in order; `$${` is undone.
+    """Split the string as literal pieces and references, in order; `$${` is undone.
 
     Raises:
         Malformed: at the first `${` that is no reference.
@@ -190,14 +190,14 @@ def look_up(reference: Reference, result: Any) -> Any:
 
 
 def parse_index(segment: str | int) -> int | None:
-    """The position that a segment means in an array: `[0]`, and `.0` too."""
+    """Parse the position that a segment means in an array: `[0]`, and `.0` too."""
     if isinstance(segment, int):
         return segment
     return int(segment) if re.fullmatch(_INDEX, segment) else None
 
 
 def format_path(step: str, path: Path) -> str:
-    """A path as the caller would write it, cut."""
+    """Format a path as the caller would write it, cut."""
     parts = [step]
     for segment in path:
         if isinstance(segment, int):

@@ -39,7 +39,7 @@ class BatchResult(BaseModel):
 
 
 def build_output_schema() -> dict[str, Any]:
-    """The JSON Schema of BatchResult in as few tokens as it takes: every client loads it at its start."""
+    """Build the JSON Schema of BatchResult in as few tokens as it takes: every client loads it at its start."""
     schema = BatchResult.model_json_schema(mode="serialization")
     return _strip_schema(schema, schema.pop("$defs"))
 

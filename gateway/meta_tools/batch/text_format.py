@@ -18,13 +18,13 @@ def cut_text(text: str, limit: int) -> str:
 
 
 def quote_value(value: object) -> str:
-    """The value as a JSON string on one line, cut; what cannot be printed becomes a question mark."""
+    """Quote the value as a JSON string on one line, cut; what cannot be printed becomes a question mark."""
     text = json.dumps(make_printable(cut_text(str(value), _SHOWN)), ensure_ascii=False)
     return text if text.isprintable() else "".join(character if character.isprintable() else "?" for character in text)
 
 
 def make_printable(text: str) -> str:
-    """The same text, fit for UTF-8."""
+    """Make the same text, fit for UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -165,7 +165,7 @@ async def test_an_intent_that_waited_out_a_short_absence_is_written(
 async def test_a_full_queue_refuses_intents_before_it_loses_outcomes(
     database: ScratchDatabase, broker: Database
 ) -> None:
-    async with writing(broker, wait_timeout=30, most_waiting=20_000) as writer:
+    async with writing(broker, wait_timeout=30, max_waiting_bytes=20_000) as writer:
         await writer.write(call())
         async with away(database):
             while not (refused := writer.submit(call())).done():
