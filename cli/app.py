@@ -103,7 +103,7 @@ doctor.register(app)
 
 
 def main() -> None:
-    """The entry point of the program."""
+    """Run the program: its entry point."""
     code = run_command(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -123,7 +123,7 @@ def run_command(arguments: Sequence[str]) -> int:
     except CommandExit as stop:
         return stop.exit_code
     except BrokenPipeError:
-        _forget_output()  # whoever read our output has seen enough
+        _forget_output()  # the reader of the output has closed it
         return 1
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 this is where every failure ends
         return _report_failure(error, as_json)

@@ -79,7 +79,7 @@ def print_traceback(error: BaseException) -> None:
 
 
 def _unwrap_group(error: BaseException) -> BaseException:
-    """The one error inside a group of one, as a task group raises it."""
+    """Return the only error of a group, as a task group raises it."""
     inside: tuple[BaseException, ...] = getattr(error, "exceptions", ())
     return _unwrap_group(inside[0]) if len(inside) == 1 else error
 

@@ -43,4 +43,4 @@ def show_progress(*, always: bool = False) -> Generator[tuple[Report, Callable[[
 
 
 def _ignore_progress(*_: object) -> None:
-    """For where no progress is shown."""
+    """Ignore progress, where none is shown."""

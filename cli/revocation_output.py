@@ -18,7 +18,7 @@ def print_remaining_accounts(results: "Sequence[RevocationResult]") -> None:
 
 
 def print_disconnect_result(result: "DisconnectResult") -> None:
-    """The same for one that was disconnected."""
+    """Print how disconnecting one account ended, where the user has to act."""
     if result.outcome == "api_key":
         print_note("Note: at the vendor the key stays valid until it is revoked there")
     elif result.still_active:

@@ -126,7 +126,7 @@ def run_local(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T
 
 
 def quiet_logs(settings: Settings) -> None:
-    """A command speaks for itself: the log shows only what is wrong, unless everything is asked for."""
+    """Log only warnings and errors, unless debug output is requested: the command prints its result itself."""
     from core.observability.logs import configure_logs
 
     configure_logs("debug" if settings.log_level == "debug" else "error", "text")
@@ -143,7 +143,7 @@ def run_fast(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def get_program_name() -> str:
-    """How this program was called, for commands that are printed to be pasted."""
+    """Return how this program was called, for printed commands that can be pasted."""
     invoked = sys.argv[0]
     name = "mcpist" if os.sep not in invoked or _on_path(invoked) else shlex.quote(os.path.relpath(invoked))
     home = os.environ.get("MCPIST_HOME")

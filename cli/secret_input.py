@@ -14,7 +14,7 @@ MAX_SECRET_BYTES = 16_384
 
 
 def refuse_on_command_line(extra: Sequence[str]) -> None:
-    """An argument that is too much is most likely the secret: it is not repeated.
+    """Refuse an extra argument without repeating it: it is most likely the secret.
 
     Raises:
         Invalid: there is one.
@@ -66,7 +66,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _decode_secret(raw: bytes) -> Secret:
-    """Without the end of line that files and pipes have."""
+    """Decode a secret without the end of line of files and pipes."""
     text = raw.removesuffix(b"\n").removesuffix(b"\r")
     if not text:
         raise Invalid("no secret was given")

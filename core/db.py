@@ -119,9 +119,7 @@ async def _is_session_pinned(address: DatabaseAddress) -> bool:
             await first.execute(_CHECK_MARK.format(mark=mark))
         except asyncpg.RaiseError:
             return False
-        except (
-            CONNECTION_ERRORS
-        ):  # in statement mode a transaction ends the connection; else nobody keeps the first one waiting
+        except CONNECTION_ERRORS:  # in statement mode a transaction ends the connection
             return False
         finally:
             second.terminate()

@@ -89,7 +89,7 @@ class Generations:
                 await self._first_poll.wait()
 
     def current(self, tenant_id: UUID) -> int | None:
-        """The tenant's generation, or None while nothing cached about the tenant may be believed."""
+        """Return the tenant's generation, or None while no cache of the tenant may be used."""
         self._is_used = True
         return self._values.get(tenant_id) if self._trusted else None
 
@@ -106,7 +106,8 @@ class Generations:
         return (tenant_id, version) in self._dropped
 
     def confirm_version(self, tenant_id: UUID, version: int, asked_at: float) -> None:
-        """The broker, asked at `asked_at` (time.monotonic), hands this version out: it has not ended before."""
+        """Record that the broker, asked at `asked_at` (time.monotonic), hands out this version: it has not ended
+        before."""
         expires_at = self._dropped.get((tenant_id, version))
         if expires_at is not None and expires_at - DROPPED_VERSION_TTL_SECONDS < asked_at:
             del self._dropped[tenant_id, version]
@@ -192,7 +193,7 @@ class Generations:
                 raise AnnouncementNotDelivered from None
             raise Unavailable from None
         finally:
-            announcing.cancel()  # not waited for: a silent database keeps a connection that is given back
+            announcing.cancel()  # not waited for: a silent database keeps a connection that is released
         if self._connection_lost.is_set():
             raise ConnectionResetError
 
@@ -226,7 +227,7 @@ class Generations:
                 self._hints = set()
                 async with self._distrust_when_late():
                     if not await self._read_generations(hints):
-                        self._connection_lost.set()  # whatever it was, nobody knows it: the poll takes over
+                        self._connection_lost.set()  # the announcement is unreadable: the poll takes over
                         return
                 await asyncio.sleep(HINT_PAUSE_SECONDS)
         finally:

@@ -30,8 +30,8 @@ async def load_roles(work: UnitOfWork, role_id: UUID | None) -> tuple[RoleById, 
 
 
 def _group_permissions(rows: Sequence[Row]) -> tuple[RoleById, ...]:
-    """No two roles of a tenant share a name, so the order is total, and the same on every server whatever collation
-    its database has."""
+    """Group rows by role, by priority and name. Names are unique in a tenant, so the order is the same on every server,
+    whatever the database's collation."""
     permissions_by_role: dict[tuple[int, str, UUID], list[tuple[str, str]]] = {}
     for row in rows:
         of_role = permissions_by_role.setdefault((-row["priority"], row["name"], row["id"]), [])

@@ -56,7 +56,7 @@ def _list_problems(error: ValidationError) -> Sequence[Any]:
 
 
 def _without_nulls(schema: Mapping[str, Any], arguments: bytes, problems: Sequence[Any]) -> bytes | None:
-    """The arguments without the nulls that are a problem and may be left out; None where there are none."""
+    """Remove the nulls that are invalid and may be left out; return None where there are none."""
     value = orjson.loads(arguments)
     removed_nulls = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
     return orjson.dumps(value) if removed_nulls else None

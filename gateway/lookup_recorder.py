@@ -69,8 +69,8 @@ class LookupRecorder:
         return task
 
     async def _write_pending(self, key: _Key, request: RequestContext) -> None:
-        """The event loop runs this task after those of the other messages of an array, which exist already, and which
-        look up their names before they await anything."""
+        """Record the collected lookups. The event loop runs this task after those of the other messages of an array,
+        which exist already and look up their names before they await anything."""
         await self._write(request, self._pending.pop(key))
 
     def _discard(self, key: _Key, task: asyncio.Task[None]) -> None:

@@ -151,7 +151,7 @@ async def _run_logged_gateway(
 async def _serve_gateway(
     settings: Settings, gateway: Gateway, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
 ) -> AsyncGenerator[ServerReady]:
-    """A gateway behind its port, and what looks after it."""
+    """Serve a gateway at its port, with its metrics, endpoint file and shutdown."""
     async with contextlib.AsyncExitStack() as stack:
         if settings.metrics_port:
             await stack.enter_async_context(_serve_metrics(settings, gateway))

@@ -148,7 +148,7 @@ class KeyRotation:
 
 @contextlib.asynccontextmanager
 async def open_key_rotation(deployment: Deployment, console: Database, actor: Actor) -> AsyncGenerator[KeyRotation]:
-    """The operator's hands on the keys.
+    """Open the rotation of the vault's keys.
 
     Raises:
         Invalid: the key file can be read by others, or is damaged.

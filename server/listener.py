@@ -39,7 +39,8 @@ async def serve_application(
 
 @contextlib.contextmanager
 def watch_stop_signals() -> Generator[asyncio.Event]:
-    """An event that SIGINT and SIGTERM set. A second signal changes nothing: the database is stopped in order."""
+    """Return an event that SIGINT and SIGTERM set. A second signal changes nothing: the database is stopped in
+    order."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -12,7 +12,7 @@ from server.vault_keys import open_key_provider
 
 @contextlib.asynccontextmanager
 async def open_signing_key_store(deployment: Deployment) -> AsyncGenerator[SigningKeyStore]:
-    """To change them; the vault's key file is made where nothing was ever sealed.
+    """Open the signing keys to change them; the vault's key file is created where nothing was ever sealed.
 
     Raises:
         core.errors.Invalid: a key of the vault is missing, wrong or readable by others; the text names it.
@@ -27,7 +27,7 @@ async def open_signing_key_store(deployment: Deployment) -> AsyncGenerator[Signi
 
 @contextlib.asynccontextmanager
 async def open_signing_key_store_without_keys(deployment: Deployment) -> AsyncGenerator[SigningKeyStore]:
-    """To look at them, which opens none."""
+    """Open the signing keys to list them, without the vault's keys."""
     async with (
         open_key_provider(deployment, make=False) as keys,
         open_role_database(deployment, BROKER_ROLE, max_connections=2) as database,

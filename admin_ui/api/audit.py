@@ -117,7 +117,7 @@ async def _fetch_page(console: Database, chain: UUID, filters: AuditQuery, user:
 
 
 def _resolve_user(caller: Principal, user: UUID | None) -> UUID | None:
-    """None is everybody."""
+    """Return the id of the user to filter by; None for all users."""
     return (
         None if user is None and caller.is_administrator_with(ADMIN_READ) else resolve_owner(caller, user, ADMIN_READ)
     )

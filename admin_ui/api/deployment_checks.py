@@ -11,7 +11,7 @@ class DeploymentChecks(Protocol):
     """Looks, and changes nothing. Values are read by their attributes."""
 
     async def check_keys(self) -> object:
-        """How the vault's keys stand (:class:`admin_ui.api.keys.KeysView`)."""
+        """Return the state of the vault's keys (:class:`admin_ui.api.keys.KeysView`)."""
         ...
 
     async def check_deployment(self) -> Sequence[object]:

@@ -50,7 +50,7 @@ def build_api_error(response: ServerResponse) -> MCPistError:
 
 
 def _describe_field_errors(errors: Any) -> str:
-    """What is wrong with each field of the request."""
+    """Describe what is wrong with each field of the request."""
     if not isinstance(errors, list):
         return ""
     entries = cast("list[Any]", errors)

@@ -37,7 +37,7 @@ class _AuditPage(msgspec.Struct):
 def fetch_tenant_audit(
     api: AdminApiClient, filter: AuditFilter, user: str | None, cursor: str | None, limit: int
 ) -> tuple[AuditPage, dict[UUID, str]]:
-    """At most `limit` entries, and the addresses of the people in it."""
+    """Return at most `limit` entries, and the addresses of their users."""
     if api.is_operator:
         users = fetch_users(api)
         user_id = None if user is None else fetch_user(api, user).id

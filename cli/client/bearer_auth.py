@@ -101,7 +101,7 @@ class LoginAuth:
         return login
 
     def _refresh_token(self, old: Secret) -> Secret:
-        """Of several processes that come here at once, one refreshes and the others take what it got."""
+        """Refresh the token; of several processes at once, one refreshes and the others use its result."""
         with self._logins.lock_login(self._server):
             login = self._get_login()
             if login.tokens.access.reveal() != old.reveal():

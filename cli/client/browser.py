@@ -26,7 +26,7 @@ def open_browser(url: str) -> bool:
 
 
 def _open_with_environment(url: str) -> bool:
-    """By ``$BROWSER``: commands separated by colons, of which the first that can be run is; ``%s`` stands for the URL,
+    """Run the first command of ``$BROWSER`` that can be run; they are separated by colons; ``%s`` stands for the URL,
     which is appended to a command without it."""
     for command in os.environ.get("BROWSER", "").split(os.pathsep):
         command_parts = _split_command(command)
@@ -97,7 +97,7 @@ class LoopbackCallback:
         self.redirect_uri = f"http://127.0.0.1:{server.server_address[1]}{CALLBACK_PATH}"
 
     def wait_for_parameters(self, seconds: float) -> Mapping[str, str]:
-        """The parameters of the answer that knows our state.
+        """Return the parameters of the answer with the expected state.
 
         Raises:
             Unavailable: none came in time.
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_page(404 if path != CALLBACK_PATH else 400, *UNEXPECTED_PAGE)
 
     def log_message(self, format: str, *args: object) -> None:
-        """The answer's code stands in the URL: nothing of it is printed."""
+        """Print nothing: the URL holds the authorization code."""
 
     def _send_page(self, status: int, title: str, text: str) -> None:
         body = PAGE_TEMPLATE.format(title, text).encode()
@@ -175,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _parse_parameters(query: str) -> Mapping[str, str] | None:
-    """None for a query that says something twice, or too much."""
+    """Parse a query; None where a parameter is repeated, or it is too long."""
     try:
         pairs = parse_qsl(query[: MAX_QUERY_LENGTH + 1], keep_blank_values=True, max_num_fields=20)
     except ValueError:

@@ -71,7 +71,7 @@ def run_browser_sign_in(http: ServerHttp, endpoints: ServerEndpoints, options: S
 
 
 def refresh_tokens(http: ServerHttp, endpoints: ServerEndpoints, refresh: Secret) -> LoginTokens:
-    """The next tokens.
+    """Exchange a refresh token for the next tokens.
 
     Raises:
         NotSignedIn: the refresh token is no longer valid.

@@ -140,7 +140,7 @@ def store_credential(
 
 
 def _name_options(error: MCPistError, is_operator: bool) -> MCPistError:
-    """The API's error with the options of the command that help."""
+    """Return the API's error with the command's options that help."""
     text = str(error).replace("send allow_account_change", "add --replace-account")
     if text.startswith(render_key_error("user", "@").partition("@")[0]):
         text = f"{text}; give it by --key-user NAME, or leave out --key-user where the vendor wants none"

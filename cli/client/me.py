@@ -38,7 +38,7 @@ def fetch_profile(api: AdminApiClient) -> UserProfile:
 
 
 def check_tenant(api: AdminApiClient, slug: str | None) -> None:
-    """At a server the tenant is that of the person, and cannot be chosen.
+    """Check the tenant of a command: at a server it is the person's own.
 
     Raises:
         Invalid: another one is named.

@@ -31,7 +31,7 @@ class ServerResponse:
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        """The JSON object in it.
+        """Return the body as a JSON object.
 
         Raises:
             Unavailable: there is none: something other than MCPist has answered.

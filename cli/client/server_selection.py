@@ -38,7 +38,7 @@ class ServerSelection:
 
 
 def hoist_server_option(arguments: Sequence[str]) -> list[str]:
-    """The arguments with ``--server URL`` at their beginning, wherever it stood: it is for every command."""
+    """Move ``--server URL`` to the beginning of the arguments: it is an option of every command."""
     before, after = list(arguments), []
     if "--" in before:
         index = before.index("--")
@@ -73,7 +73,7 @@ def get_named_server() -> str | None:
 
 
 def refuse_named_server() -> None:
-    """For what has no counterpart at a server.
+    """Refuse ``--server`` for a command that works on this machine only.
 
     Raises:
         Invalid: one was named.
@@ -99,7 +99,7 @@ def select_server(settings: Settings) -> ServerSelection | None:
 
 
 def open_login_store() -> "LoginStore":
-    """This user's logins."""
+    """Open this user's stored logins."""
     from cli.client.login_store import LoginStore, get_config_folder
 
     return LoginStore(get_config_folder(os.environ))

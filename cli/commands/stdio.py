@@ -123,7 +123,7 @@ async def _open_upstream(
 
 @contextlib.contextmanager
 def _claim_output() -> Generator[int]:
-    """A descriptor for the protocol alone: whatever else is printed, by whomever, goes to standard error."""
+    """Reserve a descriptor for the protocol: everything else that is printed goes to standard error."""
     sys.stdout.flush()
     output = os.dup(OUTPUT_DESCRIPTOR)
     os.dup2(ERROR_DESCRIPTOR, OUTPUT_DESCRIPTOR)
@@ -136,7 +136,8 @@ def _claim_output() -> Generator[int]:
 
 @contextlib.contextmanager
 def _watch_stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]:
-    """An event that SIGINT and SIGTERM set, and a function to listen anew: a product that starts takes them over."""
+    """Return an event that SIGINT and SIGTERM set, and a function to listen anew: a product that starts takes them
+    over."""
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def listen() -> None:
@@ -152,4 +153,4 @@ def _watch_stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]
 
 
 def _ignore_progress(_line: str) -> None:
-    """What clients show of standard error is for faults."""
+    """Ignore progress: clients show standard error as faults."""

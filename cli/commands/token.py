@@ -126,7 +126,7 @@ def revoke(
 
 
 def _refuse_whole_token(text: str) -> None:
-    """A token on a command line stays in the shell's history: say so before anything else."""
+    """Refuse a whole token on the command line, where it stays in the shell's history."""
     from core.errors import Invalid
     from core.token_format import TOKEN_PREFIX, parse_token
 

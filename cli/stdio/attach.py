@@ -138,7 +138,7 @@ class AttachedServer:
     async def _create_token(self) -> Secret:
         async with open_operator_context(self._settings, self._report) as context:
             tenant_id, user_id = await self._find_subject(context)
-            if self._unseen is not None:  # the token of the first start: here is nobody whom it could be shown to
+            if self._unseen is not None:  # the token of the first start cannot be shown to anyone here
                 await context.tokens.revoke(OPERATOR_ACTOR, tenant_id, self._unseen)
                 self._unseen = None
             token_id, token = await context.tokens.create(

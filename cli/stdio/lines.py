@@ -66,7 +66,7 @@ class LineReader:
 
     def _read_chunks(self) -> None:
         # os.read and not sys.stdin: a thread that waits inside a buffered file would stop the interpreter from ending.
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: there is no reader
             while True:
                 try:
                     chunk = os.read(self._descriptor, CHUNK_BYTES)
@@ -108,7 +108,7 @@ class LineWriter:
 
 
 async def read_lines(lines: LineReader) -> AsyncIterator[bytes | None]:
-    """Every line that is not blank; None stands for one that was too long."""
+    """Read every line that is not blank; None stands for one that was too long."""
     while True:
         try:
             line = await lines.read_line()

@@ -123,7 +123,7 @@ class StdioRelay:
     async def _try_send(
         self, endpoint: UpstreamEndpoint, message: ClientMessage, unanswered: list[RequestId]
     ) -> str | None:
-        """One attempt: what went wrong, or ""; None where the token, or the connection as such, was refused."""
+        """Try to send once; return what went wrong, or "", or None where the token or the connection was refused."""
         try:
             async with self._session.post(
                 endpoint.url,

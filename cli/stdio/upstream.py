@@ -38,7 +38,8 @@ class Upstream(Protocol):
         ...
 
     async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
-        """The endpoint after `old` has refused a connection or its token; `old` itself where nothing else is known."""
+        """Return the endpoint to use after `old` refused a connection or its token; `old` itself where no other is
+        known."""
         ...
 
 
@@ -60,7 +61,7 @@ class ResponseTooLarge(Exception):
 
 
 def complete_mcp_url(url: str) -> str:
-    """The endpoint's URL; a bare ``https://host`` means its ``/mcp``."""
+    """Complete the endpoint's URL; a bare ``https://host`` means its ``/mcp``."""
     split = urlsplit(url)
     return url if split.path not in ("", "/") else urlunsplit(split._replace(path="/mcp"))
 

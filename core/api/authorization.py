@@ -32,7 +32,7 @@ class RouteAccess:
     operator_allowed: bool = False
 
     async def __call__(self, request: Request) -> Principal:
-        """The principal, whom the route has checked before it looked at anything else of the request."""
+        """Return the principal, checked before anything else of the request is read."""
         return request.state.principal
 
     async def authorize(self, request: Request) -> Principal:

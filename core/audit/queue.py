@@ -17,7 +17,7 @@ _Record = tuple[UUID, bytes, "asyncio.Future[None] | None", float]
 def reject_waiter(waiter: "asyncio.Future[None]", reason: Callable[[], Unavailable] = Unavailable) -> None:
     """Tell a waiter that its record was not written."""
     waiter.set_exception(reason())
-    waiter.exception()  # a reader may have gone away without awaiting it: that is no fault worth a log line
+    waiter.exception()  # its caller may have been cancelled: that is no fault worth a log line
 
 
 class RecordQueue:

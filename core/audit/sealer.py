@@ -164,7 +164,7 @@ async def _seal_rows(connection: Any, rows: Sequence[Row], now: datetime) -> Non
 
 
 def _read_record(row: Row, now: datetime) -> _ReadRecord:
-    """The tenant is the one that the record was appended for, whatever stands inside."""
+    """Decode a record. Its tenant is the one that it was appended for, whatever the record says."""
     try:
         event = truncate_if_needed(unpack(row["packed"]))
     except (msgspec.MsgspecError, ValueError):

@@ -227,7 +227,7 @@ class AuditWriter:
         self._expiry = None if earliest is None else loop.call_at(earliest, self._expire_waiters)
 
     def _handle_failure(self, error: Exception) -> None:
-        """The first failure may be an old connection: the next attempt follows at once, and tells."""
+        """Handle a failed flush. The first failure may be an old connection, so the next attempt follows at once."""
         self._failures += 1
         is_full = is_disk_full(error)
         self._waiting.reason = DiskFull if is_full else Unavailable

@@ -75,7 +75,7 @@ class CallerLimits:
             self.leave(key)
 
     def __len__(self) -> int:
-        """The number of keys that are remembered."""
+        """Return the number of remembered keys."""
         return len(self._buckets)
 
     def _admit(self, key: str) -> "_Bucket":

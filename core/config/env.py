@@ -34,7 +34,7 @@ def declare_setting(
     shown_default: str = "",
     secret: bool = False,
 ) -> Any:
-    """A dataclass field that comes from the variable `name`; `shown_default` is the documented default."""
+    """Declare a dataclass field that is read from the variable `name`; `shown_default` is the documented default."""
     text = f"{default:g}" if isinstance(default, float) else str(default)
     variable = EnvironmentVariable(name, read, form, about, shown_default or text, secret)
     return field(default=default, metadata={_DECLARED: variable})

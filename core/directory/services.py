@@ -67,7 +67,7 @@ async def list_services(
 
 
 def _compute_difference(before: ServiceSettingValues, after: ServiceSettingValues) -> dict[str, Any]:
-    """What was set, and None for what was taken away."""
+    """Return the settings that changed, with None for removed ones."""
     names = sorted(before.keys() | after.keys())
     return {name: after.get(name) for name in names if before.get(name) != after.get(name)}
 

@@ -206,7 +206,7 @@ def _validate_changes(name: str | None, system_role: str | None, status: str | N
 
 
 async def _lock_administrators(work: UnitOfWork) -> set[UUID]:
-    """The active administrators, locked: two who demote each other at the same time must not both succeed."""
+    """Lock and return the active administrators: two who demote each other at the same time must not both succeed."""
     return {row["id"] for row in await work.fetch(_LOCK_ADMINISTRATORS)}
 
 

@@ -48,7 +48,7 @@ class AllowedAddresses:
 
     @classmethod
     def from_hosts(cls, hosts: Iterable[str]) -> "AllowedAddresses":
-        """From ``host:port`` texts in the form of the setting MCPIST_ALLOWED_PRIVATE_HOSTS."""
+        """Create from ``host:port`` texts in the form of the setting MCPIST_ALLOWED_PRIVATE_HOSTS."""
         pairs = (text.rpartition(":") for text in hosts)
         return cls(frozenset((host.strip("[]"), int(port)) for host, _, port in pairs))
 

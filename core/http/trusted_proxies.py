@@ -23,7 +23,7 @@ class TrustedProxies:
         return bool(self._networks) and self._verdicts(peer)
 
     def client(self, peer: str, forwarded_for: str | None) -> str:
-        """The caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
+        """Return the caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
         address = peer
         if not self.trusts(peer):
             return address
@@ -45,6 +45,6 @@ class TrustedProxies:
 
 
 def _strip_port(hop: str) -> str:
-    """Some proxies write the port too, which is another one for each connection."""
+    """Strip the port that some proxies add, which differs with each connection."""
     match = _WITH_PORT.fullmatch(hop)
     return hop if match is None else match[1] or match[2]

@@ -79,7 +79,7 @@ class ClientConnection(asyncio.Protocol):
         self.resume_writing()
 
     def eof_received(self) -> None:
-        """A client that sends no more has disconnected: None lets the transport close."""
+        """Treat a client that sends no more as disconnected; None lets the transport close."""
 
     def data_received(self, data: bytes) -> None:
         if self._closing_since is not None:

@@ -191,7 +191,7 @@ class HttpExchange:
         self._choose_framing(status, values, len(body), more_body=more_body)
         body_not_requested = (
             self._expects_continue and not self._wire.body_is_whole
-        )  # whether the body will come, nobody knows
+        )  # whether the body will come is unknown
         self.keep = (
             self.keep
             and self._wire.may_keep

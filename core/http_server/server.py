@@ -76,7 +76,7 @@ class HttpServer:
         )
 
     def accept(self) -> ClientConnection:
-        """A new connection (the protocol factory of asyncio)."""
+        """Create the protocol of a new connection (asyncio's protocol factory)."""
         return ClientConnection(self, self._clock)
 
     # What a connection asks.
@@ -124,7 +124,7 @@ class HttpServer:
             oldest.abort()
 
     def set_busy(self, connection: ClientConnection, *, busy: bool) -> None:
-        """A connection that answers a request is not closed to make room."""
+        """Mark a connection busy or idle; only idle ones are closed to make room."""
         if connection not in self._connections:
             return
         address = self._connections[connection]

@@ -61,7 +61,7 @@ class CallerAuthenticator:
         return len(self._cached_callers)
 
     async def __call__(self, authorization: str | None, client: str) -> Caller:
-        """The caller behind a header.
+        """Return the caller of an Authorization header.
 
         Raises:
             Unauthenticated: no credential, or one that does not count; for a client all of those look alike.
@@ -78,7 +78,7 @@ class CallerAuthenticator:
             if self._has_expired(cached):
                 self._refusals.record_expired()
                 raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
-        # Once for all requests that wait for the same credential; one that goes away stops nobody.
+        # Once for all requests that wait for the same credential; a cancelled one does not end it.
         return await self._loading.join(digest, lambda: self._load(digest, authorization, client))
 
     def is_current(self, caller: Caller) -> bool:

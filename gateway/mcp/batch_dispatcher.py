@@ -33,7 +33,7 @@ class BatchDispatcher:
         self._watch = watch
 
     async def answer(self, body: bytes, arrival: TransportContext, revision: Revision) -> JsonRpcAnswer | None:
-        """One array of answers in the order of the requests; None if there was no request in it.
+        """Answer an array in the order of its requests; None if it holds no request.
 
         Raises:
             Malformed: the array cannot be read, or this revision has no batches.
@@ -61,7 +61,7 @@ class BatchDispatcher:
         return JsonRpcAnswer(200, b"[" + b",".join(bodies) + b"]", revision) if bodies else None
 
     async def _parse(self, items: list[bytes]) -> list[JsonRpcMessage | MalformedJsonRpc]:
-        """The members, read before any is run: then all of them can begin in one turn of the event loop."""
+        """Parse all members before any is run, so that all can begin in one turn of the event loop."""
         messages: list[JsonRpcMessage | MalformedJsonRpc] = []
         size = 0
         for item in items:

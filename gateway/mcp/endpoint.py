@@ -227,7 +227,7 @@ async def _answer_other_method(method: str, reply: ResponseWriter) -> None:
 
 
 def _accept(message: JsonRpcMessage, header: str | None) -> JsonRpcAnswer | None:
-    """A notification or an answer of the client: there is no state that it could change."""
+    """Accept a notification or an answer of the client, which has no state to change."""
     if header is not None and header not in REVISIONS:
         return build_error_answer(get_revision_by_header(header), message.id, build_unsupported_version_error(header))
     return None

@@ -60,7 +60,7 @@ def check_accept(headers: RequestHeaders) -> AcceptedTypes:
 
 
 def parse_accept(value: bytes) -> AcceptedTypes:
-    """A wildcard is content with JSON; events are only for who names them."""
+    """Parse an Accept header. A wildcard accepts JSON; events have to be named."""
     json = events = False
     for part in value.lower().split(b","):
         kind, *parameters = (item.strip() for item in part.split(b";"))

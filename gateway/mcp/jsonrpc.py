@@ -22,7 +22,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 MAX_ID = 256  # bytes; every answer repeats it
-# Building millions of empty lists takes seconds (most of it the garbage collector's), in which nobody else is served.
+# Building millions of empty lists takes seconds (mostly the garbage collector), in which no other request is served.
 MAX_CONTAINERS = 100_000
 # Half a million unknown fields take a second to be refused by a tool.
 MAX_VALUES = 100_000

@@ -23,7 +23,7 @@ def build_capabilities(methods: Collection[str]) -> dict[str, Any]:
 
 
 class LifecycleMethods:
-    """Answers them. Without `instructions` none are sent."""
+    """Answers the lifecycle methods. Without `instructions` none are sent."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class LifecycleMethods:
         }
 
     def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes | None:
-        """The result as JSON, or None if the method is not the transport's own in this revision.
+        """Return the result as JSON, or None if the method is not the transport's own in this revision.
 
         Raises:
             ProtocolError: -32602 an `initialize` that asks for no version.

@@ -111,7 +111,8 @@ def _to_text_block(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _keep_structured_objects(result: Result) -> Result:
-    """Before 2026-07-28 structured content is an object; a pre-rendered one is taken to be."""
+    """Drop structured content that is no object, as revisions before 2026-07-28 require; pre-rendered content is taken
+    to be one."""
     structured = result.get("structuredContent")
     if structured is None or isinstance(structured, dict | orjson.Fragment):
         return result

@@ -62,7 +62,7 @@ def parse_arguments(tool: str, arguments: dict[str, Any]) -> MetaToolArguments:
 
 
 def add_note(result: Result, note: str) -> Result:
-    """The result with the note as a last block of text: the structured part stays what the tool's schema says."""
+    """Add the note to the result as a last block of text; the structured part stays as the tool's schema says."""
     if not note or "content" not in result:
         return result
     return {**result, "content": [*result["content"], {"type": "text", "text": note}]}

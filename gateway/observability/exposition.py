@@ -48,7 +48,8 @@ def _build_info_metric(version: str) -> Metric:
 
 
 def _collect_calls(metrics: Metrics) -> Iterator[Metric]:
-    """The counter has a series for each tool; the histogram, which is 17 times as large, one for each module."""
+    """Collect the counter with a series for each tool, and the histogram, 17 times as large, with one for each
+    module."""
     calls = CounterMetricFamily("mcpist_calls", "Finished runs of tools.", labels=("module", "tool", "outcome"))
     duration = HistogramMetricFamily("mcpist_call_duration_seconds", "Duration of tool runs.", labels=("module",))
     modules: dict[str, list[CallSeries]] = defaultdict(list)

@@ -47,7 +47,7 @@ class Tracer(Protocol):
         parent: str = "",
         attributes: Mapping[str, AttributeValue] | None = None,
     ) -> AbstractContextManager[Span]:
-        """A span for the time in the block; an exception that leaves it marks it as failed.
+        """Open a span for the time in the block; an exception that leaves it marks it as failed.
 
         `name` is one of few; `parent` is a valid W3C traceparent from outside, or empty.
         """
@@ -142,7 +142,7 @@ class _OtelTracer:
 
         def shut_down() -> None:
             self._provider.shutdown()
-            with contextlib.suppress(RuntimeError):  # the loop may be gone by now
+            with contextlib.suppress(RuntimeError):  # the loop may be closed by now
                 loop.call_soon_threadsafe(flushed.set)
 
         # A daemon: with a collector that never answers this takes five seconds for every batch, and a thread of the

@@ -99,7 +99,7 @@ class AnswerReader:
             self._fed_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # 101: nobody asked for another protocol
+        except httptools.HttpParserUpgrade:  # 101: no other protocol was requested
             raise UnreadableAnswer from None
         except httptools.HttpParserError:
             self._fail(UnreadableAnswer())
@@ -110,7 +110,7 @@ class AnswerReader:
             raise UnreadableAnswer
 
     def end(self) -> VendorAnswer:
-        """The connection has ended: the answer, if the close marks its end (RFC 9112 §6.3).
+        """Handle the end of the connection; return the answer if the close marks its end (RFC 9112 §6.3).
 
         Raises:
             Dropped: before it began.
@@ -140,7 +140,7 @@ class AnswerReader:
         self._parts = []
 
     def _fail(self, fault: Exception) -> None:
-        """An error is told by its status, with an empty body; everything else ends in the fault."""
+        """Answer an error status with an empty body; raise the fault for everything else."""
         if self.is_complete:  # what follows a whole answer does not matter
             self._has_surplus = True
         elif self._in_body and self._status >= 400:
@@ -275,7 +275,7 @@ class _Decompressor:
             data = self._inflate.unused_data
 
     def _next_member(self) -> None:
-        """A gzip file may be several in a row (RFC 1952 §2.2); nothing follows the other format."""
+        """Start the next member of a gzip file (RFC 1952 §2.2); nothing may follow the other format."""
         self._members += 1
         if self._window != _GZIP or self._members > MAX_GZIP_MEMBERS:
             raise UnreadableAnswer

@@ -97,7 +97,7 @@ class CredentialLimits:
             del self._gates[key]
 
     def __len__(self) -> int:
-        """The number of keys that are remembered."""
+        """Return the number of remembered keys."""
         return len(self._gates)
 
     def _admit(self, key: str) -> "_KeyState":

@@ -34,7 +34,7 @@ class DnsCache:
             task = asyncio.create_task(self._look_up(*key))
             task.add_done_callback(
                 lambda lookup: lookup.cancelled() or lookup.exception()
-            )  # every waiter may have gone
+            )  # every waiter may have been cancelled
             self._cached_lookups[key] = (now + CACHE_SECONDS, task)
         return await asyncio.shield(task)
 

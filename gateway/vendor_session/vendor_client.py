@@ -244,7 +244,7 @@ class VendorClient:
 
 
 def _add_credential(lines: str, lease: LeaseLike) -> str:
-    """The header lines of a request with the credential's.
+    """Add the credential's header to the header lines of a request.
 
     Raises:
         VendorProblem: the credential has not the form of its scheme, or a module sets the same header.

@@ -49,7 +49,7 @@ class VendorConnection(asyncio.Protocol):
             return
         try:
             self._reader.feed(data)
-        except Exception as error:  # noqa: BLE001 whoever waits for the answer gets it
+        except Exception as error:  # noqa: BLE001 the waiter for the answer gets it
             self._end(error)
             return
         if self._reader.is_complete and self._answer is not None and not self._answer.done():

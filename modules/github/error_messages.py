@@ -71,7 +71,7 @@ class _Refusal:
     errors: tuple[Mapping[str, Any], ...]
 
     def header(self, name: str, form: re.Pattern[str]) -> str:
-        """A header's value if it has the expected form, else ""."""
+        """Return a header's value if it has the expected form, else ""."""
         value = self.answer.headers.get(name, "").strip()
         return value if form.fullmatch(value) else ""
 
@@ -121,7 +121,7 @@ def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:
 
 
 def _explain_rate_limit(refusal: _Refusal, problem: VendorProblem) -> VendorProblem:
-    """The primary limit has a moment at which it ends; the others ask for a pause."""
+    """Explain a rate limit: the primary one ends at a known time, the others ask for a pause."""
     wait = problem.retry_after or MINUTE
     if "retry-after" not in refusal.answer.headers and refusal.answer.headers.get("x-ratelimit-remaining") == "0":
         resource = refusal.header("x-ratelimit-resource", _WORD) or "core"

@@ -48,7 +48,7 @@ class VendorAnswer(NamedTuple):
     write: bool
 
     def json(self) -> Any:
-        """The body as JSON.
+        """Return the body as JSON.
 
         Raises:
             VendorProblem: it is none, or holds more than any tool could read in a reasonable time.

@@ -74,7 +74,7 @@ def _check_folder(settings: Settings) -> Finding:
 
 
 def _check_keys(settings: Settings) -> list[Finding]:
-    """The folder of the keys; those of its files that a start reads have findings of their own."""
+    """Check the keys' folder; its files that a start reads have findings of their own."""
     home, folder = settings.home, settings.home / KEYS_FOLDER
     if not folder.is_dir():
         if not (home / "postgres" / "data").exists():
@@ -93,7 +93,7 @@ def _check_keys(settings: Settings) -> list[Finding]:
 
 
 def _check_files(settings: Settings) -> list[Finding]:
-    """The files that a start reads, each read as it does."""
+    """Check the files that a start reads, each as the start reads it."""
     findings: list[Finding] = []
     for file in list_start_files(settings):
         try:
@@ -166,7 +166,7 @@ async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGe
 
 
 async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
-    """The database itself; nothing more where its schema is not this version's."""
+    """Check the database server, and the schema's version."""
     connection = await connect(deployment.admin)
     try:
         release: str = await connection.fetchval("SHOW server_version")
@@ -279,4 +279,4 @@ async def _check_tenants(console: Database) -> Finding:
 
 
 def _ignore_progress(_line: str) -> None:
-    """A check-up speaks by its findings."""
+    """Ignore progress: the findings are the output."""

@@ -177,7 +177,7 @@ async def _run_program(
     stdin: int = asyncio.subprocess.DEVNULL,
     stdout: int = asyncio.subprocess.DEVNULL,
 ) -> AsyncGenerator[tuple[asyncio.subprocess.Process, IO[bytes]], None]:
-    """A program and the file that collects its error output; the program does not outlive the block."""
+    """Run a program with a file that collects its error output; the program does not outlive the block."""
     with tempfile.TemporaryFile() as errors:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -220,7 +220,7 @@ def _check_file(source: Path) -> None:
 
 @contextlib.contextmanager
 def _stage_file(target: Path, force: bool) -> Generator[int, None, None]:
-    """A descriptor of a private file beside the target that takes its name if the block succeeds."""
+    """Open a private file beside the target, which takes its name if the block succeeds."""
     exists_error = BackupError(f"{target} exists already; choose another name, or say that it may be replaced.")
     if target.exists() and not force:
         raise exists_error

@@ -43,7 +43,8 @@ def find_bundled_binaries() -> Binaries:
 
 
 def copy_binaries(installed: Binaries, folder: Path) -> Binaries:
-    """A copy below `folder` that every account can read and run, made once per version (some 0.3 s on a quiet machine).
+    """Copy the binaries below `folder`, where every account can read and run them, made once per version (some 0.3 s on
+    a quiet machine).
 
     An installation that belongs to root is often below a folder that others may not enter, such as /root.
     """

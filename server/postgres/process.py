@@ -31,7 +31,7 @@ class PidFile:
 
 
 def read_pid_file(data: Path) -> PidFile | None:
-    """None while there is none or it is not complete."""
+    """Read PostgreSQL's pid file; None while there is none or it is incomplete."""
     try:
         lines = (data / _PID_FILE).read_text("utf-8", "surrogateescape").splitlines()
         return PidFile(int(lines[0]), int(lines[3]), Path(lines[4]), lines[7].strip() == "ready")

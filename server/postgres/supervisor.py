@@ -146,7 +146,7 @@ class EmbeddedPostgres:
 
 
 async def attach_server(home: Path, *, on_progress: Report | None = None) -> ServerAddress:
-    """The address of the server that another process owns, as soon as it accepts connections.
+    """Return the address of the server that another process owns, as soon as it accepts connections.
 
     Raises: OwnerGone if no process owns the folder (any more): then start the server instead.
     """

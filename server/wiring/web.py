@@ -80,7 +80,7 @@ def _build_application(
 
 
 async def _sweep_expired(zone: BrokerRuntime) -> None:
-    """Once an hour; and at the start, have the keys made that the first access token will need."""
+    """Delete expired rows once an hour; at the start, create the keys that the first access token needs."""
     tables = (
         build_grants(zone.database, zone.identity, zone.clock),
         ReplayCache(zone.database, clock=zone.clock),

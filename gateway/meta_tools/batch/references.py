@@ -119,7 +119,7 @@ def split_references(text: str) -> list[str | Reference]:
 
 
 def escape_text(text: str) -> str:
-    """The string that `substitute` turns back into `text`."""
+    """Escape `text` so that substitution yields it unchanged."""
     return text.replace("${", "$${")
 
 

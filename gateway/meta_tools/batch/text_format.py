@@ -29,7 +29,7 @@ def make_printable(text: str) -> str:
 
 
 def format_names(names: Iterable[object]) -> str:
-    """The first names, and how many more there are; "none" for none."""
+    """Format the first names and the number of the others; "none" for none."""
     names = list(names)
     listed = ", ".join(make_printable(cut_text(str(name), _SHOWN)) for name in names[:_LISTED])
     omitted = len(names) - _LISTED
