@@ -27,4 +27,6 @@ def print_disconnect_result(result: "DisconnectResult") -> None:
 
 def _format_note(provider: str, account: str, manage_url: str) -> str:
     location = f": {manage_url}" if manage_url else ""
-    return f"Note: {provider} was not told that the access to {account or 'an account'} is over; end it there{location}"
+    return (
+        f"Note: the access to {account or 'an account'} could not be revoked at {provider}; revoke it there{location}"
+    )

@@ -39,7 +39,7 @@ class TenantServiceView(ResponseModel):
     module: str = Field(description="Name of the module, such as `github`.")
     title: str = Field(description="Display name of the module.")
     description: str = Field(description="Purpose of the module.")
-    installed: bool = Field(description="False if the module is not installed any more.")
+    installed: bool = Field(description="False if the module is not installed.")
     enabled: bool = Field(description="True if the tenant has enabled the module.")
     tool_count: int = Field(description="Number of tools of the module.")
     settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")

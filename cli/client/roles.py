@@ -47,9 +47,7 @@ def create_role(api: AdminApiClient, name: str, priority: int) -> None:
 def delete_role(api: AdminApiClient, name: str) -> Sequence[RevocationResult]:
     """Delete a role; return its shared accounts that stay active at vendors."""
     role = fetch_role(api, name)
-    return parse_remaining_accounts(
-        api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more")
-    )
+    return parse_remaining_accounts(api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r}"))
 
 
 def grant(api: AdminApiClient, name: str, effect: str, permission: str, *, allow_unknown: bool = False) -> None:

@@ -42,7 +42,7 @@ def normalize_server_url(text: str) -> str:
     except ValueError:
         raise Invalid(f"not the URL of an MCPist: {text[:100]!r}; write it as https://mcp.example.com") from None
     if server.startswith("http:") and urlsplit(server).hostname not in LOOPBACK_HOSTS:
-        raise Invalid(f"{server} is plain http to another machine, where tokens can be read on the way: use https")
+        raise Invalid(f"{server} is plain http to another machine, where tokens can be read in transit: use https")
     return server
 
 

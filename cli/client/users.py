@@ -84,7 +84,7 @@ def remove_user(api: AdminApiClient, email: str) -> Sequence[RevocationResult]:
         Conflict: they are the tenant's last active administrator.
     """
     return parse_remaining_accounts(
-        api.delete("/users/{}", str(fetch_user(api, email).id), missing=f"there is no user {email} any more")
+        api.delete("/users/{}", str(fetch_user(api, email).id), missing=f"there is no user {email}")
     )
 
 

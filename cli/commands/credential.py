@@ -76,9 +76,7 @@ def set_(
 
     document = run_api_command(call_api, tenant=tenant)
     if no_test:
-        print_note(
-            "Note: the vendor was not asked, so nobody knows yet whether this secret works: mcpist credential test"
-        )
+        print_note("Note: the vendor was not asked, so this secret is untested: mcpist credential test")
     print_result(as_json, document, lambda: _print_stored(document))
 
 

@@ -118,7 +118,7 @@ def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
 
     def print_text() -> None:
         print_line(
-            f"Nothing hangs on the key {kek_id}; it is retired"
+            f"Nothing uses the key {kek_id}; it is retired"
             + (", and out of the key file." if removed_from_file else ".")
         )
         print_note("Backups that were made before still need it: keep its copy for as long as you keep them.")

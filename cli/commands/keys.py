@@ -61,7 +61,7 @@ def list_(as_json: JsonOption = False) -> None:
 @signing.command("rotate", epilog="Example: mcpist keys signing rotate")
 def rotate(
     compromised: Annotated[
-        bool, typer.Option("--compromised", help="Somebody else may know the keys: trust none of them any more.")
+        bool, typer.Option("--compromised", help="Others may know the keys: trust none of them from now on.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -99,16 +99,15 @@ def _print_vault_keys(vault_keys: "VaultKeys") -> None:
     print_table(columns, rows, empty="No key yet: the first start makes one.")
     if vault_keys.to_rewrap or vault_keys.to_reencrypt:
         print_line(
-            f"\n{vault_keys.to_rewrap} data and signing keys hang on another key than the active one: "
-            "mcpist keys rewrap"
+            f"\n{vault_keys.to_rewrap} data and signing keys are not wrapped by the active key: mcpist keys rewrap"
         )
-        print_line(f"{vault_keys.to_reencrypt} secrets hang on another data key than the newest: mcpist keys reencrypt")
+        print_line(f"{vault_keys.to_reencrypt} secrets are sealed by an older data key: mcpist keys reencrypt")
     if vault_keys.error:
         print_line(f"\n{vault_keys.error}")
     if "file" in vault_keys.key_providers:
         print_line(
             f"\nThe keys are in {vault_keys.file}. Copy that file, and keep the copy apart from the backups of the "
-            "database: together they open every stored credential, and without the keys nobody opens any."
+            "database: together they open every stored credential, and without the keys none can be opened."
         )
     else:
         print_line(f"\nThe keys are kept by {', '.join(vault_keys.key_providers)}.")

@@ -33,7 +33,7 @@ def login(
         bool, typer.Option("--browser/--no-browser", help="Open the browser, or only show the link.")
     ] = True,
     new: Annotated[
-        bool, typer.Option("--new", help="Sign in anew, even if the browser is signed in: to be somebody else.")
+        bool, typer.Option("--new", help="Sign in anew, even if the browser is signed in: as another person.")
     ] = False,
     timeout: Annotated[
         int, typer.Option("--timeout", metavar="SECONDS", min=1, max=3600, help="How long to wait for you.")
@@ -78,7 +78,7 @@ def logout(url: Url = None, as_json: JsonOption = False) -> None:
             is_revoked = False
     print_result(as_json, {"server": server, "revoked": is_revoked}, lambda: print_line(f"Signed out at {server}."))
     if not is_revoked:
-        print_note(f"{server} could not be told: end the access of the command line on its page /account.")
+        print_note(f"The login could not be revoked at {server}: end the command line's access on its page /account.")
         raise CommandExit(Unavailable.exit_code)
 
 

@@ -98,7 +98,7 @@ def show(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -
         print_line(f"{role.name}, priority {role.priority}")
         print_line(f"Allows:  {', '.join(role.allow) or 'nothing'}")
         print_line(f"Denies:  {', '.join(role.deny) or 'nothing'}")
-        print_line(f"Members: {', '.join(having) or 'nobody'}")
+        print_line(f"Members: {', '.join(having) or 'none'}")
 
     print_result(as_json, document, print_text)
 
@@ -155,7 +155,7 @@ def revoke(name: Name, permission: Permission, tenant: TenantOption = None, as_j
 
     run_api_command(call_api, tenant=tenant)
     document = {"role": name, "permission": permission, "revoked": True}
-    print_result(as_json, document, lambda: print_line(f"{name} says nothing of {permission} any more."))
+    print_result(as_json, document, lambda: print_line(f"{name} no longer allows or denies {permission}."))
 
 
 def _grant(tenant: str | None, name: str, effect: str, permission: str, *, allow_unknown: bool) -> None:

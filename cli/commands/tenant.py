@@ -99,7 +99,7 @@ def remove(
         return remove_tenant(api, slug, confirm)
 
     print_remaining_accounts(run_api_command(call_api, needs_tenant=False))
-    print_result(as_json, {"slug": slug, "removed": True}, lambda: print_line(f"{slug} is gone."))
+    print_result(as_json, {"slug": slug, "removed": True}, lambda: print_line(f"Removed the tenant {slug}."))
 
 
 @app.command("record-arguments", epilog="Example: mcpist tenant record-arguments on --tenant acme")

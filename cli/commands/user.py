@@ -115,7 +115,7 @@ def remove(
         return remove_user(api, address)
 
     print_remaining_accounts(run_api_command(call_api, tenant=tenant))
-    print_result(as_json, {"email": address, "removed": True}, lambda: print_line(f"{address} is gone."))
+    print_result(as_json, {"email": address, "removed": True}, lambda: print_line(f"Removed the user {address}."))
 
 
 @app.command("link", epilog="Example: mcpist user link ada@acme.example")
@@ -134,7 +134,7 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
 
     def print_text() -> None:
         print_line(sign_in_link.reveal())
-        print_note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to nobody else.")
+        print_note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to no one else.")
 
     print_result(as_json, {"user": address, "sign_in_link": sign_in_link.reveal(), "expires_in": 900}, print_text)
 

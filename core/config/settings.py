@@ -96,7 +96,7 @@ class Settings:
         "MCPIST_BROKER_URL",
         values.parse_broker_url,
         "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
-        "For `mcpist gateway`: the broker, if it is a process of its own. For `mcpist broker`: a socket to listen on.",
+        "For `mcpist gateway`: the broker, if it is a separate process. For `mcpist broker`: a socket to listen on.",
         "",
         shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )

@@ -94,7 +94,7 @@ async def list_user_events(
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> UserEvents:
-    """What an account did lately, newest first."""
+    """Recent events of an account, newest first."""
     login = username or (await rest_client.fetch_one(context, AccountProfile, "/user")).login
     address = build_path("/users/{}/events", login)
     events, next_cursor, _ = await rest_client.fetch_page(

@@ -41,7 +41,7 @@ _KNOWN = [
         (r"pull request already exists", "an open pull request from head to base exists: change that one"),
         (r"\"?sha\"? wasn't supplied", "the file exists already: read it and give its sha to replace it"),
         (r"does not match", "the file is not what it was at that sha: read it again and give its new sha"),
-        (r"own pull request", "nobody can approve or refuse their own pull request: use the event COMMENT"),
+        (r"own pull request", "you cannot approve or refuse your own pull request: use the event COMMENT"),
         (r"head branch was modified", "head has newer commits than sha: read the pull request again"),
         (r"base branch was modified", "base has just changed: try again"),
         (r"not mergeable|merge conflict", "the pull request cannot be merged now: look at mergeable_state (conflicts, "

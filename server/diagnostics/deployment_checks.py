@@ -79,7 +79,7 @@ def _check_keys(settings: Settings) -> list[Finding]:
     if not folder.is_dir():
         if not (home / "postgres" / "data").exists():
             return [Finding("keys", "warning", "none yet; the first start makes them")]
-        return [Finding("keys", "error", f"{folder} is gone; restore it from your copy")]
+        return [Finding("keys", "error", f"{folder} is missing; restore it from your copy")]
     paths = {folder, *folder.iterdir()} - {file.path for file in list_start_files(settings)}
     open_to_all = sorted(path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077)
     if open_to_all:

@@ -23,7 +23,7 @@ from server.vault_keys import get_id_file_path
 
 MAX_SHOWN_CREDENTIALS = 50
 PAGE_SIZE = 500
-NOT_CONNECTED_TEXT = "nobody has connected an account yet"
+NOT_CONNECTED_TEXT = "no account is connected yet"
 
 
 async def check_vault(deployment: Deployment, console: Database) -> list[Finding]:

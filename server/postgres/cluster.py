@@ -55,7 +55,7 @@ def read_password(layout: DataFolderLayout) -> str:
     except (FileNotFoundError, UnicodeDecodeError) as error:
         defect = "missing" if isinstance(error, FileNotFoundError) else "damaged"
         raise PostgresError(
-            f"{layout.password} is {defect}, and without it nobody can log in. Put it back from a copy of the data "
+            f"{layout.password} is {defect}, and without it no login is possible. Put it back from a copy of the data "
             f"folder, or move {layout.folder} away and restore a backup."
         ) from None
 
