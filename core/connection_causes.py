@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Texts of one cause. `en` is a clause without a full stop and `ja` a sentence, for people; `model` is told to the
+    """Texts of one cause. `en` is a clause without a full stop and `ja` a sentence, for people; `model` is shown to the
     caller of a tool, with {title} of the service and {whose} account it is. One that is `transient` passes by itself or
     is the administrator's, so that connecting again would not help."""
 

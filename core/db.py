@@ -90,7 +90,7 @@ async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_ti
 
 async def check_sessions(address: DatabaseAddress) -> None:
     """Make sure that a connection stays with one server process. In a pooler's transaction or statement mode it does
-    not: announcements (LISTEN) get lost there, and prepared statements belong to somebody else.
+    not: announcements (LISTEN) get lost there, and prepared statements belong to another client.
 
     Raises:
         Invalid: it does not.

@@ -177,9 +177,9 @@ class ToolLeaseSource:
     """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor, which begins
     with `lease`.
 
-    A refusal is told to the broker at once where another token can be had; the request then goes out with that. Of a
-    pasted key none can, and telling ends it: one stray 401 must not cost anybody their key, so the first only makes it
-    look whether the key was replaced meanwhile, and the second is told.
+    A refusal is reported to the broker at once where another token can be had; the request then goes out with that. Of
+    a pasted key none can, and telling ends it: one stray 401 must not cost anybody their key, so the first only makes
+    it look whether the key was replaced meanwhile, and the second is told.
     """
 
     __slots__ = ("_lease", "_leases", "_request", "_tool", "_was_refused")

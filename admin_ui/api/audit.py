@@ -95,7 +95,7 @@ async def list_deployment_audit(
 async def _seal_for_operator(caller: Principal, console: Database, request: Request) -> None:
     """Seal what was appended in the last moment, for commands on the product's own machine.
 
-    Offline nobody else does it. Other callers wait for the sealer: they could make it work without end.
+    Offline nothing else does it. Other callers wait for the sealer: they could keep it busy without end.
     """
     if caller.is_operator_credential:
         await seal_pending_events(console, get_security(request).clock)

@@ -1,7 +1,7 @@
 """Selection of where a command acts: on this machine's data folder, or at a server.
 
-A server that is named (``--server``, MCPIST_SERVER) always counts. Otherwise whoever has a data folder or a database
-here is its operator; on a machine without either, the only stored login counts.
+A server that is named (``--server``, MCPIST_SERVER) always counts. Otherwise a data folder or a database here makes the
+user its operator; on a machine without either, the only stored login counts.
 """
 
 import contextlib

@@ -35,7 +35,7 @@ def add(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) 
 
 @app.command("remove", epilog="Example: mcpist allow remove eve@acme.example")
 def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
-    """Take an address or a domain off the list: nobody signs in by it from now on.
+    """Take an address or a domain off the list: it no longer lets anyone sign in.
 
     Sessions and tokens stay valid: `mcpist user suspend` ends both.
     """

@@ -126,7 +126,7 @@ def verify(
 
 @app.command("anchors", epilog="Example: mcpist audit anchors --json > /media/elsewhere/anchors.json")
 def anchors(as_json: JsonOption = False) -> None:
-    """Show the newest hash of every chain. Kept where nobody can change it, it proves the log later."""
+    """Show the newest hash of every chain. Kept in a safe place, it proves the log later."""
 
     async def work(context: "OperatorContext") -> list[tuple[str, UUID, int, bytes]]:
         from core.audit.query import list_anchors

@@ -114,7 +114,7 @@ def remove(
 ) -> None:
     """Delete a credential: within a second nothing uses it.
 
-    The vendor of an account is told. A pasted key stays valid there until it is revoked.
+    A connected account is revoked at its vendor. A pasted key stays valid there until it is revoked.
     """
     owner = _require_one_owner(user, role)
 

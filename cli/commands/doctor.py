@@ -26,8 +26,7 @@ def doctor(as_json: JsonOption = False) -> None:
     """Look for everything that can be wrong.
 
     It checks data folder, keys, database, schema, clock, audit log, modules, port and accounts, and changes nothing. At
-    a server, administrators are told of their tenant, and whoever operates it of all the rest. Exit code 1 if one of
-    the checks fails.
+    a server, administrators see their tenant, and the operator everything. Exit code 1 if one of the checks fails.
     """
 
     def run_here() -> "list[Finding]":

@@ -84,7 +84,7 @@ def reencrypt(
 ) -> None:
     """Seal all stored secrets anew, under data keys that were made under the active key.
 
-    That is for keys that somebody else may know (see docs/operations.md); to change keys now and then, `mcpist keys
+    That is for keys that others may know (see docs/operations.md); to change keys now and then, `mcpist keys
     rewrap` is enough. It goes on beside everything else. Interrupted, run it again. Exit code 1 if a secret is left.
     """
 
@@ -106,9 +106,8 @@ def reencrypt(
 
 
 def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
-    """Give up a key on which nothing hangs any more, and take it out of the key file.
-
-    Refused while a data key, a signing key or anything else hangs on it, which the database itself proves.
+    """Retire a key that nothing uses any longer, and remove it from the key file. Refused while a data key, a signing
+    key or anything else uses it, which the database itself checks.
     """
 
     async def work(rotation: "KeyRotation", _report: Report) -> bool:

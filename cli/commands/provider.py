@@ -66,7 +66,7 @@ def show(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one vendor with its whole document, and what stands on it."""
+    """Show one vendor with its whole document, and what uses it."""
 
     def call_api(api: "AdminApiClient") -> "DetailedProvider":
         from cli.client.providers import fetch_provider
@@ -200,7 +200,7 @@ def _print_provider(provider: "DetailedProvider") -> None:
         "Register an OAuth app at": provider.console_url,
         "The vendor's page on how": provider.docs_url,
         "Version": provider.version,
-        "Stand on it": str(provider.usage),
+        "Usage": str(provider.usage),
     }
     for name, value in fields.items():
         if value:

@@ -86,7 +86,8 @@ async def _run_relay(settings: "Settings", output: int, user: str | None, tenant
 
 
 async def _find_upstream(upstream: "Upstream") -> int:
-    """Find MCPist before the first message asks for it; a failure is told to the client's log, too. The exit code."""
+    """Find MCPist before the first message asks for it; a failure is also written to the client's log. Return the exit
+    code."""
     try:
         await upstream.get_endpoint()
     except Exception as error:  # noqa: BLE001 what is expected and what is not: classify_error tells them apart

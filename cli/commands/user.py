@@ -100,8 +100,9 @@ def remove(
 ) -> None:
     """Delete a user with all that is theirs; only the audit log stays. Their access ends within a second.
 
-    Roles, tokens, sessions, connected accounts and notes go, and so does their own entry of the allow list; the vendors
-    of their accounts are told. A tenant's last active administrator stays. `mcpist user suspend` may be enough.
+    Roles, tokens, sessions, connected accounts and notes are deleted, and so is their own entry of the allow list; the
+    accounts are revoked at their vendors. A tenant's last active administrator stays. `mcpist user suspend` may be
+    enough.
     """
     from core.directory.users import normalize_email
 
@@ -122,7 +123,7 @@ def remove(
 def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Make a link that signs a user in without an identity provider: once, within 15 minutes.
 
-    Whoever opens it is that person: give it to nobody else. Earlier links stop working.
+    Anyone who opens it signs in as that person: give it to no one else. Earlier links stop working.
     """
 
     def call_api(api: "AdminApiClient") -> "tuple[str, Secret]":

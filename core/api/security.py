@@ -47,7 +47,7 @@ class ApiSecurity:
         """Return the principal of the request.
 
         Raises:
-            core.api.principal.AuthenticationRequired: nobody.
+            core.api.principal.AuthenticationRequired: it has no valid credential.
             CrossOriginRequest: a browser sent it with its cookie from another site.
         """
         principal = await self.authenticate(request)

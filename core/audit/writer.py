@@ -121,7 +121,8 @@ class AuditWriter:
         return waiter
 
     def enqueue(self, event: AuditEvent) -> None:
-        """Have `event` written within milliseconds, or when the database is back. For outcomes: nobody waits.
+        """Have `event` written within milliseconds, or when the database is back. For outcomes, which no caller waits
+        for.
 
         An event is lost only if the database is away until twice ``max_waiting_bytes`` have piled up: that is
         logged, counted in `lost` and, when the database is back, recorded as an event of its own.

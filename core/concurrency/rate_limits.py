@@ -103,7 +103,7 @@ class _Bucket:
 
 
 class AttemptLimits:
-    """Failed attempts per client address, in memory of a fixed size and at a fixed cost, whoever attacks.
+    """Failed attempts per client address, in memory of a fixed size and at a fixed cost under any attack.
 
     Each address falls by two keyed hashes into one slot of two tables, and has to wait only when both slots are spent
     (a count-min sketch of token buckets). An attacker can neither fill the memory nor choose whom they collide with.

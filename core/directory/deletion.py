@@ -1,5 +1,5 @@
-"""The end of a tenant. Its people lose all access first; then goes what is theirs, some users at a time, and the tenant
-itself last: no statement is as long as the tenant is large, and whoever is interrupted begins again.
+"""Deletion of a tenant. Its users lose all access first; then their data is deleted, some users at a time, and the
+tenant last: no statement is as long as the tenant is large, and an interrupted deletion can be repeated.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 [2026-07-28] a call answers `input_required` and is sent again with what the person said; [2025-11-25] it fails with
 -32042; other clients are not asked, and read the link in the error's text. Neither way keeps anything here: what has to
-come back is sealed into `requestState`, and a handshake client's one capability that matters is told in its session id.
+come back is sealed into `requestState`, and a handshake client's one capability that matters is part of its session id.
 """
 
 import base64

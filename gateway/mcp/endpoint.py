@@ -51,7 +51,7 @@ def _is_always_current(_caller: object) -> bool:
 
 
 class _RequestState:
-    """One HTTP request while it is served, and what is to be told of it afterwards."""
+    """One HTTP request while it is served, with the facts for its observation afterwards."""
 
     __slots__ = ("answer", "arrival", "headers", "method", "receive", "reply", "request_id", "scope")
 

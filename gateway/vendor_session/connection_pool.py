@@ -1,8 +1,7 @@
 """Connections to vendors, each kept for one credential of one tenant and never used for another.
 
-A vendor, or what stands before it, may send an answer that nobody asked for. On a connection that rests it ends the
-connection; and where it comes in the very moment in which the next request is sent, that request is of the same
-credential.
+A vendor, or a proxy before it, may send an unrequested answer. It ends an idle connection; and where it arrives just as
+the next request is sent, that request is of the same credential.
 """
 
 import asyncio
