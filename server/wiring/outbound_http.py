@@ -22,7 +22,7 @@ async def open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetch
 
 @contextlib.asynccontextmanager
 async def open_vendor_http(settings: Settings) -> AsyncGenerator[VendorHttpClient]:
-    """The way there."""
+    """Open the way there."""
     http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await http.open()
     try:

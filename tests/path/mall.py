@@ -50,7 +50,7 @@ async def opened_mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterato
         catalogue = build_catalogue([*load_installed_modules().modules, shop_module(vendor.url)])
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
-        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         vault = await open_vault(
             broker,
             InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE),

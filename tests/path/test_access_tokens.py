@@ -103,7 +103,7 @@ async def issuing(product: Product, database: Database) -> AsyncIterator[Issuer]
 @pytest.fixture
 async def issuer(product: Product) -> AsyncIterator[Issuer]:
     async with (
-        open_role_database(product.deployment, BROKER_ROLE, most=3) as database,
+        open_role_database(product.deployment, BROKER_ROLE, max_connections=3) as database,
         issuing(product, database) as issuer,
     ):
         yield issuer
@@ -121,7 +121,10 @@ class Gate:
 async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -> AsyncIterator[Gate]:
     deployment = replace(product.deployment, admin=through or product.deployment.admin)
     call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
-    async with open_role_database(deployment, BROKER_ROLE, most=5) as database, issuing(product, database) as own:
+    async with (
+        open_role_database(deployment, BROKER_ROLE, max_connections=5) as database,
+        issuing(product, database) as own,
+    ):
         verifier = Counting(CompositeVerifier(product.tokens, own.tokens))
         vault = await open_vault(database, own.keys, clock=product.clock)
         signing = SigningVerifier(verifier, await load_signer(database))

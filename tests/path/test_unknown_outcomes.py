@@ -68,7 +68,7 @@ async def counter(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Co
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         opening = product.gateway(allowed_private_hosts=(f"127.0.0.1:{vendor.port}",), call_timeout=TIMEOUT)
         node = await stack.enter_async_context(opening)
-        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         keys = InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE)
         credentials = CredentialStore(broker, await open_vault(broker, keys, clock=get_utc_now), clock=get_utc_now)
         ada, eve = [await _person(product, credentials, slug) for slug in ("acme", "globex")]

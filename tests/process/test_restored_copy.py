@@ -83,7 +83,7 @@ async def opened(process: Process) -> AsyncGenerator[tuple[OperatorContext, Data
     settings = Settings(home=process.home, port=process.port)
     async with (
         open_operator_context(settings, lambda _: None) as hands,
-        open_role_database(hands.deployment, BROKER_ROLE, most=2) as broker,
+        open_role_database(hands.deployment, BROKER_ROLE, max_connections=2) as broker,
     ):
         yield hands, broker
 

@@ -178,8 +178,8 @@ async def product_on(
     deployment = Deployment(home, database.admin, PASSWORDS, Secret("digest key of the tests, not secret"))
     clock = Clock()
     async with (
-        open_role_database(deployment, CONSOLE_ROLE, most=3) as console,
-        open_role_database(deployment, BROKER_ROLE, most=3) as broker,
+        open_role_database(deployment, CONSOLE_ROLE, max_connections=3) as console,
+        open_role_database(deployment, BROKER_ROLE, max_connections=3) as broker,
     ):
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=clock)
         yield Product(database, deployment, catalogue or load_installed_modules(), console, tokens, clock)
