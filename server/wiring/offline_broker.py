@@ -40,7 +40,7 @@ async def open_identity_section(
         open_documents(settings) as documents,
     ):
         peppers = load_or_create(deployment.peppers)
-        people = build_identity_services(database, identity.providers, public_url, clock=get_utc_now)
+        people = build_identity_services(database, identity.providers, public_url, clock=get_utc_now, http=documents)
         yield build_identity_section(
             IdentityDependencies(
                 ApiTokens(database, peppers, clock=get_utc_now),
