@@ -1,6 +1,5 @@
 """The whole product in this process, or one more gateway on a data folder: from settings to a clean end."""
 
-import asyncio
 import contextlib
 import logging
 import socket
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from broker.interface import Broker
 from core.audit.sealer import AuditSealer
+from core.concurrency.background import run_in_background
 from core.config.settings import Settings
 from core.errors import Unavailable
 from core.migrations import migrate
@@ -188,11 +188,9 @@ async def _serve_metrics(settings: Settings, gateway: Gateway) -> AsyncGenerator
 @contextlib.asynccontextmanager
 async def _run_sealer(context: OperatorContext) -> AsyncGenerator[None]:
     sealer = AuditSealer(context.console, get_utc_now)
-    task = asyncio.create_task(sealer.run(), name="audit sealer")
     try:
-        yield
+        async with run_in_background("sealing the audit log", sealer.run()):
+            yield
     finally:
-        task.cancel()
-        await asyncio.wait([task])
         with contextlib.suppress(Unavailable):
             await sealer.seal_all()

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from core.concurrency.background import list_failing_tasks
 from core.concurrency.single_flight import SingleFlight
 from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
 
@@ -19,16 +20,26 @@ Clock = Callable[[], float]
 ALIVE_BODY = b'{"alive":true}'
 CACHE_SECONDS = 1.0
 CHECK_TIMEOUT = 2.0
+DEGRADED = "degraded"
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentHealth:
-    """One part of the product at one look; `state` is ``up``, ``down``, ``slow``, or what its check says instead."""
+    """One part of the product at one look; `state` is ``up``, ``down``, ``slow``, or what its check says instead.
+
+    A state that begins with ``degraded`` leaves the process ready: requests are served, something beside them is not
+    done.
+    """
 
     name: str
     state: str
+
+    @property
+    def serves(self) -> bool:
+        """Check whether requests may be sent here."""
+        return self.state == "up" or self.state.startswith(DEGRADED)
 
 
 class HealthMonitor:
@@ -88,6 +99,12 @@ def create_disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str
     return has_room
 
 
+async def check_background_tasks() -> bool | str:
+    """``degraded``, and which background tasks of this process died or keep failing."""
+    failing = list_failing_tasks()
+    return f"{DEGRADED}: {', '.join(failing)}" if failing else True
+
+
 def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
     """Build the ASGI application of each path."""
 
@@ -96,7 +113,7 @@ def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
 
     async def ready(scope: Scope, receive: Receive, send: Send) -> None:
         components = await health.check_components()
-        is_ready = all(part.state == "up" for part in components)
+        is_ready = all(part.serves for part in components)
         body: dict[str, Any] = {"ready": is_ready, "components": components}
         await _send_answer(scope, send, 200 if is_ready else 503, orjson.dumps(body))
 

@@ -29,7 +29,7 @@ from core.migrations import migrate
 from core.secret import Secret
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
-from server.health import Check, HealthMonitor, build_health_routes, create_disk_check
+from server.health import Check, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
 from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, watch_stop_signals
@@ -138,7 +138,10 @@ async def _open_broker_app(
         _open_refusals(settings, zone.database) as refusals,
     ):
         broker = BrokerApp(zone.broker, service_tokens)
-        checks: dict[str, Check] = {"database": lambda: _is_database_up(zone.database)}
+        checks: dict[str, Check] = {
+            "database": lambda: _is_database_up(zone.database),
+            "background tasks": check_background_tasks,
+        }
         if settings.database_url is None:
             checks["disk"] = create_disk_check(settings.home)
         health = HealthMonitor(checks, clock=time.monotonic)

@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from urllib.parse import unquote_plus
 
-from broker.authorization_server.client_keys import JwksCache, parse_client_keys, verify_with_keys
+from broker.authorization_server.client_keys import parse_client_keys, verify_with_jwks, verify_with_keys
 from broker.authorization_server.client_registry import Client, ClientRegistry, SecretHash
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.jose import InvalidToken, SignedJwt, check_times, parse_jwt, read_text_claim
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.identity.api_tokens import Peppers
 from core.db import Database
 from core.secret import Secret
@@ -138,7 +139,7 @@ class ClientAuthentication:
     async def _verify_signature(self, client: Client, assertion: SignedJwt) -> Mapping[str, Any]:
         if client.jwks is not None:
             return verify_with_keys(assertion, parse_client_keys(client.jwks))
-        return await self._published_keys.verify_assertion(assertion, client.jwks_uri)
+        return await verify_with_jwks(assertion, self._published_keys.get_key_set(client.jwks_uri))
 
     def _check_claims(self, claims: Mapping[str, Any], client_id: str) -> tuple[str, datetime]:
         """The assertion's id and end (RFC 7523 §3)."""

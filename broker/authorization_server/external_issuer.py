@@ -7,6 +7,7 @@ active user of the tenant, if the other server vouches for it.
 import hashlib
 import logging
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,8 +15,8 @@ from typing import Any, cast
 from uuid import UUID
 
 from broker.authorization_server import jose
-from broker.authorization_server.client_keys import MAX_JWKS_BYTES, RemoteKeySet
 from broker.authorization_server.jose import InvalidToken
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.identity.settings import ExternalSettings
 from broker.interface import CredentialRefusal, RefusalReason
 from core import scopes
@@ -54,12 +55,9 @@ class ExternalIssuerVerifier:
         resource: str,
         clock: Callable[[], datetime],
     ) -> None:
-        async def fetch(url: str) -> bytes:
-            return (await documents.fetch_document(url, MAX_JWKS_BYTES)).body
-
         self._settings = settings
         self._database = database
-        self._keys = RemoteKeySet(settings.jwks_uri, fetch)
+        self._keys = JwksCache(documents, clock=time.monotonic).get_key_set(settings.jwks_uri)
         self._audience = settings.audience or resource
         self._types = frozenset(name.lower() for name in settings.token_types)
         self._clock = clock

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from uuid import UUID
 
 from broker.authorization_server.client_authentication import ReplayCache
-from broker.authorization_server.client_keys import JwksCache
+from broker.authorization_server.client_keys import verify_with_jwks
 from broker.authorization_server.client_registry import JWT_BEARER, Client
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.jose import (
@@ -20,6 +20,7 @@ from broker.authorization_server.jose import (
     read_text_claim,
     read_time_claim,
 )
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.authorization_server.trusted_issuers import MAX_ISSUER_LENGTH, TrustedIssuers
 from broker.identity.admission import AdmissionDenied
 from broker.identity.providers.identity_provider import MAX_NAME_LENGTH, MAX_SUBJECT_LENGTH, VerifiedAccount
@@ -107,7 +108,7 @@ class IdentityAssertionVerifier:
         jwks_uri = await self._trusted.find_jwks_uri(tenant_id, issuer)
         if jwks_uri is None:
             raise InvalidToken("iss")
-        return issuer, await self._published_keys.verify_assertion(token, jwks_uri)
+        return issuer, await verify_with_jwks(token, self._published_keys.get_key_set(jwks_uri))
 
     def _check_claims(self, claims: Mapping[str, Any], client_id: str) -> tuple[str, datetime]:
         """The assertion's id and end."""

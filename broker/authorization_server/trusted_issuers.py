@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from broker.providers.metadata_reader import MetadataReader, MetadataUnavailable, list_server_metadata_urls
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Invalid, LimitReached, NotFound, Unavailable
-from core.http.json_documents import DocumentUnavailable, JsonDocumentFetcher
+from core.http.json_documents import JsonDocumentFetcher
 
 MAX_ISSUERS = 20
 MAX_ISSUER_LENGTH, MAX_URL_LENGTH = 500, 1_000
-MAX_METADATA_BYTES = 65_536
 
 _ISSUER = re.compile(r"https?://[^\s/?#@\\]+(/[^\s?#\\]*)?", re.ASCII)
-_METADATA = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,7 @@ class TrustedIssuers:
     def __init__(self, database: Database, documents: JsonDocumentFetcher, *, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._documents = documents
+        self._reader = MetadataReader(documents)
         self._clock = clock
 
     async def trust(self, actor: Actor, tenant_id: UUID, issuer: str, jwks_uri: str = "") -> TrustedIssuer:
@@ -89,16 +89,15 @@ class TrustedIssuers:
             return await work.fetchval(_KEYS, issuer)
 
     async def _discover_jwks_uri(self, issuer: str) -> str:
-        for path in _METADATA:
-            try:
-                found = (
-                    await self._documents.fetch_document(issuer.rstrip("/") + path, MAX_METADATA_BYTES)
-                ).parse_object()
-            except DocumentUnavailable:
-                continue
-            jwks_uri = found.get("jwks_uri")
-            if found.get("issuer") == issuer and isinstance(jwks_uri, str):
-                return jwks_uri
+        urls = [*list_server_metadata_urls(issuer), issuer.rstrip("/") + "/.well-known/oauth-authorization-server"]
+        try:
+            found = await self._reader.fetch(
+                dict.fromkeys(urls), is_issuer=lambda named: named == issuer, needed="jwks_uri"
+            )
+        except MetadataUnavailable:
+            pass
+        else:
+            return str(found["jwks_uri"])
         raise Unavailable("the issuer's metadata cannot be fetched or names another issuer; give its JWKS URL", 60)
 
 

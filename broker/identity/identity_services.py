@@ -8,12 +8,12 @@ from broker.identity.admission import Admission
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
-from broker.identity.providers.idp_client import IdpClient
 from broker.identity.providers.provider_factory import build_identity_providers
 from broker.identity.settings import ProviderSettings
 from broker.identity.sign_in_service import SignInService
 from broker.identity.sign_in_state import PendingSignIns
 from core.db import Database
+from core.http.json_documents import JsonDocumentFetcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ def build_identity_services(
     public_url: str,
     *,
     clock: Callable[[], datetime],
-    outgoing: IdpClient | None = None,
+    http: JsonDocumentFetcher,
 ) -> IdentityServices:
     """Build the sign-in services from the settings, on `database` (the broker's role); sends no request to any
-    provider.
+    provider. `http` is the client of :func:`broker.identity.providers.idp_client.create_idp_documents`.
     """
     sessions = Sessions(database, clock=clock)
     identities = Identities(database, clock=clock)
@@ -44,7 +44,7 @@ def build_identity_services(
     admission = Admission(database, identities, sessions, clock=clock)
     sign_in = SignInService(
         database,
-        build_identity_providers(providers, outgoing or IdpClient(), clock=clock),
+        build_identity_providers(providers, http, clock=clock),
         PendingSignIns(database, clock=clock),
         admission,
         identities,

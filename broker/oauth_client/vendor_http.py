@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import aiohttp
-from yarl import URL
 
 from broker.oauth_client.types import ErrorClass, allow_sending
 from broker.providers import error_reasons
-from core.http.guarded_client import GuardedClient
+from core.http.guarded_client import GuardedClient, UnreadableBody, read_body
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, Lookup
 
 CONNECT_SECONDS = 3.0
@@ -92,16 +91,15 @@ class VendorHttpClient(GuardedClient):
     async def _send(self, request: VendorRequest) -> VendorResponse | TransportFailure:
         status: int | None = None
         try:
-            async with self._http.request(
-                request.method,
-                URL(request.url, encoded=True),
-                data=request.body,
-                headers=request.headers,
-                allow_redirects=False,
-                timeout=self._timeout,
+            async with self.request(
+                request.method, request.url, headers=request.headers, body=request.body, timeout=self._timeout
             ) as response:
                 status = response.status
-                return await _read_response(response)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                return VendorResponse(status, headers, await read_body(response, MOST_BYTES))
+        except UnreadableBody as error:
+            reason = error_reasons.TOO_LARGE if error.too_large else error_reasons.UNREADABLE
+            return TransportFailure(ErrorClass.UNCERTAIN, reason, status)
         except _SendWithdrawn:
             return TransportFailure(ErrorClass.NOT_SENT, error_reasons.WITHDRAWN)
         except (aiohttp.ClientConnectorError, aiohttp.ClientConnectorCertificateError) as error:
@@ -123,21 +121,6 @@ class _GatedRequest(aiohttp.ClientRequest):
         if not _MAY_SEND.get()():
             raise _SendWithdrawn
         return await super().send(conn)
-
-
-async def _read_response(response: aiohttp.ClientResponse) -> VendorResponse | TransportFailure:
-    if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-        response.close()  # nobody asked for it, and a small answer could unpack to a huge one
-        return TransportFailure(ErrorClass.UNCERTAIN, error_reasons.UNREADABLE, response.status)
-    body = bytearray()
-    while part := await response.content.readany():
-        body += part
-        if len(body) > MOST_BYTES:
-            response.close()
-            return TransportFailure(ErrorClass.UNCERTAIN, error_reasons.TOO_LARGE, response.status)
-    return VendorResponse(
-        response.status, {name.lower(): value for name, value in response.headers.items()}, bytes(body)
-    )
 
 
 def _classify_connect_error(error: aiohttp.ClientOSError) -> str:

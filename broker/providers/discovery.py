@@ -6,16 +6,22 @@ refresh depends on it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from broker.providers.metadata_reader import (
+    MetadataReader,
+    MetadataUnavailable,
+    list_resource_metadata_urls,
+    list_server_metadata_urls,
+    split_origin,
+)
 from core.errors import Invalid, Unavailable
-from core.http.json_documents import DocumentUnavailable, JsonDocumentFetcher
+from core.http.json_documents import JsonDocumentFetcher
 
-MOST_BYTES = 64 * 1024
 MOST_ENTRIES = 200
 MOST_SERVERS = 20
 LONGEST_URL = 1000
@@ -76,6 +82,7 @@ class MetadataDiscovery:
 
     def __init__(self, documents: JsonDocumentFetcher) -> None:
         self._documents = documents
+        self._reader = MetadataReader(documents)
 
     async def fetch_server_metadata(self, issuer: str) -> ServerMetadata:
         """The authorization server of that issuer.
@@ -86,9 +93,8 @@ class MetadataDiscovery:
         """
         if len(issuer) > LONGEST_URL or not _ISSUER.fullmatch(issuer):
             raise Invalid("an issuer must be a URL with https://, a host in lower case, and no query or fragment")
-        found = await self._fetch_first(_list_server_metadata_urls(issuer), "authorization server metadata")
-        if found.get("issuer") != issuer:
-            raise Invalid("the server's metadata names another issuer; copy it exactly, including a trailing slash")
+        urls = list_server_metadata_urls(issuer)
+        found = await self._fetch(urls, "authorization server metadata", lambda named: named == issuer)
         return self._build_server_metadata(issuer, found)
 
     async def fetch_resource_metadata(self, url: str, told: str = "") -> ResourceMetadata:
@@ -100,8 +106,8 @@ class MetadataDiscovery:
         """
         if len(url) > LONGEST_URL or not _ISSUER.fullmatch(url):
             raise Invalid("a resource must be a URL with https://, a host in lower case, and no query or fragment")
-        places = ([told] if told else []) + _list_resource_metadata_urls(url)
-        found = await self._fetch_first(places, "protected resource metadata")
+        places = ([told] if told else []) + list_resource_metadata_urls(url)
+        found = await self._fetch(places, "protected resource metadata")
         resource, servers = found.get("resource"), _filter_texts(found.get("authorization_servers"))[:MOST_SERVERS]
         if not isinstance(resource, str) or not _covers(resource, url):
             raise Invalid("the metadata is for another resource than this URL")
@@ -109,18 +115,18 @@ class MetadataDiscovery:
             raise Invalid("the resource metadata lists no authorization server; register a client manually")
         return ResourceMetadata(resource, servers, _read_scopes(found))
 
-    async def _fetch_first(self, places: list[str], what: str) -> Mapping[str, Any]:
-        """The first document that there is. One that is away may be the right one, so its absence is not settled."""
-        away = refused = False
-        for place in places:
-            try:
-                return (await self._documents.fetch_document(place, MOST_BYTES)).parse_object()
-            except DocumentUnavailable as problem:
-                away |= problem.trouble == "unreachable"
-                refused |= problem.trouble == "refused"
-        if refused:
+    async def _fetch(
+        self, urls: list[str], what: str, is_issuer: Callable[[str], bool] | None = None
+    ) -> Mapping[str, Any]:
+        try:
+            return await self._reader.fetch(urls, is_issuer=is_issuer)
+        except MetadataUnavailable as error:
+            failure = error.failure
+        if failure == "refused":
             raise Invalid("MCPist is not allowed to reach that host; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions")
-        if away:
+        if failure == "issuer":
+            raise Invalid("the server's metadata names another issuer; copy it exactly, including a trailing slash")
+        if failure == "unreachable":
             raise Unavailable("the server cannot be reached; try again in a minute", 60.0)
         raise Invalid(f"there is no {what} at that URL; give its endpoints by hand")
 
@@ -150,30 +156,12 @@ class MetadataDiscovery:
         return value
 
 
-def _list_server_metadata_urls(issuer: str) -> list[str]:
-    """In the order of MCP's authorization specification: RFC 8414 §3.1, and OpenID Connect Discovery 1.0 §4."""
-    origin, path = _split(issuer)
-    places = [f"{origin}/.well-known/{name}{path}" for name in ("oauth-authorization-server", "openid-configuration")]
-    return [*places, f"{origin}{path}/.well-known/openid-configuration"] if path else places
-
-
-def _list_resource_metadata_urls(url: str) -> list[str]:
-    origin, path = _split(url)
-    places = [f"{origin}/.well-known/oauth-protected-resource{path}"]
-    return [*places, f"{origin}/.well-known/oauth-protected-resource"] if path else places
-
-
-def _split(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
-
-
 def _covers(resource: str, url: str) -> bool:
     """Check whether `url` is the resource or below it (RFC 9728 §3.3; a server may have one document for all of it)."""
     if resource == url:
         return True
-    origin, path = _split(resource)
-    asked_origin, asked = _split(url)
+    origin, path = split_origin(resource)
+    asked_origin, asked = split_origin(url)
     return origin == asked_origin and f"{asked}/".startswith(f"{path}/")
 
 

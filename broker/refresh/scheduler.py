@@ -14,8 +14,6 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
-import asyncpg
-
 from broker.oauth_client.types import TokenEndpointClient
 from broker.refresh.claim import ProviderLookup
 from broker.refresh.decision import RefreshTiming
@@ -25,9 +23,9 @@ from broker.refresh.refresher import RefreshDependencies
 from broker.refresh.spool import Spool
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.vault import Vault
+from core.concurrency.background import report_turn, run_in_background
 from core.concurrency.fair_semaphore import FairSemaphore
 from core.db import Database
-from core.errors import Unavailable
 from core.log_events import describe_error
 
 SWEEP_INTERVAL = 15.0
@@ -85,11 +83,13 @@ class RefreshScheduler:
                     if until_tidy <= 0:
                         await self._clean_up()
                         until_tidy = CLEANUP_INTERVAL
-                except (Unavailable, asyncpg.PostgresError) as error:
+                except Exception as error:  # noqa: BLE001 tokens expire where nobody sweeps: what fails is tried again
+                    report_turn(failed=True)
                     log.warning(
-                        "refresh sweep failed",
-                        extra={"event": "refresh_sweep_failed", "error": type(error).__name__},
+                        "refresh sweep failed", extra={"event": "refresh_sweep_failed", **describe_error(error)}
                     )
+                else:
+                    report_turn(failed=False)
         finally:
             for task in self._under_way.values():
                 task.cancel()
@@ -193,12 +193,12 @@ async def run_refresher(
     settler = OutcomeWriter(database, vault, folder, timing, boottime)
     accounts = AccountTokenService(RefreshDependencies(database, vault, providers, endpoint, settler, timing))
     await accounts.replay_spool()
-    sweeping = asyncio.create_task(RefreshScheduler(accounts, database, timing, every=every).run())
     try:
-        yield accounts
+        async with run_in_background(
+            "refreshing tokens", RefreshScheduler(accounts, database, timing, every=every).run()
+        ):
+            yield accounts
     finally:
-        sweeping.cancel()
-        await asyncio.wait([sweeping])
         if not await accounts.drain():
             log.error(
                 "refresh still running at shutdown; its response goes to the spool if it arrives",

@@ -19,6 +19,7 @@ import msgspec
 from core.audit.chain import GENESIS_HASH, SealedEvent, hash_event
 from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.truncation import to_datetime, truncate_if_needed, unpack
+from core.concurrency.background import report_turn
 from core.db import CONNECTION_ERRORS, Database, Row
 from core.errors import Unavailable
 from core.log_events import describe_error
@@ -113,13 +114,16 @@ class AuditSealer:
     async def _try_seal_once(self) -> int:
         self._woken.clear()
         try:
-            return await self.seal_once()
+            taken = await self.seal_once()
         except Exception as error:  # noqa: BLE001 nothing may end the sealer: asyncpg has many errors of its own
             log.warning(
                 "sealing audit records failed; trying again",
                 extra={"event": "audit_sealing_failed", **describe_error(error)},
             )
+            report_turn(failed=True)
             return 0
+        report_turn(failed=False)
+        return taken
 
     async def _wait_for_work(self, pause: float) -> None:
         await asyncio.sleep(self._min_pause)  # a busy process wakes often, and a batch is cheaper than single records

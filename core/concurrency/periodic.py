@@ -5,6 +5,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 
+from core.concurrency.background import report_turn
 from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class PeriodicTask:
             await self._work()
         except Exception as error:  # noqa: BLE001 what fails now is tried again in the next turn
             self.failures += 1
+            report_turn(failed=True)
             log.warning(
                 "%s failed; it is tried again in about %g s",
                 self.name,
@@ -58,3 +60,4 @@ class PeriodicTask:
             )
         else:
             self.failures = 0
+            report_turn(failed=False)

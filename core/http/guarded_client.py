@@ -2,11 +2,14 @@
 redirect is followed by itself, no request repeated, no cookie kept, no proxy or netrc of the environment read.
 """
 
+import contextlib
 import re
 import ssl
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import aiohttp
+from yarl import URL
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
 from core.http.tls import get_system_tls_context
@@ -14,6 +17,7 @@ from core.http.tls import get_system_tls_context
 MAX_URL_LENGTH = 2000
 REQUEST_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
 
+_UNTIMED = aiohttp.ClientTimeout(total=None)
 _HTTP_URL = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?/[0-9A-Za-z\-._~:/?@!$&'()*+,;=%]*")
 
 
@@ -21,8 +25,17 @@ class ServerHungUp(aiohttp.ClientError):
     """The server closed the connection without an answer."""
 
 
+class UnreadableBody(aiohttp.ClientError):
+    """The body is compressed, which nobody asked for, or is larger than its limit."""
+
+    def __init__(self, *, too_large: bool) -> None:
+        super().__init__("too large" if too_large else "encoded")
+        self.too_large = too_large
+
+
 class GuardedClient:
-    """HTTP client for servers of strangers. Callers pass `allow_redirects=False` and read with a limit.
+    """HTTP client for servers of strangers. Callers check the URL by :meth:`is_askable`, set a time limit around the
+    request and read the body with :func:`read_body`.
 
     For tests: `lookup` in place of the system's resolver, `tls` with another root.
     """
@@ -78,10 +91,43 @@ class GuardedClient:
         """Check whether `url` has a form that may be requested; the addresses of its host are checked on connecting."""
         return is_askable_url(self.allow, url)
 
-    @property
-    def _http(self) -> aiohttp.ClientSession:
+    def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        timeout: aiohttp.ClientTimeout | None = None,
+    ) -> "contextlib.AbstractAsyncContextManager[aiohttp.ClientResponse]":
+        """Send one request, whose redirect is not followed."""
         assert self._session is not None, "open() comes first"
-        return self._session
+        return self._session.request(
+            method,
+            URL(url, encoded=True),
+            data=body,
+            headers=headers,
+            allow_redirects=False,
+            timeout=timeout or _UNTIMED,
+        )
+
+
+async def read_body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    """The whole body, of at most `max_bytes`.
+
+    Raises:
+        UnreadableBody: it is larger, or encoded: a small answer could unpack to a huge one.
+    """
+    if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+        response.close()
+        raise UnreadableBody(too_large=False)
+    body = bytearray()
+    while part := await response.content.readany():
+        body += part
+        if len(body) > max_bytes:
+            response.close()
+            raise UnreadableBody(too_large=True)
+    return bytes(body)
 
 
 def is_askable_url(allow: AllowedAddresses, url: str) -> bool:

@@ -11,9 +11,8 @@ from typing import Any, Literal, cast
 
 import aiohttp
 import orjson
-from yarl import URL
 
-from core.http.guarded_client import GuardedClient
+from core.http.guarded_client import GuardedClient, UnreadableBody, read_body
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, Lookup
 
 TOTAL_TIMEOUT_SECONDS = 5.0
@@ -88,29 +87,24 @@ class JsonDocumentFetcher(GuardedClient):
                 return await self._fetch(url, most_bytes)
         except DocumentUnavailable:
             raise
+        except UnreadableBody:
+            raise DocumentUnavailable("wrong") from None
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             refused = isinstance(error, AddressNotAllowed) or isinstance(error.__cause__, AddressNotAllowed)
         raise DocumentUnavailable("refused" if refused else "unreachable")
 
     async def _fetch(self, url: str, most_bytes: int) -> JsonDocument:
-        async with self._http.get(URL(url, encoded=True), allow_redirects=False) as response:
+        async with self.request("GET", url) as response:
             if response.status >= 500 or response.status == 429:
                 raise DocumentUnavailable("unreachable")
             if response.status != 200 or not _is_json(response):
                 raise DocumentUnavailable("wrong")
-            body = await response.content.read(most_bytes + 1)
-            while len(body) <= most_bytes and (part := await response.content.readany()):
-                body += part
-            if len(body) > most_bytes:
-                response.close()
-                raise DocumentUnavailable("wrong")
-            return JsonDocument(body, _get_max_age_seconds(response))
+            return JsonDocument(await read_body(response, most_bytes), _get_max_age_seconds(response))
 
 
 def _is_json(response: aiohttp.ClientResponse) -> bool:
-    coded = response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity")
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
-    return not coded and _MEDIA_TYPE.fullmatch(media_type) is not None
+    return _MEDIA_TYPE.fullmatch(media_type) is not None
 
 
 def _get_max_age_seconds(response: aiohttp.ClientResponse) -> float | None:

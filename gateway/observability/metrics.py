@@ -29,6 +29,7 @@ class ObservableMetric:
 OBSERVABLE_METRICS = (
     ObservableMetric("mcpist_audit_queue_records", "Audit records that wait to be written."),
     ObservableMetric("mcpist_audit_records", "Audit records written.", "counter"),
+    ObservableMetric("mcpist_background_tasks_failing", "Background tasks that died or keep failing."),
     ObservableMetric("mcpist_credentials_cached", "Verified credentials in the cache."),
     ObservableMetric("mcpist_database_up", "1 while the database answers."),
     ObservableMetric(

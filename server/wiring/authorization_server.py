@@ -7,13 +7,13 @@ from datetime import datetime
 from broker.authorization_server.authorization_request import AuthorizationRequestParser
 from broker.authorization_server.client_authentication import ClientAuthentication, ReplayCache
 from broker.authorization_server.client_document_reports import AuditClientDocumentReporter
-from broker.authorization_server.client_keys import JwksCache
 from broker.authorization_server.client_metadata import ClientMetadataResolver
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS, ClientRegistry
 from broker.authorization_server.consents import Consents
 from broker.authorization_server.dynamic_client_registration import DynamicClientRegistration
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.id_jag import IdentityAssertionVerifier
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.authorization_server.token_endpoint import TokenEndpoint, TokenRevocation
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.identity.settings import IdentitySettings

@@ -33,7 +33,7 @@ from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.vault_keys import load_deployment_guard, open_key_provider
 from server.wiring.oauth_client import open_vendor_accounts
-from server.wiring.outbound_http import open_documents, open_vendor_http
+from server.wiring.outbound_http import open_documents, open_idp_http, open_vendor_http
 
 BROKER_CONNECTIONS = 8
 
@@ -85,6 +85,7 @@ async def open_broker_runtime(
         open_key_provider(deployment, get_key_provider_settings(settings)) as keys,
         open_role_database(deployment, BROKER_ROLE, max_connections=BROKER_CONNECTIONS) as database,
         open_documents(settings) as documents,
+        open_idp_http(settings, identity) as idp_http,
     ):
         guard = await load_deployment_guard(deployment, database)
         vault = await open_vault(database, keys, clock=clock, guard=guard)
@@ -94,7 +95,9 @@ async def open_broker_runtime(
         verifier = CompositeVerifier(
             tokens, _build_jwt_verifier(signing, database, settings, identity, documents, clock)
         )
-        identity_services = build_identity_services(database, identity.providers, settings.public_url, clock=clock)
+        identity_services = build_identity_services(
+            database, identity.providers, settings.public_url, clock=clock, http=idp_http
+        )
         async with (
             run_maintenance(vault, database, guard),
             open_vendor_http(settings) as http,

@@ -1,6 +1,5 @@
 """Wiring of connecting vendor accounts."""
 
-import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -28,6 +27,7 @@ from broker.providers.custom import CustomProviders
 from broker.providers.discovery import MetadataDiscovery
 from broker.providers.views import ProviderViews
 from broker.vault.vault import Vault
+from core.concurrency.background import run_in_background
 from core.concurrency.rate_limits import CallerLimits
 from core.config.settings import Settings
 from core.db import Database
@@ -58,16 +58,11 @@ async def open_connect_services(
     reaper = GrantReaper(zone.database, services.disconnect_service)
     accounts = ModuleAccountClient(UserinfoClient(zone.oauth_http))
     rechecker = build_rechecker(zone.database, zone.vault, manifests, accounts)
-    tasks = [
-        asyncio.create_task(reaper.run(), name="left accounts"),
-        asyncio.create_task(rechecker.run(), name="refused credentials"),
-    ]
-    try:
+    async with (
+        run_in_background("ending abandoned accounts", reaper.run()),
+        run_in_background("rechecking rejected credentials", rechecker.run()),
+    ):
         yield services
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
 
 
 def build_connect_services(

@@ -13,6 +13,7 @@ from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
+from core.concurrency.background import list_failing_tasks
 from core.concurrency.rate_limits import AttemptLimits, CallerLimits
 from core.config.settings import Settings
 from core.db import Database
@@ -41,7 +42,7 @@ from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
-from server.health import HealthMonitor, build_health_routes, create_disk_check
+from server.health import HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
 from server.role_database import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
 
@@ -225,6 +226,7 @@ def _build_health_checks(
         "database": is_database_reachable,
         "generations": are_generations_current,
         "audit": is_audit_writing,
+        "background tasks": check_background_tasks,
     }
     # An own server's disk is elsewhere.
     return (
@@ -237,6 +239,7 @@ def _build_health_checks(
 def _register_gauges(metrics: Metrics, dependencies: _GatewayDependencies, authenticate: CallerAuthenticator) -> None:
     metrics.register_observable("mcpist_audit_queue_records", lambda: dependencies.audit.waiting)
     metrics.register_observable("mcpist_audit_records", lambda: dependencies.audit.written)
+    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
     metrics.register_observable("mcpist_credentials_cached", lambda: len(authenticate))
     metrics.register_observable("mcpist_database_up", lambda: not dependencies.audit.stalled)
     metrics.register_observable("mcpist_generation_listener_up", lambda: dependencies.generations.listening)

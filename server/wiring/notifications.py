@@ -1,6 +1,5 @@
 """Notifications about accounts that need a person, by the channels that notices.toml names."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 
@@ -8,6 +7,7 @@ from broker.notifications.dispatcher import NotificationChannel, NotificationDis
 from broker.notifications.mail import MailChannel
 from broker.notifications.webhook import WebhookChannel
 from broker.providers.catalogue import load_builtin_providers
+from core.concurrency.background import run_in_background
 from core.config.settings import Settings
 from core.module_manifest import ModuleManifest
 from server.start_files import load_notification_settings
@@ -32,12 +32,8 @@ async def run_notifications(
     dispatcher = NotificationDispatcher(
         zone.database, channels, _build_title_lookup(manifests), settings.public_url, clock=zone.clock
     )
-    task = asyncio.create_task(dispatcher.run(), name="notices")
-    try:
+    async with run_in_background("sending notifications", dispatcher.run()):
         yield
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
 
 
 def _build_title_lookup(manifests: Sequence[ModuleManifest]) -> Callable[[str], str]:

@@ -40,7 +40,9 @@ async def open_identity_section(
         open_documents(settings) as documents,
     ):
         peppers = load_or_create(deployment.peppers)
-        identity_services = build_identity_services(database, identity.providers, public_url, clock=get_utc_now)
+        identity_services = build_identity_services(
+            database, identity.providers, public_url, clock=get_utc_now, http=documents
+        )
         yield build_identity_section(
             IdentityDependencies(
                 ApiTokens(database, peppers, clock=get_utc_now),

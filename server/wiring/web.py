@@ -13,6 +13,7 @@ from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pa
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
+from core.concurrency.background import run_in_background
 from core.concurrency.periodic import PeriodicTask
 from core.config.settings import Settings
 from core.module_manifest import ModuleManifest
@@ -38,16 +39,12 @@ async def open_web_application(
 
     Without `control_plane` the admin API is the broker's own part of it.
     """
-    sweeper = asyncio.create_task(_sweep_expired(zone), name="identity sweeper")
-    try:
-        async with (
-            open_connect_services(zone, settings, manifests) as connect,
-            run_notifications(zone, settings, manifests),
-        ):
-            yield _build_application(zone, settings, refusals, connect, control_plane)
-    finally:
-        sweeper.cancel()
-        await asyncio.wait([sweeper])
+    async with (
+        run_in_background("deleting expired rows of identity", _sweep_expired(zone)),
+        open_connect_services(zone, settings, manifests) as connect,
+        run_notifications(zone, settings, manifests),
+    ):
+        yield _build_application(zone, settings, refusals, connect, control_plane)
 
 
 def _build_application(

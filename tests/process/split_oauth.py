@@ -11,6 +11,8 @@ import httpx2
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.identity.identity_services import build_identity_services
 from broker.vault.key_wrapping import load_or_create
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
 from server.role_database import get_utc_now
 from tests.clients.browser_person import BrowserPerson
 from tests.support.eventually import within
@@ -107,7 +109,8 @@ async def client_of(split: Split, person: Person) -> AsyncIterator[ClientOf]:
     client, _ = await RegisteredClients(split.operator, peppers, clock=get_utc_now).create(
         ACTOR, person.tenant.id, asked
     )
-    links = build_identity_services(split.operator, (), split.public_url, clock=get_utc_now).links
+    no_http = JsonDocumentFetcher(AllowedAddresses())
+    links = build_identity_services(split.operator, (), split.public_url, clock=get_utc_now, http=no_http).links
     link = await links.create(ACTOR, person.tenant.id, person.id)
     async with (
         httpx2.AsyncClient(trust_env=False, timeout=20) as browser,

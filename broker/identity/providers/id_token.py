@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from broker.authorization_server import jose
+from broker.authorization_server.jwks_cache import RemoteKeySet
 from broker.identity.providers.identity_provider import (
     MAX_NAME_LENGTH,
     MAX_SUBJECT_LENGTH,
     SignInFailed,
     VerifiedAccount,
 )
-from broker.identity.providers.provider_metadata import ProviderKeySet
 from core.email_address import normalize_address
-from core.errors import Invalid
+from core.errors import Invalid, Unavailable
 
 MAX_ID_TOKEN_LENGTH = 16_384
 LEEWAY = 60.0
@@ -31,9 +31,7 @@ class ExpectedClaims:
     algorithms: frozenset[str]
 
 
-async def verify_id_token(
-    token: object, expected: ExpectedClaims, keys: ProviderKeySet, now: float
-) -> Mapping[str, Any]:
+async def verify_id_token(token: object, expected: ExpectedClaims, keys: RemoteKeySet, now: float) -> Mapping[str, Any]:
     """The claims of an ID token; `now` is in seconds since 1970.
 
     Raises:
@@ -45,9 +43,11 @@ async def verify_id_token(
         return claims
     except jose.InvalidToken as error:
         raise SignInFailed("provider", f"id_token {error.cause}") from None
+    except Unavailable:
+        raise SignInFailed("provider_away", "keys") from None
 
 
-async def _verify_signature(token: object, algorithms: frozenset[str], keys: ProviderKeySet) -> Mapping[str, Any]:
+async def _verify_signature(token: object, algorithms: frozenset[str], keys: RemoteKeySet) -> Mapping[str, Any]:
     if not isinstance(token, str):
         raise jose.InvalidToken("missing")
     jwt = jose.parse_jwt(token, most=MAX_ID_TOKEN_LENGTH)

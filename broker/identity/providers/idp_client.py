@@ -1,31 +1,53 @@
-"""Requests to identity providers. Operators choose those, so their addresses may be private ones; but every answer has
-a limit in time and size, and no redirect is followed, no proxy and no netrc of the environment is used."""
+"""Requests to identity providers: authlib is the OAuth client, and what it sends goes through the guarded HTTP client.
+
+Operators choose the providers, so the hosts that the settings name may have private addresses; no other host may that
+MCPIST_ALLOWED_PRIVATE_HOSTS does not list.
+"""
 
 import asyncio
 import contextlib
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from typing import Any, cast
+from urllib.parse import urlsplit
 
+import aiohttp
 import httpx2
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 from broker.identity.providers.identity_provider import SignInFailed
-from core.http.tls import get_system_tls_context
+from broker.identity.settings import ProviderSettings
+from core.http.guarded_client import REQUEST_HEADERS, GuardedClient, UnreadableBody, read_body
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 
 TIMEOUT_SECONDS = 10.0
 MAX_RESPONSE_BYTES = 256 * 1024
-HEADERS: Mapping[str, str] = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
+
+_HEADERS_OF_CONNECTION = frozenset({"host", "connection", "content-length", "transfer-encoding"})
+
+
+def create_idp_documents(
+    providers: Iterable[ProviderSettings], allowed_private_hosts: Iterable[str]
+) -> JsonDocumentFetcher:
+    """Create the HTTP client of sign-in, which is to be opened; it may reach the hosts that `providers` name."""
+    listed = AllowedAddresses.from_hosts(allowed_private_hosts).private_hosts
+    named = {_split_host(url) for one in providers for url in (one.issuer, one.base_url, one.api_url) if url}
+    return JsonDocumentFetcher(AllowedAddresses(listed | named), seconds=TIMEOUT_SECONDS)
+
+
+def _split_host(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 class IdpClient:
-    """Makes clients. `tls` is another set of roots, for tests; `seconds` is for each request as a whole."""
+    """Makes authlib's clients on `http`; `seconds` is for each request as a whole."""
 
-    def __init__(self, *, seconds: float = TIMEOUT_SECONDS, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, http: GuardedClient, *, seconds: float = TIMEOUT_SECONDS) -> None:
+        self._http = http
         self._seconds = seconds
-        self._tls = tls
 
     @contextlib.asynccontextmanager
     async def open_client(
@@ -37,10 +59,8 @@ class IdpClient:
             client_secret.reveal(),
             token_endpoint_auth_method=method,
             code_challenge_method="S256",
-            transport=_LimitedTransport(
-                httpx2.AsyncHTTPTransport(verify=self._tls or get_system_tls_context(), trust_env=False)
-            ),
-            headers=dict(HEADERS),
+            transport=_GuardedTransport(self._http),
+            headers=REQUEST_HEADERS,
             follow_redirects=False,
             trust_env=False,
         )
@@ -62,7 +82,7 @@ class IdpClient:
                 code=code,
                 redirect_uri=flow_redirect_uri,
                 code_verifier=verifier,
-                headers={**HEADERS, "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8"},
+                headers={**REQUEST_HEADERS, "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8"},
             )
         return dict(answer)
 
@@ -113,33 +133,24 @@ def _map_json_errors() -> Generator[None]:
         raise SignInFailed("provider", "form") from None
 
 
-class _LimitedTransport(httpx2.AsyncBaseTransport):
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self._inner = inner
+class _GuardedTransport(httpx2.AsyncBaseTransport):
+    """Sends authlib's requests by the guarded client, and says what goes wrong in httpx's exceptions."""
+
+    def __init__(self, http: GuardedClient) -> None:
+        self._http = http
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._inner.handle_async_request(request)
-        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            await response.aclose()  # a small answer could unpack to a huge one
-            raise httpx2.DecodingError("unrequested content encoding")
-        response.stream = _LimitedStream(cast("httpx2.AsyncByteStream", response.stream))
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _LimitedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = 0
-        async for part in self._inner:
-            read += len(part)
-            if read > MAX_RESPONSE_BYTES:
-                raise httpx2.ReadError("response too large")
-            yield part
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+        url = f"{request.url.scheme}://{request.url.netloc.decode()}{request.url.raw_path.decode()}"
+        if not self._http.is_askable(url):
+            raise httpx2.ConnectError("address not allowed")
+        headers = {name: value for name, value in request.headers.items() if name not in _HEADERS_OF_CONNECTION}
+        try:
+            async with self._http.request(
+                request.method, url, headers=headers, body=await request.aread() or None
+            ) as response:
+                content = await read_body(response, MAX_RESPONSE_BYTES)
+                return httpx2.Response(response.status, headers=list(response.headers.items()), content=content)
+        except UnreadableBody as error:
+            raise httpx2.ReadError(str(error)) from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise httpx2.ConnectError(type(error).__name__) from None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.identity.providers import id_token
 from broker.identity.providers.id_token import build_openid_account, raise_for_error
 from broker.identity.providers.identity_provider import SignInFailed, SignInFlow, VerifiedAccount
@@ -11,11 +12,11 @@ from broker.identity.providers.idp_client import IdpClient, require_object
 from broker.identity.providers.provider_metadata import (
     CachedDocument,
     Clock,
-    ProviderKeySet,
     ProviderMetadata,
     read_metadata,
 )
 from broker.identity.settings import ProviderSettings
+from broker.providers.metadata_reader import MetadataReader, MetadataUnavailable, get_openid_url
 
 SCOPE = "openid email profile"
 MAX_CODE_LENGTH = 8_192
@@ -64,15 +65,25 @@ class StandardOidcProfile:
 class OidcProvider:
     """Implements :class:`broker.identity.providers.identity_provider.IdentityProvider`."""
 
-    def __init__(self, settings: ProviderSettings, rules: OidcProfile, outgoing: IdpClient, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: ProviderSettings,
+        rules: OidcProfile,
+        outgoing: IdpClient,
+        *,
+        metadata: MetadataReader,
+        keys: JwksCache,
+        clock: Clock,
+    ) -> None:
         self.id = settings.id
         self.label = settings.label
         self._settings = settings
         self._rules = rules
         self._outgoing = outgoing
         self._clock = clock
+        self._reader = metadata
         self._metadata = CachedDocument(self._fetch_metadata, clock)
-        self._keys = ProviderKeySet(self._fetch_keys, clock)
+        self._keys = keys
 
     async def start(self, flow: SignInFlow) -> str:
         metadata = await self._metadata.get()
@@ -99,7 +110,7 @@ class OidcProvider:
                 metadata.issuer, self._settings.client_id, flow.nonce, metadata.algorithms
             )
             claims = await id_token.verify_id_token(
-                token.get("id_token"), expected, self._keys, self._clock().timestamp()
+                token.get("id_token"), expected, self._keys.get_key_set(metadata.jwks_uri), self._clock().timestamp()
             )
             if self._rules.asks_userinfo and "email" not in claims and metadata.userinfo_endpoint:
                 claims = {**claims, **await self._fetch_userinfo(client, metadata, token, str(claims["sub"]))}
@@ -122,17 +133,12 @@ class OidcProvider:
 
     async def _fetch_metadata(self) -> ProviderMetadata:
         issuer = self._rules.issuer
-        async with self._open_client() as client:
-            url = issuer.removesuffix("/") + "/.well-known/openid-configuration"
-            found = read_metadata(require_object(await self._outgoing.fetch_json(client, url)), issuer)
-        if not self._rules.is_issuer(found.issuer):
-            raise SignInFailed("provider", "metadata issuer")
-        return found
-
-    async def _fetch_keys(self) -> Mapping[str, Any]:
-        metadata = await self._metadata.get()
-        async with self._open_client() as client:
-            return require_object(await self._outgoing.fetch_json(client, metadata.jwks_uri))
+        try:
+            found = await self._reader.fetch([get_openid_url(issuer)], is_issuer=self._rules.is_issuer)
+        except MetadataUnavailable as error:
+            away = error.failure == "unreachable"
+            raise SignInFailed("provider_away" if away else "provider", f"metadata {error.failure}") from None
+        return read_metadata(found, issuer)
 
 
 def _check_response(metadata: ProviderMetadata, query: Mapping[str, str]) -> None:

@@ -5,12 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.identity.providers.id_token import build_openid_account, clean_person_name, normalize_email, raise_for_error
 from broker.identity.providers.identity_provider import IdentityProvider, SignInFailed, SignInFlow, VerifiedAccount
 from broker.identity.providers.idp_client import IdpClient, require_object
 from broker.identity.providers.oidc import OidcProvider, StandardOidcProfile
 from broker.identity.providers.provider_metadata import Clock, ProviderMetadata
 from broker.identity.settings import ProviderSettings
+from broker.providers.metadata_reader import MetadataReader
+from core.http.json_documents import JsonDocumentFetcher
 
 _DIRECTORY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TRUE = (True, 1, "1", "true", "True")
@@ -145,19 +148,22 @@ def _find_primary_email(emails: Sequence[Any]) -> str:
 
 
 def build_identity_providers(
-    settings: Iterable[ProviderSettings], outgoing: IdpClient, *, clock: Clock
+    settings: Iterable[ProviderSettings], http: JsonDocumentFetcher, *, clock: Clock
 ) -> Mapping[str, IdentityProvider]:
     """The providers by their ids, in the order of the settings. None of them is asked anything yet."""
-    return {one.id: _build_provider(one, outgoing, clock) for one in settings}
+    outgoing, metadata = IdpClient(http), MetadataReader(http)
+    keys = JwksCache(http, clock=lambda: clock().timestamp())
 
+    def build_provider(one: ProviderSettings) -> IdentityProvider:
+        match one.kind:
+            case "github":
+                return GitHubProvider(one, outgoing)
+            case "microsoft":
+                profile = MicrosoftProfile(one.base_url, one.tenant)
+            case "google":
+                profile = GoogleProfile(one.issuer)
+            case "oidc":
+                profile = StandardOidcProfile(one.issuer)
+        return OidcProvider(one, profile, outgoing, metadata=metadata, keys=keys, clock=clock)
 
-def _build_provider(settings: ProviderSettings, outgoing: IdpClient, clock: Clock) -> IdentityProvider:
-    match settings.kind:
-        case "github":
-            return GitHubProvider(settings, outgoing)
-        case "microsoft":
-            return OidcProvider(settings, MicrosoftProfile(settings.base_url, settings.tenant), outgoing, clock=clock)
-        case "google":
-            return OidcProvider(settings, GoogleProfile(settings.issuer), outgoing, clock=clock)
-        case "oidc":
-            return OidcProvider(settings, StandardOidcProfile(settings.issuer), outgoing, clock=clock)
+    return {one.id: build_provider(one) for one in settings}

@@ -1,13 +1,12 @@
-"""Metadata (OpenID Connect Discovery 1.0) and keys of OpenID providers, with a cache."""
+"""Metadata of OpenID providers (OpenID Connect Discovery 1.0), with a cache."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import urlsplit
-
-from joserfc.jwk import Key
 
 from broker.authorization_server import jose
 from broker.identity.providers.identity_provider import SignInFailed
@@ -16,8 +15,8 @@ CACHE_TTL = timedelta(hours=1)
 STALE_TTL = timedelta(hours=24)
 FAILURE_PAUSE = timedelta(seconds=5)
 """After a failure, before the provider is asked again."""
-UNKNOWN_KEY_PAUSE = timedelta(minutes=1)
-MAX_KEYS = 100
+
+log = logging.getLogger(__name__)
 
 Clock = Callable[[], datetime]
 _T = TypeVar("_T")
@@ -72,21 +71,25 @@ class CachedDocument(Generic[_T]):
         self._fetched: datetime | None = None
         self._failed: datetime | None = None
 
-    async def get(self, *, newer_than: timedelta = CACHE_TTL) -> _T:
-        """Return the cached document, or fetch it again if it is older than `newer_than`.
+    async def get(self) -> _T:
+        """Return the cached document, or fetch it again if it is older than an hour.
 
         Raises:
             SignInFailed: there is nothing, or nothing of the last day.
         """
         async with self._turn:
             now = self._clock()
-            if self._value is not None and self._is_within(self._fetched, newer_than, now):
+            if self._value is not None and self._is_within(self._fetched, CACHE_TTL, now):
                 return self._value
             if not self._is_within(self._failed, FAILURE_PAUSE, now):
                 try:
                     self._value, self._fetched = await self._fetch(), now
-                except SignInFailed:
+                except SignInFailed as error:
                     self._failed = now
+                    log.warning(
+                        "metadata of an identity provider cannot be fetched",
+                        extra={"event": "idp_metadata_failed", "cause": error.why},
+                    )
             if self._value is not None and self._is_within(self._fetched, STALE_TTL, now):
                 return self._value
             raise SignInFailed("provider_away", "metadata")
@@ -94,38 +97,6 @@ class CachedDocument(Generic[_T]):
     @staticmethod
     def _is_within(moment: datetime | None, limit: timedelta, now: datetime) -> bool:
         return moment is not None and now - moment < limit
-
-
-class ProviderKeySet:
-    """The provider's keys. One that is unknown has them fetched again, at most once a minute."""
-
-    def __init__(self, fetch: Callable[[], Awaitable[Mapping[str, Any]]], clock: Clock) -> None:
-        async def fetch_keys() -> tuple[Key, ...]:
-            return _parse_keys(await fetch())
-
-        self._kept = CachedDocument(fetch_keys, clock)
-
-    async def find_candidates(self, kid: str) -> tuple[Key, ...]:
-        """Return the keys that may have made the signature: the key `kid`, or all where none is named.
-
-        Raises:
-            SignInFailed: the keys cannot be fetched.
-        """
-        found = _select_by_id(await self._kept.get(), kid)
-        return found or _select_by_id(await self._kept.get(newer_than=UNKNOWN_KEY_PAUSE), kid)
-
-
-def _select_by_id(keys: tuple[Key, ...], kid: str) -> tuple[Key, ...]:
-    return tuple(key for key in keys if not kid or key.kid == kid)
-
-
-def _parse_keys(found: Mapping[str, Any]) -> tuple[Key, ...]:
-    listed = found.get("keys")
-    if not isinstance(listed, list):
-        raise SignInFailed("provider", "keys")
-    entries = cast("list[Any]", listed)[:MAX_KEYS]
-    tables = [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
-    return tuple(key for key in map(jose.import_public_key, tables) if key is not None)
 
 
 def _read_text(found: Mapping[str, Any], name: str) -> str:

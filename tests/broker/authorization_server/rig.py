@@ -11,9 +11,9 @@ from typing import Any
 from joserfc.jwk import ECKey, Key, RSAKey
 
 from broker.authorization_server.client_authentication import ClientAuthentication, ReplayCache
-from broker.authorization_server.client_keys import JwksCache
 from broker.authorization_server.client_registry import ClientMetadataLookup, ClientRegistry
 from broker.authorization_server.jose import sign_jwt
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.identity.api_tokens import Peppers
 from core.db import Database

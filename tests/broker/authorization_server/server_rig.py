@@ -19,13 +19,13 @@ from broker.authorization_server.authorization_codes import compute_code_challen
 from broker.authorization_server.authorization_request import AuthorizationRequestParser
 from broker.authorization_server.client_authentication import ClientAuthentication, ReplayCache
 from broker.authorization_server.client_document_reports import UnusableClientDocument
-from broker.authorization_server.client_keys import JwksCache
 from broker.authorization_server.client_registry import Client, ClientRegistry
 from broker.authorization_server.consents import Consents
 from broker.authorization_server.dynamic_client_registration import DynamicClientRegistration
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.grant_records import ClientGrant
 from broker.authorization_server.grants import Grants
+from broker.authorization_server.jwks_cache import JwksCache
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.authorization_server.signing_keys import open_signing_keys
 from broker.authorization_server.token_endpoint import TokenEndpoint, TokenRevocation

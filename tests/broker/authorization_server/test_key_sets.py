@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
-from broker.authorization_server.client_keys import (
+from broker.authorization_server.jwks_cache import (
     FRESH_SECONDS,
     MAX_REMOTE_KEYS,
+    MAX_STALE_SECONDS,
+    MAX_UNCHECKED_SECONDS,
     MIN_FETCH_INTERVAL_SECONDS,
     RemoteKeySet,
     parse_jwks,
@@ -116,6 +118,24 @@ async def test_a_set_is_renewed_now_and_then(server: Server, keys: RemoteKeySet)
     assert server.asked == 2
 
 
+async def test_a_key_that_was_withdrawn_is_noticed_after_an_hour(server: Server, keys: RemoteKeySet) -> None:
+    await keys.find("a")
+    server.body = document(made("b"))
+    server.now += MAX_UNCHECKED_SECONDS
+    assert await keys.find("a") is None
+    assert server.asked == 2
+
+
+async def test_a_set_counts_for_a_day_while_its_server_is_away(server: Server, keys: RemoteKeySet) -> None:
+    known = await keys.find("a")
+    server.body = b""
+    server.now += MAX_STALE_SECONDS - 1
+    assert await keys.find("a") is known
+    server.now += 1
+    with pytest.raises(Unavailable):
+        await keys.find("a")
+
+
 def test_what_is_taken_from_a_set() -> None:
     listed = [
         made("ec"),
@@ -134,12 +154,14 @@ def test_what_is_taken_from_a_set() -> None:
         "no object",
         None,
     ]
-    assert set(parse_jwks(document(*listed))) == {"ec", "rsa", "okp"}
+    found = parse_jwks(document(*listed))
+    assert set(found.by_id) == {"ec", "rsa", "okp"}
+    assert [key.kid for key in found.unnamed] == [None], "it is tried where a token names no key"
 
 
 def test_a_private_key_that_stands_there_by_mistake_is_taken_as_a_public_one() -> None:
     private = {**ECKey.generate_key("P-256").as_dict(private=True), "kid": "a"}
-    assert not parse_jwks(document(private))["a"].is_private
+    assert not parse_jwks(document(private)).by_id["a"].is_private
 
 
 @pytest.mark.parametrize(

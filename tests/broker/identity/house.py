@@ -17,6 +17,7 @@ from broker.web import account_pages, sign_in_pages
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.config.settings import Settings
+from server.wiring.outbound_http import open_idp_http
 from tests.broker.identity.browser import PUBLIC_URL, Browser, browser_on
 from tests.broker.identity.people import People
 from tests.support.postgres import ScratchDatabase
@@ -77,8 +78,12 @@ async def house_on(
     clock = RealClock()
     identity = IdentitySettings.model_validate({"providers": list(providers), **settings_file})
     settings = Settings(home=Path("/nowhere"), public_url=PUBLIC_URL)
-    async with database.open("mcpist_broker") as broker, database.open("mcpist_console") as console:
-        door = build_identity_services(broker, identity.providers, PUBLIC_URL, clock=clock)
+    async with (
+        database.open("mcpist_broker") as broker,
+        database.open("mcpist_console") as console,
+        open_idp_http(settings, identity) as http,
+    ):
+        door = build_identity_services(broker, identity.providers, PUBLIC_URL, clock=clock, http=http)
         parts = build_web_dependencies(settings, identity, clock)
         grants = Grants(broker, clock=clock)
         tokens = ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=clock)

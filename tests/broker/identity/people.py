@@ -15,6 +15,8 @@ from core.db import Database
 from core.directory import allow_list, users
 from core.directory.audit_trail import Actor
 from core.directory.tenants import create_tenant
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
 from tests.support.postgres import ScratchDatabase
 
 ACTOR = Actor("tests")
@@ -81,7 +83,13 @@ async def people_on(database: ScratchDatabase) -> AsyncIterator[People]:
         database.open("mcpist_console") as console,
     ):
         yield People(
-            database, console, broker, clock, build_identity_services(broker, (), "https://mcpist.test", clock=clock)
+            database,
+            console,
+            broker,
+            clock,
+            build_identity_services(
+                broker, (), "https://mcpist.test", clock=clock, http=JsonDocumentFetcher(AllowedAddresses())
+            ),
         )
 
 

@@ -9,9 +9,11 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
+from broker.authorization_server.jwks_cache import RemoteKeySet
 from broker.identity.providers import id_token
 from broker.identity.providers.identity_provider import SignInFailed
-from broker.identity.providers.provider_metadata import ProviderKeySet, read_metadata
+from broker.identity.providers.provider_metadata import read_metadata
+from core.http.json_documents import DocumentUnavailable
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 ISSUER, CLIENT, NONCE = "https://idp.test", "mcpist", "n" * 43
@@ -43,14 +45,14 @@ def raw(header: dict[str, Any], claims: dict[str, Any], signature: str = "") -> 
     return ".".join([*parts, signature])
 
 
-def keys(*published: Any) -> ProviderKeySet:
-    async def fetch() -> dict[str, Any]:
-        return {"keys": [one.as_dict(private=False) for one in published or (RSA, EC)]}
+def keys(*published: Any) -> RemoteKeySet:
+    async def fetch(_url: str) -> bytes:
+        return json.dumps({"keys": [one.as_dict(private=False) for one in published or (RSA, EC)]}).encode()
 
-    return ProviderKeySet(fetch, lambda: NOW)
+    return RemoteKeySet(f"{ISSUER}/jwks", fetch, clock=NOW.timestamp)
 
 
-async def verified(token: object, published: ProviderKeySet | None = None) -> Any:
+async def verified(token: object, published: RemoteKeySet | None = None) -> Any:
     return await id_token.verify_id_token(token, EXPECTED, published or keys(), NOW.timestamp())
 
 
@@ -127,12 +129,12 @@ async def test_unknown_keys_are_asked_for_once_a_minute() -> None:
     asked = 0
     now = NOW
 
-    async def fetch() -> dict[str, Any]:
+    async def fetch(_url: str) -> bytes:
         nonlocal asked
         asked += 1
-        return {"keys": [RSA.as_dict(private=False)]}
+        return json.dumps({"keys": [RSA.as_dict(private=False)]}).encode()
 
-    published = ProviderKeySet(fetch, lambda: now)
+    published = RemoteKeySet(f"{ISSUER}/jwks", fetch, clock=lambda: now.timestamp())
     for number in range(50):
         assert await published.find_candidates(f"unknown {number}") == ()
     assert asked == 1
@@ -146,18 +148,18 @@ async def test_unknown_keys_are_asked_for_once_a_minute() -> None:
 async def test_known_keys_outlive_their_source_for_a_day() -> None:
     now, away = NOW, False
 
-    async def fetch() -> dict[str, Any]:
+    async def fetch(_url: str) -> bytes:
         if away:
-            raise SignInFailed("provider_away", "unreachable")
-        return {"keys": [RSA.as_dict(private=False)]}
+            raise DocumentUnavailable("unreachable")
+        return json.dumps({"keys": [RSA.as_dict(private=False)]}).encode()
 
-    published = ProviderKeySet(fetch, lambda: now)
+    published = RemoteKeySet(f"{ISSUER}/jwks", fetch, clock=lambda: now.timestamp())
     await published.find_candidates("rsa")
     away, now = True, NOW.replace(hour=23)
     assert len(await published.find_candidates("rsa")) == 1
     now = NOW.replace(day=23, hour=13)
     with pytest.raises(SignInFailed) as refused:
-        await published.find_candidates("rsa")
+        await verified(signed(CLAIMS), published)
     assert refused.value.failure == "provider_away"
 
 

@@ -20,6 +20,8 @@ from core.db import Database
 from core.directory import tenants, users
 from core.directory.audit_trail import Actor
 from core.errors import MCPistError
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator
@@ -146,7 +148,12 @@ async def unbound(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) ->
 def telling(database: ScratchDatabase, console: Database, broker: Database, monkeypatch: pytest.MonkeyPatch) -> Teller:
     monkeypatch.setattr("broker.identity.browser_sessions.MAX_SESSIONS", 2)
     made = Teller(
-        database, console, broker, build_identity_services(broker, (), "https://mcpist.test", clock=lambda: made.now)
+        database,
+        console,
+        broker,
+        build_identity_services(
+            broker, (), "https://mcpist.test", clock=lambda: made.now, http=JsonDocumentFetcher(AllowedAddresses())
+        ),
     )
     return made
 
