@@ -9,9 +9,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
-from broker.connections.account_snapshot import TokenUnavailable
+from broker.connections.account_snapshot import AccessToken, TokenUnavailable
 from broker.connections.connection_status import HealthState, classify
 from broker.connections.credential_selection import (
     MAX_LEASE_SECONDS,
@@ -26,9 +27,9 @@ from broker.connections.credential_selection import (
 from broker.connections.stored_credentials import load_credentials
 from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason, Verifier
 from broker.oauth_client.vendor_scopes import covers_module
+from broker.providers.catalogue import get_api_endpoint_key
 from broker.providers.error_reasons import SCOPE
-from broker.refresh.circuit_breaker import get_api_endpoint_key
-from broker.refresh.token_service import AccountTokenService
+from broker.providers.schema import Provider
 from broker.rejections.report import IN_DOUBT, RejectionTiming, get_hold_seconds, report_rejection
 from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_store import UNREADABLE, decode_scheme, decrypt_credential, mark_broken
@@ -51,6 +52,16 @@ ToolHints = Mapping[tuple[str, str], bool]
 """Whether a tool only reads, by module and tool, for every tool of every module that has a vendor."""
 
 
+class AccessTokenSource(Protocol):
+    """Access tokens of connected accounts: :class:`broker.refresh.token_service.AccountTokenService`."""
+
+    async def get_access_token(
+        self, tenant_id: UUID, account_id: UUID, *, rejected_version: int | None = None
+    ) -> AccessToken | TokenUnavailable: ...
+
+    async def find_provider(self, work: UnitOfWork, provider: str, /) -> Provider | None: ...
+
+
 class LeaseService:
     """Implements `status` and `lease` of :class:`broker.interface.Broker` on the broker's own database role."""
 
@@ -63,7 +74,7 @@ class LeaseService:
         *,
         base_urls: Mapping[str, str],
         clock: Callable[[], datetime],
-        accounts: AccountTokenService,
+        accounts: AccessTokenSource,
         rejections: RejectionTiming | None = None,
     ) -> None:
         self._verifier = verifier

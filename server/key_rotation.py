@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from broker.authorization_server.signing_key_store import SigningKeyRows
+from broker.vault.envelope import KeyProvider
 from broker.vault.key_checks import check_keys, retire_key
 from broker.vault.key_rewrap import DataKeyRows, Report, rewrap_keys
-from broker.vault.key_wrapping import KeyProvider, activate_key, add_key, remove_key
+from broker.vault.key_wrapping import activate_key, add_key, remove_key
 from broker.vault.reencryption import Reencryption, ReencryptionResult
 from broker.vault.vault import open_vault
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind

@@ -6,8 +6,9 @@ from pathlib import Path
 from uuid import UUID
 
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, DeploymentGuard
+from broker.vault.envelope import KeyMissing, KeyProvider, WrappedKey
 from broker.vault.key_providers import open_key_providers
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, KeyProvider, WrappedKey
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
 from core.db import Database
 from core.errors import Invalid, Unavailable

@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connect.connect_services import ConnectServices
 from broker.connections.api_keys import PROBLEMS_BY_MESSAGE_KEY, OtherAccount, PastedKey
-from broker.connections.connect_errors import ConnectError
+from broker.connections.connect_methods import ConnectError
 from broker.web.key_errors import build_key_error
 from core.api.app import create_router
 from core.api.dependencies import CredentialCreator, resolve_credential_owner

@@ -21,10 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from joserfc.jwk import RSAKey
 
-from broker.vault.envelope import DecryptionError, join_length_prefixed
+from broker.vault.envelope import DecryptionError, KeyProvider, WrappedKey, join_length_prefixed
 from broker.vault.key_checks import confirm_key_use, record_key_use
 from broker.vault.key_rewrap import WrappedRow
-from broker.vault.key_wrapping import KeyProvider, WrappedKey
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change

@@ -13,8 +13,7 @@ from joserfc.jwk import RSAKey
 
 from broker.authorization_server import jose
 from broker.authorization_server.signing_key_store import ALGORITHM, SealedSigningKey, SigningKeyStore
-from broker.vault.envelope import DecryptionError
-from broker.vault.key_wrapping import KeyProvider
+from broker.vault.envelope import DecryptionError, KeyProvider
 from core.db import Database
 from core.errors import Unavailable
 

@@ -58,7 +58,7 @@ class AccountWriter:
 
     def require_adopted(self) -> None:
         """Raises:
-        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        broker.vault.vault.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
         """
         self._vault.require_adopted()
 

@@ -13,8 +13,16 @@ from broker.connect.code_exchange import CodeExchange
 from broker.connect.confirmation import ConnectOutcome
 from broker.connect.flow_store import ConnectFlow, ConnectFlowStore, NewConnectFlow
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
-from broker.connections.connect_errors import ACCESS_DENIED, ConnectError, audit_refusal, classify_callback_error
-from broker.connections.connect_methods import ConnectMethod, RequiredTools, ScopeRequest, build_method_scope_request
+from broker.connections.connect_methods import (
+    ACCESS_DENIED,
+    ConnectError,
+    ConnectMethod,
+    RequiredTools,
+    ScopeRequest,
+    audit_refusal,
+    build_method_scope_request,
+    classify_callback_error,
+)
 from broker.connections.credential_origins import resolve_module_origins
 from broker.connections.oauth_client_store import SealedOAuthClient
 from broker.identity.browser_sessions import Session
@@ -81,7 +89,7 @@ class ConnectAuthorization:
             NotFound: there is no such module for the person, or no such way to connect it.
             ConnectError: we had to become a client of the vendor first, and it does not let us; or the service is
                 set to an address that the provider's tokens are not for.
-            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment.
+            broker.vault.vault.NotAdopted: this is a copy of the deployment.
         """
         self._redeeming.require_adopted()
         begun = await self._prepare_redirect(session, asked)
@@ -123,7 +131,7 @@ class ConnectAuthorization:
 
         Raises:
             ConnectError: it is not the answer to a flow of this session, or the vendor gave no usable grant.
-            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment; nothing is used up.
+            broker.vault.vault.NotAdopted: this is a copy of the deployment; nothing is used up.
         """
         self._redeeming.require_adopted()
         state = Secret(answer.get("state", "")[:200])

@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from broker.connections.connect_errors import ConnectError, get_message_key
+from broker.connections.connect_methods import ConnectError, get_message_key
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.oauth_client.dynamic_registration import (
     RegisteredClient,

@@ -8,22 +8,40 @@ from broker.connect.account_writer import AccountWriter
 from broker.connect.confirmation import ConnectOutcome, GrantConfirmation
 from broker.connect.flow_store import ConnectFlow, ConnectFlowStore
 from broker.connections.available_services import AvailableServices, resolve_subject
-from broker.connections.connect_errors import ConnectError, audit_refusal, get_message_key
+from broker.connections.connect_methods import ConnectError, audit_refusal, get_message_key
 from broker.connections.credential_origins import resolve_module_origins
-from broker.connections.oauth_client_health import (
-    CLIENT_ERRORS,
-    MISCONFIGURED,
-    mark_client_refused,
-    mark_client_working,
-)
 from broker.connections.oauth_client_store import OAuthClientStore, SealedOAuthClient
 from broker.identity.browser_sessions import Session
 from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient, TokenSet, VendorFailure
 from broker.oauth_client.userinfo import AccountIdentity, UserinfoClient, VendorSite
+from broker.providers import error_reasons
 from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.secret import Secret
+
+CLIENT_ERRORS = frozenset({error_reasons.CLIENT_REFUSED, error_reasons.SECRET_EXPIRED})
+"""What no person and no code of theirs can bring about."""
+
+MISCONFIGURED = "misconfigured"
+
+
+async def mark_client_refused(work: UnitOfWork, client: SealedOAuthClient, reason: str) -> None:
+    """Note that the vendor does not take the client, unless it was changed meanwhile; its administrators are told once.
+    Refreshes are not held up: one of them tries it next, and may find it good."""
+    await work.execute(_REFUSED, client.id, client.version, reason)
+
+
+async def mark_client_working(work: UnitOfWork, client: SealedOAuthClient) -> None:
+    """Note that the vendor takes it, unless it was changed meanwhile."""
+    await work.execute(_WORKS, client.id, client.version)
+
+
+_REFUSED = """UPDATE vault.oauth_clients SET state = 'misconfigured', cause = left($4, 40), updated_at = vault.clock()
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND state = 'ok'"""
+_WORKS = """UPDATE vault.oauth_clients SET state = 'ok', cause = '', breaker_until = NULL, breaker_failures = 0,
+    updated_at = vault.clock() WHERE tenant_id = $1 AND id = $2 AND version = $3 AND state = 'misconfigured'"""
+
 
 NO_REACH = "no_reach"
 """The warning of an account that reaches nothing."""
@@ -82,7 +100,7 @@ class CodeExchange:
 
     def require_adopted(self) -> None:
         """Raises:
-        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        broker.vault.vault.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
         """
         self._rows.require_adopted()
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from broker.connections.available_services import AvailableService, AvailableServices, ConnectSubject, resolve_subject
-from broker.connections.connect_errors import ConnectPrincipal
+from broker.connections.connect_methods import ConnectPrincipal
 from broker.connections.connection_status import HealthState
 from broker.connections.stored_credentials import StoredCredential
 from broker.identity.browser_sessions import Session

@@ -11,17 +11,21 @@ import orjson
 
 from broker.connections.account_snapshot import (
     ACCESS_FIELD,
+    GRANT_VERSION_STEP,
     REFRESH_FIELD,
     AccountEventKind,
+    add_seconds,
     append_event,
     build_account_context,
     build_client_context,
+    schedule_keep_alive,
+    schedule_refresh,
 )
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
 from broker.providers.schema import RefreshRules
-from broker.refresh.outcome import GRANT_VERSION_STEP, add_seconds, schedule_keep_alive, schedule_refresh
 from broker.vault.credential_store import CredentialOwner
-from broker.vault.vault import TenantSealer, Vault
+from broker.vault.envelope import TenantSealer
+from broker.vault.vault import Vault
 from core.db import UnitOfWork
 from core.errors import Conflict, NotFound
 

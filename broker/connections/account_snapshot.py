@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from broker.providers.schema import RefreshRules
 from broker.vault.envelope import CiphertextContext
 from core.db import Row, UnitOfWork
 from core.secret import Secret
@@ -191,3 +193,45 @@ _NOTE = """INSERT INTO vault.account_events (tenant_id, account_id, at, kind, cl
     WHERE EXISTS (SELECT FROM vault.accounts WHERE tenant_id = $1 AND id = $2)"""
 _TRIM = """DELETE FROM vault.account_events WHERE tenant_id = $1 AND account_id = $2 AND id <= (
     SELECT id FROM vault.account_events WHERE tenant_id = $1 AND account_id = $2 ORDER BY id DESC OFFSET $3 LIMIT 1)"""
+
+
+MIN_MARGIN_SHARE = 0.1
+
+
+HALF = 0.5
+
+
+KEEP_ALIVE_SHARE = 1 / 3
+
+
+MIN_REFRESH_INTERVAL = 120.0
+"""Seconds. No account is refreshed ahead of time more often: shorter lives are renewed when somebody asks."""
+
+
+GRANT_VERSION_STEP = 1 << 20
+"""Version increment of a new grant: more than refreshes ever add."""
+
+
+def add_seconds(now: datetime, seconds: float | None) -> datetime | None:
+    """Return the time in `seconds`; None if unknown."""
+    return None if seconds is None else now + timedelta(seconds=seconds)
+
+
+def schedule_refresh(rules: RefreshRules, now: datetime, life: float | None, chance: float) -> datetime | None:
+    """When a token that lives `life` seconds is refreshed ahead of its end: at random within a tenth of its life, so
+    that what was connected together is not refreshed together, and not before half of it is over. None for a token that
+    is not."""
+    if life is None or HALF * life < MIN_REFRESH_INTERVAL:
+        return None
+    if rules.late:
+        margin = rules.margin_seconds * (1 - HALF * chance)
+    else:
+        margin = max(rules.margin_seconds, MIN_MARGIN_SHARE * life) + MIN_MARGIN_SHARE * life * chance
+    return now + timedelta(seconds=max(HALF * life, life - margin))
+
+
+def schedule_keep_alive(rules: RefreshRules, now: datetime) -> datetime | None:
+    """Return the time at which an unused grant is refreshed to keep it alive: a third of the vendor's limit."""
+    if rules.idle_seconds is None:
+        return None
+    return now + timedelta(seconds=max(MIN_REFRESH_INTERVAL, rules.idle_seconds * KEEP_ALIVE_SHARE))

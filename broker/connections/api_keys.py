@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
-from broker.connections.connect_errors import ConnectError, ConnectPrincipal
+from broker.connections.connect_methods import ConnectError, ConnectPrincipal
 from broker.connections.credential_origins import KeyOrigins, load_service_url, resolve_key_origins
 from broker.connections.stored_credentials import StoredCredential
 from broker.disconnect.disconnect_service import DisconnectService
@@ -31,7 +31,7 @@ PROBLEMS_BY_ERROR_CLASS: Mapping[ErrorClass, KeyProblem] = {
     ErrorClass.THROTTLED: "busy",
 }
 PROBLEMS_BY_MESSAGE_KEY: Mapping[str, KeyProblem] = {f"key_{trouble}": trouble for trouble in get_args(KeyProblem)}
-"""By the key of :class:`broker.connections.connect_errors.ConnectError`."""
+"""By the key of :class:`broker.connections.connect_methods.ConnectError`."""
 CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS = 1 / 30, 10, 2
 """How often one person may have a key checked: a vendor that answers is an oracle for whoever has found one."""
 
@@ -102,7 +102,7 @@ class VendorApiKeys:
             NotFound: there is no such module for the person, or it is not connected by keys.
             ConnectError: the vendor does not take the key, or cannot be asked.
             OtherAccount: it is another account's, and `replace` is not said.
-            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which asks no vendor.
+            broker.vault.vault.NotAdopted: this is a copy of the deployment, which asks no vendor.
         """
         self._disconnecting.require_adopted()
         place = await self._load_target(session, module, role_id, pasted.provider)

@@ -5,8 +5,13 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from broker.connect.client_registration import AutomaticClientRegistration
-from broker.connections.connect_errors import ConnectPrincipal
-from broker.connections.connect_methods import ConnectMethod, RequiredTools, find_required_tools, list_connect_methods
+from broker.connections.connect_methods import (
+    ConnectMethod,
+    ConnectPrincipal,
+    RequiredTools,
+    find_required_tools,
+    list_connect_methods,
+)
 from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.connections.stored_credentials import StoredCredential, list_credentials, list_owner_credentials

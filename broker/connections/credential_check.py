@@ -68,7 +68,7 @@ class CredentialChecker:
         Raises:
             NotFound: there is no such credential, or its module is not installed.
             core.errors.LimitReached: the caller has had too many keys checked.
-            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which asks no vendor.
+            broker.vault.vault.NotAdopted: this is a copy of the deployment, which asks no vendor.
         """
         async with self._database.tenant(tenant_id) as work:
             stored = await find_credential(work, self._origins, credential_id)

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from broker.connections.connect_errors import ConnectError
+from broker.connections.connect_methods import ConnectError
 from broker.connections.oauth_client_store import SealedOAuthClient
 from broker.providers.schema import Provider
 from broker.providers.templates import fill_url, resolve_settings

@@ -85,7 +85,7 @@ class DisconnectService:
 
     def require_adopted(self) -> None:
         """Raises:
-        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        broker.vault.vault.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
         """
         self._rows.require_adopted()
 
@@ -94,7 +94,7 @@ class DisconnectService:
 
         Raises:
             NotFound: it is gone already.
-            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment: the original goes on.
+            broker.vault.vault.NotAdopted: this is a copy of the deployment: the original goes on.
         """
         self.require_adopted()
         if held.account_id is None:

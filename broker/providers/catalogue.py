@@ -1,5 +1,6 @@
 """The providers that there are: those that come with MCPist, and those that a tenant's administrators have added."""
 
+import contextlib
 import json
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
@@ -8,16 +9,19 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
 
 import orjson
 from pydantic import ValidationError
 
 from broker.providers.field_types import as_table
 from broker.providers.schema import Provider
-from broker.providers.templates import check_placeholders, list_outbound_urls
+from broker.providers.templates import check_placeholders, fill_url, list_outbound_urls, resolve_settings
 from core.db import UnitOfWork
 from core.errors import Invalid, NotFound
 from core.http.guarded_client import is_askable_url
+from core.http.origins import get_origin
 from core.http.outbound_addresses import AllowedAddresses
 
 PROVIDERS_FILE = "providers.toml"
@@ -205,3 +209,42 @@ def _parse_document(document: Any) -> dict[str, Any]:
 _DOCUMENT = "SELECT document FROM vault.providers WHERE tenant_id = $1 AND id = $2"
 _HOLD = "SELECT document FROM vault.providers WHERE tenant_id = $1 AND id = $2 FOR SHARE"
 _DOCUMENTS = "SELECT id, document FROM vault.providers WHERE tenant_id = $1 ORDER BY id LIMIT 200"
+
+
+def get_token_endpoint_key(tenant_id: UUID, provider: Provider, settings: Mapping[str, str]) -> str:
+    """The origin of the token endpoint, for every tenant the same where the provider is MCPist's own and its host not
+    changed; else the tenant's alone: a server of their own must not speak for other tenants' accounts."""
+    origin = _get_token_origin(provider, settings)
+    if (
+        origin
+        and load_builtin_providers().known.get(provider.id) == provider
+        and origin == _get_token_origin(provider, {})
+    ):
+        return origin
+    return f"{tenant_id} {origin}"
+
+
+def get_api_endpoint_key(tenant_id: UUID, origin: str) -> str:
+    """Return the key of an API at `origin`: shared by all tenants for a built-in provider's, else the tenant's own."""
+    return origin if origin in _list_builtin_api_origins() else f"{tenant_id} {origin}"
+
+
+@cache
+def _list_builtin_api_origins() -> frozenset[str]:
+    found: set[str] = set()
+    for provider in load_builtin_providers().known.values():
+        with contextlib.suppress(Invalid):  # it has a setting that every tenant chooses
+            values = resolve_settings(provider, {})
+            found |= {get_origin(fill_url(url, values)) for url in provider.api}
+    return frozenset(found)
+
+
+def _get_token_origin(provider: Provider, settings: Mapping[str, str]) -> str:
+    """Return scheme and host; "" where a setting is missing or wrong."""
+    if provider.oauth is None:
+        return ""
+    try:
+        parts = urlsplit(fill_url(provider.oauth.token_url, resolve_settings(provider, settings)))
+    except Invalid:
+        return ""
+    return f"{parts.scheme}://{parts.netloc}"

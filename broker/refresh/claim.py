@@ -19,8 +19,8 @@ from broker.connections.account_snapshot import (
     build_client_context,
 )
 from broker.oauth_client.types import OAuthClientConfig
+from broker.providers.catalogue import get_token_endpoint_key
 from broker.providers.schema import Provider
-from broker.refresh.circuit_breaker import get_token_endpoint_key
 from broker.refresh.decision import RefreshTiming
 from broker.refresh.outcome import Attempt, Boottime, PreparedRefresh
 from broker.vault.vault import Vault

@@ -11,17 +11,21 @@ from uuid import UUID, uuid4
 
 from broker.connections.account_snapshot import (
     ACCESS_FIELD,
+    GRANT_VERSION_STEP,
     REFRESH_FIELD,
     AccountEventKind,
     AccountRef,
     AccountSnapshot,
+    add_seconds,
     append_event,
     build_account_context,
     build_candidate_context,
+    schedule_keep_alive,
+    schedule_refresh,
 )
 from broker.oauth_client.types import OAuthClientConfig, RedactedExchange, TokenSet
 from broker.providers.schema import Provider, RefreshRules
-from broker.vault.vault import TenantSealer
+from broker.vault.envelope import TenantSealer
 from core.db import Row, UnitOfWork
 from core.failpoints import failpoint
 from core.generations import DROPPED_VERSION_CHANNEL
@@ -77,13 +81,6 @@ class Attempt:
     def estimate_database_time(self, boottime: float) -> datetime:
         """Estimate the database's clock without a query."""
         return self.claimed_at + timedelta(seconds=max(0.0, boottime - self.claim_boottime))
-
-
-MIN_MARGIN_SHARE = 0.1
-HALF = 0.5
-KEEP_ALIVE_SHARE = 1 / 3
-MIN_REFRESH_INTERVAL = 120.0
-"""Seconds. No account is refreshed ahead of time more often: shorter lives are renewed when somebody asks."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -142,35 +139,6 @@ def seal_outcome(
         add_seconds(now, tokens.refresh_expires_in),
         rules.late,
     )
-
-
-def add_seconds(now: datetime, seconds: float | None) -> datetime | None:
-    """Return the time in `seconds`; None if unknown."""
-    return None if seconds is None else now + timedelta(seconds=seconds)
-
-
-def schedule_refresh(rules: RefreshRules, now: datetime, life: float | None, chance: float) -> datetime | None:
-    """When a token that lives `life` seconds is refreshed ahead of its end: at random within a tenth of its life, so
-    that what was connected together is not refreshed together, and not before half of it is over. None for a token that
-    is not."""
-    if life is None or HALF * life < MIN_REFRESH_INTERVAL:
-        return None
-    if rules.late:
-        margin = rules.margin_seconds * (1 - HALF * chance)
-    else:
-        margin = max(rules.margin_seconds, MIN_MARGIN_SHARE * life) + MIN_MARGIN_SHARE * life * chance
-    return now + timedelta(seconds=max(HALF * life, life - margin))
-
-
-def schedule_keep_alive(rules: RefreshRules, now: datetime) -> datetime | None:
-    """Return the time at which an unused grant is refreshed to keep it alive: a third of the vendor's limit."""
-    if rules.idle_seconds is None:
-        return None
-    return now + timedelta(seconds=max(MIN_REFRESH_INTERVAL, rules.idle_seconds * KEEP_ALIVE_SHARE))
-
-
-GRANT_VERSION_STEP = 1 << 20
-"""Version increment of a new grant: more than refreshes ever add."""
 
 
 class StoreResult(Enum):

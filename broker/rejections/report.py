@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.refresh.circuit_breaker import get_api_endpoint_key
+from broker.providers.catalogue import get_api_endpoint_key
 from core.db import Row, UnitOfWork
 
 

@@ -11,8 +11,7 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from broker.vault.envelope import DecryptionError
-from broker.vault.key_wrapping import WrappedKey
+from broker.vault.envelope import DecryptionError, WrappedKey
 from broker.vault.kms import KmsDenied, KmsThrottled, KmsUnreachable
 from core.errors import Invalid
 

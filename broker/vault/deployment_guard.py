@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from broker.vault.vault import NotAdopted
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database
 from core.directory.audit_trail import Actor, audit_change
@@ -25,17 +26,6 @@ DEPLOYMENT_ID_FILE = "deployment-id"
 WATCH_INTERVAL_SECONDS = 5.0  # seconds
 
 log = logging.getLogger(__name__)
-
-
-class NotAdopted(Unavailable):
-    """Refusal of outbound use in a copy of a deployment that was not adopted."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this MCPist runs on a copy of its database and talks to no service until its operator adopts the copy "
-            "(`mcpist adopt`; it is noticed within some seconds)",
-            retry_after=60.0,
-        )
 
 
 class DeploymentGuard:

@@ -6,12 +6,13 @@ in as associated data, so that it opens in its own row, field, version, tenant a
 
 import os
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from core.errors import MCPistError
+from core.errors import MCPistError, Unavailable
 
 FORMAT = b"\x01"
 LABEL = "mcpist.vault.1"
@@ -92,3 +93,82 @@ def decrypt_blob(key: AESGCM, blob: bytes, context: bytes) -> bytes:
         return key.decrypt(blob[17:HEADER_BYTES], blob[HEADER_BYTES:], context)
     except InvalidTag:
         raise DecryptionError from None
+
+
+class KeyMissing(Unavailable):
+    """A key that the database names is not at hand. The stored secrets are fine; the operator has to bring the key."""
+
+    def __init__(self, kek_id: str) -> None:
+        super().__init__(f"the vault's key {kek_id} is missing; restore it from your copy of the keys")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class WrappedKey:
+    """Wrapped key material, with the id of the key that wrapped it."""
+
+    kek_id: str
+    blob: bytes
+
+
+class KeyProvider(Protocol):
+    """Provider of key-encryption keys: a file, or a key management service."""
+
+    async def get_active_id(self) -> str:
+        """The key that new data keys are wrapped with.
+
+        Raises:
+            core.errors.Unavailable: the keeper cannot be asked now.
+        """
+        ...
+
+    @property
+    def kek_ids(self) -> frozenset[str]:
+        """The keys that are known by name. A key service opens others too: see `has`."""
+        ...
+
+    def has(self, kek_id: str) -> bool:
+        """Check whether this provider can unwrap material of that key."""
+        ...
+
+    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
+        """Wrap `plain` under the active key, bound to `context`.
+
+        Raises:
+            core.errors.Unavailable: the keeper cannot be asked now.
+        """
+        ...
+
+    async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
+        """Unwrap key material.
+
+        Raises:
+            KeyMissing: the key is not at hand.
+            Unreadable: it was wrapped by another key or for another context, or was changed.
+            core.errors.Unavailable: the keeper cannot be asked now.
+        """
+        ...
+
+    def compute_check_value(self, kek_id: str) -> bytes:
+        """Compute 32 bytes that tell this key from another of the same id and reveal nothing else."""
+        ...
+
+    async def find_problem(self) -> str:
+        """Describe for the operator why keys cannot be used now; empty if they can."""
+        ...
+
+
+class TenantSealer:
+    """Seals for one tenant without a word to the database or the keys' keeper: for what must not be lost on its way
+    into them. Use it at once, and for the few fields of one row."""
+
+    def __init__(self, key: AESGCM, dek_id: UUID, deployment_id: UUID, tenant_id: UUID) -> None:
+        self._key = key
+        self._dek_id = dek_id
+        self._deployment_id = deployment_id
+        self._tenant_id = tenant_id
+
+    def seal(self, place: CiphertextContext, plain: bytes) -> bytes:
+        """`plain` encrypted for one place of the tenant's rows."""
+        return encrypt_blob(
+            self._key, self._dek_id, plain, place.build_associated_data(self._deployment_id, self._tenant_id)
+        )

@@ -11,8 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from broker.vault.envelope import DecryptionError
-from broker.vault.key_wrapping import WrappedKey
+from broker.vault.envelope import DecryptionError, WrappedKey
 from broker.vault.kms import KmsDenied, KmsHttpClient, KmsResponse, KmsThrottled, KmsUnreachable
 from core.errors import Invalid
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.vault.key_wrapping import KeyProvider
+from broker.vault.envelope import KeyProvider
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change

@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from broker.vault import aws_kms, gcp_kms, vault_transit
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, KeyProvider, WrappedKey, load, load_or_create
+from broker.vault.envelope import KeyMissing, KeyProvider, WrappedKey
+from broker.vault.key_wrapping import InMemoryKeyProvider, load, load_or_create
 from broker.vault.kms import KmsClient, KmsKeyProvider
 from core.errors import Invalid
 
@@ -17,7 +18,7 @@ NO_FILE: FileStamp = (0, 0, 0)
 
 
 class FileKeyProvider:
-    """Implements :class:`broker.vault.key_wrapping.KeyProvider`.
+    """Implements :class:`broker.vault.envelope.KeyProvider`.
 
     Data keys are unwrapped once in minutes, so the file is looked at (not read) each time: 2 µs.
     """

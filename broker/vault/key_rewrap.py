@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
+from broker.vault.envelope import KeyProvider, WrappedKey
 from broker.vault.key_checks import confirm_key_use, record_key_use
-from broker.vault.key_wrapping import KeyProvider, WrappedKey
 from broker.vault.vault import build_wrap_context
 from core.db import Database, UnitOfWork
 from core.failpoints import failpoint

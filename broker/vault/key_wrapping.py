@@ -12,13 +12,12 @@ import secrets
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from broker.vault.envelope import KEY_BYTES, NONCE_BYTES, DecryptionError
-from core.errors import Conflict, Invalid, NotFound, Unavailable
+from broker.vault.envelope import KEY_BYTES, NONCE_BYTES, DecryptionError, KeyMissing, WrappedKey
+from core.errors import Conflict, Invalid, NotFound
 from core.private_file import read_private, write_once
 
 
@@ -135,68 +134,6 @@ def _generate_key() -> KeyFile:
 
 
 CHECK_LABEL = b"mcpist.vault.key-check.1:"
-
-
-class KeyMissing(Unavailable):
-    """A key that the database names is not at hand. The stored secrets are fine; the operator has to bring the key."""
-
-    def __init__(self, kek_id: str) -> None:
-        super().__init__(f"the vault's key {kek_id} is missing; restore it from your copy of the keys")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class WrappedKey:
-    """Wrapped key material, with the id of the key that wrapped it."""
-
-    kek_id: str
-    blob: bytes
-
-
-class KeyProvider(Protocol):
-    """Provider of key-encryption keys: a file, or a key management service."""
-
-    async def get_active_id(self) -> str:
-        """The key that new data keys are wrapped with.
-
-        Raises:
-            core.errors.Unavailable: the keeper cannot be asked now.
-        """
-        ...
-
-    @property
-    def kek_ids(self) -> frozenset[str]:
-        """The keys that are known by name. A key service opens others too: see `has`."""
-        ...
-
-    def has(self, kek_id: str) -> bool:
-        """Check whether this provider can unwrap material of that key."""
-        ...
-
-    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
-        """Wrap `plain` under the active key, bound to `context`.
-
-        Raises:
-            core.errors.Unavailable: the keeper cannot be asked now.
-        """
-        ...
-
-    async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        """Unwrap key material.
-
-        Raises:
-            KeyMissing: the key is not at hand.
-            Unreadable: it was wrapped by another key or for another context, or was changed.
-            core.errors.Unavailable: the keeper cannot be asked now.
-        """
-        ...
-
-    def compute_check_value(self, kek_id: str) -> bytes:
-        """Compute 32 bytes that tell this key from another of the same id and reveal nothing else."""
-        ...
-
-    async def find_problem(self) -> str:
-        """Describe for the operator why keys cannot be used now; empty if they can."""
-        ...
 
 
 class InMemoryKeyProvider:

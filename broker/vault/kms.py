@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, cast
 import aiohttp
 import orjson
 
-from broker.vault.key_wrapping import KeyMissing, WrappedKey
+from broker.vault.envelope import KeyMissing, WrappedKey
 from core.errors import Unavailable
 from core.http.tls import get_system_tls_context
 
@@ -77,7 +77,7 @@ class KmsClient(Protocol):
 
 
 class KmsKeyProvider:
-    """Implements :class:`broker.vault.key_wrapping.KeyProvider` on a key service.
+    """Implements :class:`broker.vault.envelope.KeyProvider` on a key service.
 
     After a failure one question at a time is let through, so that an outage binds one connection of the broker's and
     not all of them: data keys in memory go on being used meanwhile.

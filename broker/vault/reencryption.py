@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import LiteralString
 from uuid import UUID
 
-from broker.vault.envelope import CiphertextContext, DecryptionError
-from broker.vault.key_wrapping import KeyProvider
-from broker.vault.vault import TenantSealer, Vault
+from broker.vault.envelope import CiphertextContext, DecryptionError, KeyProvider, TenantSealer
+from broker.vault.vault import Vault
 from core.db import Database, Row, UnitOfWork
 from core.failpoints import failpoint
 

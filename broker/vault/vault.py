@@ -5,24 +5,27 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 from uuid import UUID, uuid4
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from broker.vault.deployment_guard import DeploymentGuard
 from broker.vault.envelope import (
     KEY_BYTES,
     CiphertextContext,
     DecryptionError,
+    KeyMissing,
+    KeyProvider,
+    TenantSealer,
     decrypt_blob,
     encrypt_blob,
     join_length_prefixed,
     read_dek_id,
 )
 from broker.vault.key_checks import check_keys, confirm_key_use, record_key_use
-from broker.vault.key_wrapping import KeyMissing, KeyProvider
 from core.concurrency.single_flight import SingleFlight
 from core.db import Database, Row, UnitOfWork
+from core.errors import Unavailable
 
 CACHED_SECONDS = 300.0
 ROW_SEEN_SECONDS = 1.0
@@ -106,21 +109,12 @@ MAX_DEK_USES = 2**20
 MAX_DEK_AGE = timedelta(days=90)
 
 
-class TenantSealer:
-    """Seals for one tenant without a word to the database or the keys' keeper: for what must not be lost on its way
-    into them. Use it at once, and for the few fields of one row."""
+class OutboundGuard(Protocol):
+    """Check that this deployment may use its tokens: :class:`broker.vault.deployment_guard.DeploymentGuard`."""
 
-    def __init__(self, key: AESGCM, dek_id: UUID, deployment_id: UUID, tenant_id: UUID) -> None:
-        self._key = key
-        self._dek_id = dek_id
-        self._deployment_id = deployment_id
-        self._tenant_id = tenant_id
+    def is_outbound_allowed(self) -> bool: ...
 
-    def seal(self, place: CiphertextContext, plain: bytes) -> bytes:
-        """`plain` encrypted for one place of the tenant's rows."""
-        return encrypt_blob(
-            self._key, self._dek_id, plain, place.build_associated_data(self._deployment_id, self._tenant_id)
-        )
+    def require_adopted(self) -> None: ...
 
 
 class Vault:
@@ -136,7 +130,7 @@ class Vault:
         *,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
-        guard: DeploymentGuard | None = None,
+        guard: OutboundGuard | None = None,
     ) -> None:
         self._provider = provider
         self._deployment_id = deployment_id
@@ -168,8 +162,8 @@ class Vault:
 
         Raises:
             Unreadable: it was changed, moved here from elsewhere, or its data key is gone.
-            broker.vault.key_wrapping.KeyMissing: the key-encryption key is not at hand.
-            broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
+            broker.vault.envelope.KeyMissing: the key-encryption key is not at hand.
+            broker.vault.vault.NotAdopted: this is a copy, and nobody has said that it may be used.
         """
         self.require_adopted()
         key = await self._get_key(work, read_dek_id(blob))
@@ -197,7 +191,7 @@ class Vault:
 
     def require_adopted(self) -> None:
         """Raises:
-        broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
+        broker.vault.vault.NotAdopted: this is a copy, and nobody has said that it may be used.
         """
         if self._guard is not None:
             self._guard.require_adopted()
@@ -271,7 +265,7 @@ def build_wrap_context(deployment_id: UUID, tenant_id: UUID, dek_id: UUID) -> by
 
 
 async def open_vault(
-    database: Database, provider: KeyProvider, *, clock: Callable[[], datetime], guard: DeploymentGuard | None = None
+    database: Database, provider: KeyProvider, *, clock: Callable[[], datetime], guard: OutboundGuard | None = None
 ) -> Vault:
     """The deployment's vault, `database` being logged in as the broker; its keys are checked first.
 
@@ -290,3 +284,14 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('vault.deks ' || $1::uuid
 _RETIRE = "UPDATE vault.deks SET state = 'retired' WHERE tenant_id = $1 AND state = 'active'"
 _INSERT = """INSERT INTO vault.deks (tenant_id, id, kek_id, wrapped, uses, created_at)
     VALUES ($1, $2, $3, $4, $5, $6)"""
+
+
+class NotAdopted(Unavailable):
+    """Refusal of outbound use in a copy of a deployment that was not adopted."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this MCPist runs on a copy of its database and talks to no service until its operator adopts the copy "
+            "(`mcpist adopt`; it is noticed within some seconds)",
+            retry_after=60.0,
+        )

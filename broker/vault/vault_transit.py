@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from broker.vault.envelope import DecryptionError
-from broker.vault.key_wrapping import WrappedKey
+from broker.vault.envelope import DecryptionError, WrappedKey
 from broker.vault.kms import KmsDenied, KmsHttpClient, KmsResponse, KmsThrottled, KmsUnreachable
 
 SCHEME = "vault-transit:"

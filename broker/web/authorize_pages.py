@@ -23,8 +23,7 @@ from broker.authorization_server.grants import Grants
 from broker.authorization_server.redirect_uris import is_loopback
 from broker.identity.browser_sessions import Session, Sessions
 from broker.web import request_parsing
-from broker.web.display import describe_destination
-from broker.web.i18n import PageError
+from broker.web.i18n import PageError, describe_destination
 from broker.web.security_headers import create_form_token, is_valid_form_token
 from broker.web.web_dependencies import WebDependencies
 from core.concurrency.rate_limits import AttemptLimits

@@ -11,7 +11,7 @@ from broker.connect.confirmation import ConnectedAccount, GrantConfirmation, Pen
 from broker.connect.connect_session_store import ConnectSessionStore
 from broker.connect.flow_store import ConnectFlow
 from broker.connections.available_services import AvailableServices
-from broker.connections.connect_errors import ConnectError
+from broker.connections.connect_methods import ConnectError
 from broker.identity.browser_sessions import Session, Sessions
 from broker.web.connect_urls import (
     CONNECT_PATH,
@@ -22,7 +22,7 @@ from broker.web.connect_urls import (
     parse_queue,
     parse_role_id,
 )
-from broker.web.current_session import find_browser_session, redirect_to_sign_in
+from broker.web.cookies import find_browser_session, redirect_to_sign_in
 from broker.web.i18n import PageError
 from broker.web.request_parsing import parse_fields as fields_of
 from broker.web.request_parsing import read_form, read_query

@@ -12,7 +12,7 @@ from broker.connect.connect_services import ConnectServices
 from broker.connect.connect_session_store import MAX_SESSION_MODULES, ConnectSession, ConnectSessionRequest
 from broker.connections.api_keys import OtherAccount, PastedKey
 from broker.connections.available_services import ADMINISTRATOR
-from broker.connections.connect_errors import ConnectError
+from broker.connections.connect_methods import ConnectError
 from broker.connections.oauth_client_store import OAuthClient
 from broker.identity.browser_sessions import Session, Sessions
 from broker.web.client_metadata_documents import build_client_document_route
@@ -39,7 +39,7 @@ from broker.web.connect_views import (
     is_current,
     list_connectable_modules,
 )
-from broker.web.current_session import find_browser_session, redirect_to_sign_in
+from broker.web.cookies import find_browser_session, redirect_to_sign_in
 from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
 from broker.web.web_dependencies import WebDependencies

@@ -2,11 +2,12 @@
 
 import re
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
+from broker.identity.browser_sessions import Session, Sessions
 from core.http.allowed_hosts import AllowedHosts
 from core.secret import Secret
 
@@ -52,3 +53,14 @@ class Cookies:
         response.set_cookie(
             self._prefix + name, value, max_age=seconds, path="/", secure=self._secure, httponly=True, samesite="lax"
         )
+
+
+async def find_browser_session(cookies: Cookies, sessions: Sessions, request: Request) -> Session | None:
+    """Return the live session of the browser that sent the request, or None."""
+    secret = cookies.read(request, "session")
+    return await sessions.find(secret) if secret else None
+
+
+def redirect_to_sign_in(path: str) -> Response:
+    """Redirect to the sign-in, which returns to `path`."""
+    return RedirectResponse(f"/sign-in?next={quote(path, safe='')}", 303)

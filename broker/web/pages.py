@@ -29,9 +29,8 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from broker.vault.deployment_guard import NotAdopted
-from broker.web.display import describe_destination, isolate_name
-from broker.web.i18n import Language, PageError, Translations, negotiate_language
+from broker.vault.vault import NotAdopted
+from broker.web.i18n import Language, PageError, Translations, describe_destination, isolate_name, negotiate_language
 from broker.web.security_headers import build_page_headers
 from core.disk_errors import DiskFull
 from core.errors import Conflict, Forbidden, LimitReached, MCPistError, NotFound, Unavailable

@@ -16,9 +16,8 @@ from broker.identity.sign_in_state import (
     TenantSelection,
     sanitize_return_to,
 )
-from broker.web.current_session import find_browser_session
-from broker.web.display import render_contact
-from broker.web.i18n import PageError
+from broker.web.cookies import find_browser_session
+from broker.web.i18n import PageError, render_contact
 from broker.web.request_parsing import get_client_address, read_form, read_query
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound

@@ -19,7 +19,7 @@ from broker.interface import Verifier
 from broker.lease_service import LeaseService
 from broker.local import LocalBroker
 from broker.oauth_client.vendor_http import VendorHttpClient
-from broker.vault.key_wrapping import KeyProvider
+from broker.vault.envelope import KeyProvider
 from broker.vault.maintenance import run_maintenance
 from broker.vault.vault import Vault, open_vault
 from core.config.settings import Settings

@@ -17,11 +17,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
-from broker.vault.deployment_guard import NotAdopted
+from broker.vault.vault import NotAdopted
 from broker.web.app import build_identity_app
 from broker.web.connect_urls import ConnectQueue
-from broker.web.display import render_contact
-from broker.web.i18n import PageError
+from broker.web.i18n import PageError, render_contact
 from broker.web.web_dependencies import WebDependencies, build_web_dependencies
 from core.config.settings import Settings
 from core.disk_errors import DiskFull

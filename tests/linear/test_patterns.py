@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from broker.authorization_server import redirect_uris
-from broker.web import display
+from broker.web import i18n
 from modules.github import error_messages
 from modules.knowledge_graph import search_text
 from tests.linear import patterns
@@ -156,7 +156,7 @@ FORMER = {
         r"(?P<scheme>https?)://(?P<host>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>.*)",
         ("https://", "http", "://", "a", ".", "[::1]", ":", "12345", "6", "/", "?", "]", "\n"),
     ),
-    "names._ADDRESS": (display._ADDRESS, r"[^\s@<>\"?&]+@[^\s@<>\"?&]+\.[^\s@<>\"?&]+", ("a", "@", ".", "b", "<", " ")),
+    "names._ADDRESS": (i18n._ADDRESS, r"[^\s@<>\"?&]+@[^\s@<>\"?&]+\.[^\s@<>\"?&]+", ("a", "@", ".", "b", "<", " ")),
     "search._LONG_MARK": (
         search_text._LONG_MARK, r"([ァ-ヺー]{3,})ー(?![ァ-ヺー])", ("ア", "ー", "イ", "x", " ", "ヺ", "ァー"),
     ),

@@ -15,7 +15,7 @@ from broker.connect.client_registration import (
     AutomaticClientRegistration,
     choose_registration_method,
 )
-from broker.connections.connect_errors import ConnectError
+from broker.connections.connect_methods import ConnectError
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.oauth_client.types import OAuthClientConfig
 from broker.oauth_client.vendor_http import VendorHttpClient

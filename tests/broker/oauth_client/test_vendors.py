@@ -5,13 +5,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from broker.connections.account_snapshot import schedule_keep_alive
 from broker.oauth_client.requests import build_authorize_url
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenResult, VendorFailure
 from broker.oauth_client.userinfo import UserinfoClient
 from broker.oauth_client.vendor_scopes import collect_scopes_to_request, find_missing_scopes
 from broker.providers import error_reasons
-from broker.refresh.outcome import schedule_keep_alive
 from core.secret import Secret
 from tests.broker.oauth_client.conftest import REDIRECT_URI, VERIFIER, Ways, connected, granted
 from tests.support.vendor_tokens import STYLES, Fault, VendorTokens, vendor_tokens

@@ -9,11 +9,11 @@ from broker.connections.account_snapshot import AccessToken
 from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.scheduler import RefreshScheduler
-from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, mark_as_copy
+from broker.vault.deployment_guard import DeploymentGuard, adopt, mark_as_copy
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.reencryption import Reencryption
-from broker.vault.vault import Vault
+from broker.vault.vault import NotAdopted, Vault
 from core.directory.audit_trail import Actor
 from tests.broker.refresh.rig import KEY, Rig, now
 from tests.broker.refresh.vendor import HOUR, Vendor

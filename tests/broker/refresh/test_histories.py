@@ -33,11 +33,11 @@ from broker.oauth_client.types import OAuthClientConfig
 from broker.providers.schema import Provider
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.credential_store import CredentialOwner
-from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, mark_as_copy
+from broker.vault.deployment_guard import DeploymentGuard, adopt, mark_as_copy
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.reencryption import Reencryption
-from broker.vault.vault import Vault
+from broker.vault.vault import NotAdopted, Vault
 from core.directory.audit_trail import Actor
 from core.secret import Secret
 from tests.broker.refresh.rig import Rig, now, rig_on

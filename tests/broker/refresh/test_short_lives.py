@@ -4,10 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import (
+    MIN_REFRESH_INTERVAL,
+    AccessToken,
+    TokenUnavailable,
+    UnavailableReason,
+    schedule_keep_alive,
+    schedule_refresh,
+)
 from broker.oauth_client.types import TokenSet
 from broker.providers.schema import RefreshRules
-from broker.refresh.outcome import MIN_REFRESH_INTERVAL, schedule_keep_alive, schedule_refresh
 from broker.refresh.scheduler import RefreshScheduler
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted

@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_snapshot import (
+    AccessToken,
+    TokenUnavailable,
+    UnavailableReason,
+    schedule_keep_alive,
+    schedule_refresh,
+)
 from broker.oauth_client.types import ErrorClass
 from broker.providers.schema import RefreshRules
 from broker.refresh.decision import RefreshTiming
-from broker.refresh.outcome import schedule_keep_alive, schedule_refresh
 from broker.refresh.refresher import RefreshDependencies
 from broker.refresh.scheduler import RefreshScheduler
 from broker.refresh.token_service import AccountTokenService

@@ -10,9 +10,8 @@ import pytest
 
 from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
 from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenResult, TokenSet, allow_sending
-from broker.providers.catalogue import load_builtin_providers
+from broker.providers.catalogue import get_token_endpoint_key, load_builtin_providers
 from broker.providers.schema import Provider
-from broker.refresh.circuit_breaker import get_token_endpoint_key
 from broker.refresh.scheduler import RefreshScheduler
 from broker.refresh.token_service import AccountTokenService
 from core.concurrency.fair_semaphore import FairSemaphore

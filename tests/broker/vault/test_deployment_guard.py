@@ -9,9 +9,9 @@ import pytest
 
 from broker.interface import Lease
 from broker.vault import deployment_guard
-from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, get_adoption_state, mark_as_copy
+from broker.vault.deployment_guard import DeploymentGuard, adopt, get_adoption_state, mark_as_copy
 from broker.vault.maintenance import run_maintenance
-from broker.vault.vault import Vault
+from broker.vault.vault import NotAdopted, Vault
 from core.errors import Invalid
 from tests.broker.world import ACTOR, World
 

@@ -12,12 +12,12 @@ import pytest
 
 from broker.vault import aws_kms, gcp_kms
 from broker.vault.aws_kms import AwsKms
-from broker.vault.envelope import DecryptionError
+from broker.vault.envelope import DecryptionError, KeyMissing, WrappedKey
 from broker.vault.gcp_kms import GcpKms
 from broker.vault.key_checks import check_keys, list_key_states, retire_key
 from broker.vault.key_providers import FileKeyProvider, KeyProviderChain, open_key_providers
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, WrappedKey
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.kms import (
     COOLDOWN_SECONDS,
     MAX_ATTEMPTS,

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from broker.vault.envelope import DecryptionError, join_length_prefixed
+from broker.vault.envelope import DecryptionError, KeyMissing, join_length_prefixed
 from broker.vault.key_checks import check_keys, list_key_states
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing, load_or_create
+from broker.vault.key_wrapping import InMemoryKeyProvider, load_or_create
 from broker.vault.vault import open_vault
 from core.errors import Invalid
 from tests.broker.world import World

@@ -11,10 +11,10 @@ import pytest
 from broker.authorization_server.signing_key_store import SigningKeyRows, SigningKeyStore
 from broker.interface import Lease
 from broker.vault.credential_store import CredentialOwner, build_credential_context
-from broker.vault.envelope import DecryptionError
+from broker.vault.envelope import DecryptionError, KeyMissing
 from broker.vault.key_checks import retire_key
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.reencryption import SEALED_COLUMNS, Reencryption, ReencryptionResult
 from broker.vault.vault import Vault
 from core.errors import Conflict, Invalid, NotFound, Unavailable

@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from broker.vault.credential_store import build_credential_context
-from broker.vault.envelope import CiphertextContext, DecryptionError
+from broker.vault.envelope import CiphertextContext, DecryptionError, KeyMissing
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
-from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import MAX_DEK_USES, Vault
 from tests.broker.world import World
 
