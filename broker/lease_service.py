@@ -23,7 +23,7 @@ from broker.connections.credential_selection import (
     restrict_by_scopes,
     select_credential,
 )
-from broker.connections.repository import load_credentials
+from broker.connections.stored_credentials import load_credentials
 from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason, Verifier
 from broker.oauth_client.vendor_scopes import covers_module
 from broker.providers.error_reasons import SCOPE
@@ -31,10 +31,9 @@ from broker.refresh.circuit_breaker import get_api_endpoint_key
 from broker.refresh.token_service import AccountTokenService
 from broker.rejections.report import IN_DOUBT, RejectionTiming, get_hold_seconds, report_rejection
 from broker.user_policy import UserPolicy, load_user_policy
-from broker.vault.credential_store import UNREADABLE, decrypt_credential, mark_broken
+from broker.vault.credential_store import UNREADABLE, decode_scheme, decrypt_credential, mark_broken
 from broker.vault.envelope import DecryptionError
 from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy, read_attributes
-from broker.vault.stored_credentials import decode_scheme
 from broker.vault.vault import Vault
 from core import scopes
 from core.audit.event import AuditEvent, AuditEventKind
@@ -45,8 +44,6 @@ from core.db import Database, Row, UnitOfWork
 from core.http.origins import get_origin
 from core.permissions import permits
 from core.secret import Secret
-
-UNSUPPORTED = "unsupported"
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +63,7 @@ class LeaseService:
         *,
         base_urls: Mapping[str, str],
         clock: Callable[[], datetime],
-        accounts: AccountTokenService | None = None,
+        accounts: AccountTokenService,
         rejections: RejectionTiming | None = None,
     ) -> None:
         self._verifier = verifier
@@ -137,8 +134,6 @@ class LeaseService:
         self, tenant_id: UUID, access: UserPolicy, request: LeaseRequest, row: Row
     ) -> Lease | NoCredential:
         """Of type B, outside of any transaction: the token may have to be refreshed first."""
-        if self._accounts is None:
-            return NoCredential(request.module, "broken", get_credential_kind(row), UNSUPPORTED)
         rejected = None if _is_fixed(row) else request.rejected_version
         answer = await self._accounts.get_access_token(tenant_id, row["account_id"], rejected_version=rejected)
         if isinstance(answer, TokenUnavailable):
@@ -149,7 +144,7 @@ class LeaseService:
     async def _find_missing_kinds(self, work: UnitOfWork, row: Row, kinds: Iterable[bool]) -> list[bool]:
         """For which kinds of tools the account was granted nothing: True for those that read, False for those that
         change something."""
-        if self._accounts is None or row["type"] == "A" or row["status"] != "active":
+        if row["type"] == "A" or row["status"] != "active":
             return []  # what is wrong then is told in other words
         provider = await self._accounts.find_provider(work, row["provider"])
         if provider is None:

@@ -1,4 +1,5 @@
-"""The command line ``mcpist``. It acts locally, as the operator: whoever may read the data folder may administer."""
+"""The command line ``mcpist``. It acts locally, as the operator: access to the data folder is the right to
+administer."""
 
 from cli.app import main
 

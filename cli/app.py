@@ -103,7 +103,7 @@ doctor.register(app)
 
 
 def main() -> None:
-    """The entry point of the program."""
+    """Run the program: its entry point."""
     code = run_command(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run one command; its exit code. Whatever goes wrong has been told on standard error."""
+    """Run one command and return its exit code; errors are printed on standard error."""
     as_json = "--json" in arguments
     try:
         code: Any = _get_command().main(
@@ -123,7 +123,7 @@ def run_command(arguments: Sequence[str]) -> int:
     except CommandExit as stop:
         return stop.exit_code
     except BrokenPipeError:
-        _forget_output()  # whoever read our output has seen enough
+        _forget_output()  # the reader of the output has closed it
         return 1
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 this is where every failure ends
         return _report_failure(error, as_json)
@@ -147,5 +147,5 @@ def _report_failure(error: BaseException, as_json: bool) -> int:
 
 
 def _forget_output() -> None:
-    """Python would complain at its end about a standard output that nobody reads."""
+    """Silence Python's complaint at exit about a standard output that was closed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

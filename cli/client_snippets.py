@@ -6,18 +6,18 @@ SERVER_NAME = "mcpist"
 
 
 def render_claude_code(url: str, token: str) -> str:
-    """One command. The blank in front keeps it out of the history of shells that are set so (HISTCONTROL)."""
+    """Render one command. The blank in front keeps it out of the history of shells that are set so (HISTCONTROL)."""
     return f' claude mcp add --transport http {SERVER_NAME} {url} --header "Authorization: Bearer {token}"'
 
 
 def render_cursor(url: str, token: str) -> str:
-    """The content of ``~/.cursor/mcp.json``; the file of a project (.cursor/mcp.json) is easily committed."""
+    """Render the content of ``~/.cursor/mcp.json``; the file of a project (.cursor/mcp.json) is easily committed."""
     server = {"url": url, "headers": {"Authorization": f"Bearer {token}"}}
     return json.dumps({"mcpServers": {SERVER_NAME: server}}, indent=2)
 
 
 def render_vs_code(url: str) -> str:
-    """The content of ``.vscode/mcp.json``. VS Code asks for the token and keeps it: the file holds no secret."""
-    asked = {"type": "promptString", "id": "mcpist-token", "description": "MCPist API token", "password": True}
+    """Render the content of ``.vscode/mcp.json``. VS Code asks for the token and keeps it: the file holds no secret."""
+    token_input = {"type": "promptString", "id": "mcpist-token", "description": "MCPist API token", "password": True}
     server = {"type": "http", "url": url, "headers": {"Authorization": "Bearer ${input:mcpist-token}"}}
-    return json.dumps({"inputs": [asked], "servers": {SERVER_NAME: server}}, indent=2)
+    return json.dumps({"inputs": [token_input], "servers": {SERVER_NAME: server}}, indent=2)

@@ -43,7 +43,7 @@ class ToolCallError(MCPistError):
 
 
 def describe_failure(error: BaseException) -> CommandFailure:
-    """How `error` is shown; one that nobody expected shows its type, and nothing of its text."""
+    """Describe `error` for the user; an unexpected one by its type, without its text."""
     error = _unwrap_group(error)
     if isinstance(error, MCPistError):
         return CommandFailure(error.code, str(error), error.exit_code)
@@ -57,8 +57,8 @@ def describe_failure(error: BaseException) -> CommandFailure:
         return CommandFailure("not_possible", str(error), 1)
     if type(error).__name__ == INVALID_PASSWORD_ERROR:
         return CommandFailure("not_possible", explain_refused_login(error), 1)
-    if trouble := _describe_storage_error(error):
-        return CommandFailure("not_possible", trouble, 1)
+    if storage_problem := _describe_storage_error(error):
+        return CommandFailure("not_possible", storage_problem, 1)
     return CommandFailure(
         "unexpected", f"{_describe_unexpected_error(error)}: run it again with MCPIST_LOG_LEVEL=debug to see where", 1
     )
@@ -74,12 +74,12 @@ def print_failure(failure: CommandFailure, *, as_json: bool) -> None:
 
 
 def print_traceback(error: BaseException) -> None:
-    """The traceback of an unexpected error, for whoever asked for it."""
+    """Print the traceback of an unexpected error, for the debug option."""
     traceback.print_exception(error, file=sys.stderr)
 
 
 def _unwrap_group(error: BaseException) -> BaseException:
-    """The one error inside a group of one, as a task group raises it."""
+    """Return the only error of a group, as a task group raises it."""
     inside: tuple[BaseException, ...] = getattr(error, "exceptions", ())
     return _unwrap_group(inside[0]) if len(inside) == 1 else error
 
@@ -91,7 +91,7 @@ def _describe_usage_error(error: typer.TyperException) -> CommandFailure:
 
 
 def _describe_storage_error(error: BaseException) -> str:
-    """A full or a read-only disk, where the error says so; the file, where it names one."""
+    """Describe a full or a read-only disk, where the error says so; the file, where it names one."""
     if not isinstance(error, OSError) and type(error).__name__ != "DiskFullError":
         return ""
     from core.disk_errors import explain_storage_error, is_disk_full

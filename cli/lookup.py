@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from server.operator_context import OperatorContext
 
 
-async def resolve_tenant(operating: "OperatorContext", slug: str | None) -> "Tenant":
-    """The named tenant, else that of the setting MCPIST_TENANT, else the only one.
+async def resolve_tenant(context: "OperatorContext", slug: str | None) -> "Tenant":
+    """Resolve the named tenant, else that of the setting MCPIST_TENANT, else the only one.
 
     Raises:
         NotFound: there is none, or none of that name.
@@ -21,8 +21,8 @@ async def resolve_tenant(operating: "OperatorContext", slug: str | None) -> "Ten
     from core.directory.tenants import find_tenant, list_tenants
 
     if slug is not None:
-        return await find_tenant(operating.console, slug)
-    tenants, default = await list_tenants(operating.console), read_settings().tenant
+        return await find_tenant(context.console, slug)
+    tenants, default = await list_tenants(context.console), read_settings().tenant
     if default:
         return _find_default_tenant(tenants, default)
     if len(tenants) == 1:
@@ -36,12 +36,12 @@ async def resolve_tenant(operating: "OperatorContext", slug: str | None) -> "Ten
 
 
 def _find_default_tenant(tenants: "list[Tenant]", slug: str) -> "Tenant":
-    found = next((tenant for tenant in tenants if tenant.slug == slug), None)
-    if found is None:
+    tenant = next((tenant for tenant in tenants if tenant.slug == slug), None)
+    if tenant is None:
         raise NotFound(
             f"MCPIST_TENANT names the tenant {slug}, and there is none; there are: {_join_slugs(tenants) or 'none'}"
         )
-    return found
+    return tenant
 
 
 def _join_slugs(tenants: "list[Tenant]") -> str:
@@ -49,22 +49,22 @@ def _join_slugs(tenants: "list[Tenant]") -> str:
 
 
 def format_tenant_option(tenant: str | None) -> str:
-    """The option for commands that are printed after one that has named a tenant."""
+    """Format the option for commands that are printed after one that has named a tenant."""
     return f" --tenant {tenant}" if tenant else ""
 
 
-async def list_all_users(operating: "OperatorContext", tenant: "Tenant") -> "list[User]":
-    """All users of a tenant."""
+async def list_all_users(context: "OperatorContext", tenant: "Tenant") -> "list[User]":
+    """List all users of a tenant."""
     from core.directory.users import list_users
 
-    users = await list_users(operating.console, tenant.id)
-    while more := await list_users(operating.console, tenant.id, after=users[-1].email) if users else []:
-        users += more
+    users = await list_users(context.console, tenant.id)
+    while page := await list_users(context.console, tenant.id, after=users[-1].email) if users else []:
+        users += page
     return users
 
 
-async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: str | None) -> "User":
-    """The named user, or the tenant's only administrator.
+async def resolve_user(context: "OperatorContext", tenant: "Tenant", email: str | None) -> "User":
+    """Resolve the named user, or the tenant's only administrator.
 
     Raises:
         NotFound: the tenant has no such user.
@@ -73,10 +73,10 @@ async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: st
     from core.directory.users import find_user
 
     if email is not None:
-        user = await find_user(operating.console, tenant.id, email)
+        user = await find_user(context.console, tenant.id, email)
     else:
         user = _get_only_administrator(
-            [one for one in await list_all_users(operating, tenant) if one.system_role == "admin"]
+            [candidate for candidate in await list_all_users(context, tenant) if candidate.system_role == "admin"]
         )
     if user.status != "active":
         raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
@@ -86,5 +86,5 @@ async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: st
 def _get_only_administrator(admins: "list[User]") -> "User":
     if len(admins) == 1:
         return admins[0]
-    told = ", ".join(admin.email for admin in admins[:10]) or "none"
-    raise Invalid(f"the tenant has not exactly one administrator ({told}); choose a user with --user EMAIL")
+    emails = ", ".join(admin.email for admin in admins[:10]) or "none"
+    raise Invalid(f"the tenant has not exactly one administrator ({emails}); choose a user with --user EMAIL")

@@ -18,7 +18,7 @@ TOOL_RESULT_FORMAT_HELP = (
 
 
 def create_group(help: str) -> typer.Typer:
-    """A group of commands; called alone it shows its help."""
+    """Create a group of commands; called alone it shows its help."""
     return typer.Typer(
         help=help, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
     )

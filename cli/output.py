@@ -22,7 +22,7 @@ def print_result(as_json: bool, document: Any, human: Callable[[], None]) -> Non
 
 
 def print_json(document: Any) -> None:
-    """One document on one line; dataclasses, times, ids and bytes (as hexadecimal) are understood."""
+    """Print one document on one line; dataclasses, times, ids and bytes (as hexadecimal) are supported."""
     typer.echo(orjson.dumps(document, default=_to_json_value).decode())
 
 
@@ -32,17 +32,17 @@ def format_json(document: Any) -> str:
 
 
 def print_line(text: str) -> None:
-    """One line on standard output."""
+    """Print one line on standard output."""
     typer.echo(escape_control_characters(text))
 
 
 def print_note(text: str) -> None:
-    """One line on standard error, beside the result."""
+    """Print one line on standard error, beside the result."""
     typer.echo(escape_control_characters(text), err=True)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty: str) -> None:
-    """A table, or the line `empty` where there are no rows."""
+    """Print a table, or the line `empty` where there are no rows."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -52,22 +52,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty:
     if not cells:
         print_line(empty)
         return
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        shown.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold")
     for row in cells:
-        shown.add_row(*map(Text, row))
+        table.add_row(*map(Text, row))
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
-    console.print(shown)
+    console.print(table)
 
 
 def escape_control_characters(text: str) -> str:
-    """Without control characters: what a stranger wrote into a log must not steer the operator's terminal."""
+    """Replace control characters: text of strangers must not control the operator's terminal."""
     return "".join(sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in text)
 
 
 def format_local_time(moment: datetime | None) -> str:
-    """A time in this machine's zone, with its offset."""
+    """Format a time in this machine's zone, with its offset."""
     return "" if moment is None else moment.astimezone().isoformat(sep=" ", timespec="seconds")
 
 

@@ -14,9 +14,8 @@ log = logging.getLogger("mcpist")
 
 @contextlib.contextmanager
 def show_progress(*, always: bool = False) -> Generator[tuple[Report, Callable[[], None]]]:
-    """A function that shows a step, and one that ends the showing.
-
-    On a terminal the step stands on one line that is replaced. Elsewhere it is a log line, and only with `always`.
+    """Return a function that shows a step, and one that ends the display. On a terminal steps replace each other on one
+    line. Elsewhere it is a log line, and only with `always`.
     """
     if not sys.stderr.isatty():
         yield (log.info if always else _ignore_progress), _ignore_progress
@@ -44,4 +43,4 @@ def show_progress(*, always: bool = False) -> Generator[tuple[Report, Callable[[
 
 
 def _ignore_progress(*_: object) -> None:
-    """For where no progress is shown."""
+    """Ignore progress, where none is shown."""

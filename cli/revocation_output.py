@@ -10,21 +10,23 @@ if TYPE_CHECKING:
     from core.directory.account_revocation import RevocationResult
 
 
-def print_remaining_accounts(said: "Sequence[RevocationResult]") -> None:
-    """Name those that live on at their vendors."""
-    for one in said:
-        if one.still_active:
-            print_note(_format_note(one.provider, one.account, one.manage_url))
+def print_remaining_accounts(results: "Sequence[RevocationResult]") -> None:
+    """Print the accounts that stay active at their vendors."""
+    for result in results:
+        if result.still_active:
+            print_note(_format_note(result.provider, result.account, result.manage_url))
 
 
-def print_disconnect_result(ended: "DisconnectResult") -> None:
-    """The same for one that was disconnected."""
-    if ended.outcome == "api_key":
+def print_disconnect_result(result: "DisconnectResult") -> None:
+    """Print how disconnecting one account ended, where the user has to act."""
+    if result.outcome == "api_key":
         print_note("Note: at the vendor the key stays valid until it is revoked there")
-    elif ended.still_active:
-        print_note(_format_note(ended.provider, ended.account, ended.manage_url))
+    elif result.still_active:
+        print_note(_format_note(result.provider, result.account, result.manage_url))
 
 
 def _format_note(provider: str, account: str, manage_url: str) -> str:
-    where = f": {manage_url}" if manage_url else ""
-    return f"Note: {provider} was not told that the access to {account or 'an account'} is over; end it there{where}"
+    location = f": {manage_url}" if manage_url else ""
+    return (
+        f"Note: the access to {account or 'an account'} could not be revoked at {provider}; revoke it there{location}"
+    )

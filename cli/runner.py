@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 def load_settings() -> Settings:
-    """The settings of this process, for what works on this machine.
+    """Load the settings of this process, for what works on this machine.
 
     Raises:
         core.errors.Invalid: a variable is unknown or has the wrong form, or a server was named.
@@ -31,7 +31,7 @@ def load_settings() -> Settings:
 
 
 def read_settings() -> Settings:
-    """The settings of this process, wherever the command acts.
+    """Read the settings of this process, wherever the command acts.
 
     Raises:
         core.errors.Invalid: a variable is unknown or has the wrong form.
@@ -55,8 +55,8 @@ def run_on_data_folder(work: "Callable[[OperatorContext], Awaitable[_T]]") -> _T
     async def run(settings: Settings, report: Report) -> _T:
         from server.operator_context import open_operator_context
 
-        async with open_operator_context(settings, report) as operating:
-            return await work(operating)
+        async with open_operator_context(settings, report) as context:
+            return await work(context)
 
     return run_local_or_remote(lambda: run_local(run), None)
 
@@ -87,7 +87,7 @@ def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None
             return act(create_operator_client(http, access))
 
     async def run(settings: Settings, report: Report) -> _T:
-        from cli.client.in_process_http import InProcessHttp
+        from cli.client.operator_api import InProcessHttp
         from server.offline_admin_api import open_offline_admin_api
 
         async with open_offline_admin_api(settings, report) as api:
@@ -98,13 +98,13 @@ def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None
 
 
 def run_local_or_remote(
-    here: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
+    local: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
 ) -> _T:
     """Return the result of `run_here`, or of `call_api` if a server is selected."""
     settings = read_settings()
     server = server_selection.select_server(settings)
     if server is None:
-        return here()
+        return local()
     if at_server is None:
         raise Invalid(server_selection.LOCAL_ONLY)
     quiet_logs(settings)
@@ -126,7 +126,7 @@ def run_local(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T
 
 
 def quiet_logs(settings: Settings) -> None:
-    """A command speaks for itself: the log shows only what is wrong, unless everything is asked for."""
+    """Log only warnings and errors, unless debug output is requested: the command prints its result itself."""
     from core.observability.logs import configure_logs
 
     configure_logs("debug" if settings.log_level == "debug" else "error", "text")
@@ -143,9 +143,9 @@ def run_fast(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def get_program_name() -> str:
-    """How this program was called, for commands that are printed to be pasted."""
-    called = sys.argv[0]
-    name = "mcpist" if os.sep not in called or _on_path(called) else shlex.quote(os.path.relpath(called))
+    """Return how this program was called, for printed commands that can be pasted."""
+    invoked = sys.argv[0]
+    name = "mcpist" if os.sep not in invoked or _on_path(invoked) else shlex.quote(os.path.relpath(invoked))
     home = os.environ.get("MCPIST_HOME")
     return f"MCPIST_HOME={shlex.quote(home)} {name}" if home else name
 
@@ -153,5 +153,5 @@ def get_program_name() -> str:
 def _on_path(program: str) -> bool:
     import shutil
 
-    found = shutil.which("mcpist")
-    return found is not None and os.path.realpath(found) == os.path.realpath(program)
+    program_path = shutil.which("mcpist")
+    return program_path is not None and os.path.realpath(program_path) == os.path.realpath(program)

@@ -14,7 +14,7 @@ MAX_SECRET_BYTES = 16_384
 
 
 def refuse_on_command_line(extra: Sequence[str]) -> None:
-    """An argument that is too much is most likely the secret: it is not repeated.
+    """Refuse an extra argument without repeating it: it is most likely the secret.
 
     Raises:
         Invalid: there is one.
@@ -31,8 +31,8 @@ def is_prompted(from_file: Path | None, stdin: bool) -> bool:
     return from_file is None and not stdin and sys.stdin.isatty()
 
 
-def read_secret(what: str, from_file: Path | None, stdin: bool) -> Secret:
-    """The secret, from where it was said to be; from a prompt where somebody sits at the terminal.
+def read_secret(label: str, from_file: Path | None, stdin: bool) -> Secret:
+    """Read the secret from the given source, or from a prompt on a terminal.
 
     Raises:
         Invalid: there is none, or it has the wrong form.
@@ -42,14 +42,14 @@ def read_secret(what: str, from_file: Path | None, stdin: bool) -> Secret:
     if from_file is not None:
         return _decode_secret(_read_file(from_file))
     if is_prompted(from_file, stdin):
-        return _prompt_secret(what)
+        return _prompt_secret(label)
     return _decode_secret(sys.stdin.buffer.read(MAX_SECRET_BYTES + 3))
 
 
-def _prompt_secret(what: str) -> Secret:
+def _prompt_secret(label: str) -> Secret:
     from getpass import getpass
 
-    return _decode_secret(getpass(f"{what} (is not shown): ").encode(errors="surrogateescape"))
+    return _decode_secret(getpass(f"{label} (is not shown): ").encode(errors="surrogateescape"))
 
 
 def _read_file(path: Path) -> bytes:
@@ -60,14 +60,14 @@ def _read_file(path: Path) -> bytes:
                 print_note("Note: the file of --from-file can be read by others; chmod 600 it, or remove it now.")
             return file.read(MAX_SECRET_BYTES + 3)
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) else "it is no file name"
+        reason = error.strerror if isinstance(error, OSError) else "it is no file name"
         # Its name is not repeated: who mistakes the option gives the secret itself.
-        raise Invalid(f"the file of --from-file cannot be read: {told}") from None
+        raise Invalid(f"the file of --from-file cannot be read: {reason}") from None
 
 
-def _decode_secret(given: bytes) -> Secret:
-    """Without the end of line that files and pipes have."""
-    text = given.removesuffix(b"\n").removesuffix(b"\r")
+def _decode_secret(raw: bytes) -> Secret:
+    """Decode a secret without the end of line of files and pipes."""
+    text = raw.removesuffix(b"\n").removesuffix(b"\r")
     if not text:
         raise Invalid("no secret was given")
     if len(text) > MAX_SECRET_BYTES:

@@ -11,7 +11,7 @@ from core.permissions import Policy
 class Credential:
     """API token or access token that the broker has verified; holds no secret.
 
-    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it. `tool_result_format` is
+    `generation` is the tenant's, read in the same snapshot: a cache compares it. `tool_result_format` is
     what the client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does
     not decide. `audit_pass` lets a gateway append to the tenant's audit log.
     """

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Texts of one cause. `en` is a clause without a full stop and `ja` a sentence, for people; `model` is told to the
+    """Texts of one cause. `en` is a clause without a full stop and `ja` a sentence, for people; `model` is shown to the
     caller of a tool, with {title} of the service and {whose} account it is. One that is `transient` passes by itself or
     is the administrator's, so that connecting again would not help."""
 
@@ -213,6 +213,6 @@ WARNINGS = frozenset(_WARNINGS)
 """Causes of an account that works, and whose owner had better do something."""
 
 
-def find_cause(word: str) -> Cause:
+def find_cause(name: str) -> Cause:
     """Return the texts of a cause; :data:`OTHER` for a word that an older or newer version wrote."""
-    return CAUSES.get(word, OTHER)
+    return CAUSES.get(name, OTHER)

@@ -15,7 +15,7 @@ class DatabaseAddress:
     password: Secret | None = None
 
     def as_role(self, user: str, password: Secret) -> "DatabaseAddress":
-        """The same database, logged in as another role."""
+        """Return the URL of the same database, logged in as another role."""
         return replace(self, user=user, password=password)
 
     def connect_args(self) -> dict[str, Any]:

@@ -52,45 +52,45 @@ class Row(Protocol):
 class UnitOfWork:
     """One transaction for one tenant. Statements use ``$1`` for the tenant; their own parameters start at ``$2``."""
 
-    __slots__ = ("_bound", "_connection", "tenant_id")
+    __slots__ = ("_connection", "_leading_arguments", "tenant_id")
 
-    def __init__(self, connection: Any, tenant_id: UUID, *bound: Any) -> None:
+    def __init__(self, connection: Any, tenant_id: UUID, *leading_arguments: Any) -> None:
         self._connection = connection
-        self._bound = (tenant_id, *bound)
+        self._leading_arguments = (tenant_id, *leading_arguments)
         self.tenant_id = tenant_id
 
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
         """Return all rows of one statement."""
-        return await _call_database(self._connection.fetch, sql, *self._bound, *args)
+        return await _call_database(self._connection.fetch, sql, *self._leading_arguments, *args)
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Row | None:
-        """The first row, or None."""
-        return await _call_database(self._connection.fetchrow, sql, *self._bound, *args)
+        """Return the first row, or None."""
+        return await _call_database(self._connection.fetchrow, sql, *self._leading_arguments, *args)
 
     async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
-        """The first column of the first row, or None."""
-        return await _call_database(self._connection.fetchval, sql, *self._bound, *args)
+        """Return the first column of the first row, or None."""
+        return await _call_database(self._connection.fetchval, sql, *self._leading_arguments, *args)
 
     async def execute(self, sql: LiteralString, *args: Any) -> int:
         """Run one statement; the number of rows that it touched."""
-        status: str = await _call_database(self._connection.execute, sql, *self._bound, *args)
+        status: str = await _call_database(self._connection.execute, sql, *self._leading_arguments, *args)
         count = status.rsplit(" ", 1)[-1]
         return int(count) if count.isdigit() else 0
 
 
 async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_timeout: float | None = None) -> Any:
-    """A connection outside any pool, for LISTEN and for migrations.
+    """Open a connection outside any pool, for LISTEN and for migrations.
 
     Raises:
         Unavailable: the database cannot be reached.
     """
-    given: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
-    return await _call_database(asyncpg.connect, **given)
+    arguments: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
+    return await _call_database(asyncpg.connect, **arguments)
 
 
 async def check_sessions(address: DatabaseAddress) -> None:
     """Make sure that a connection stays with one server process. In a pooler's transaction or statement mode it does
-    not: announcements (LISTEN) get lost there, and prepared statements belong to somebody else.
+    not: announcements (LISTEN) get lost there, and prepared statements belong to another client.
 
     Raises:
         Invalid: it does not.
@@ -119,9 +119,7 @@ async def _is_session_pinned(address: DatabaseAddress) -> bool:
             await first.execute(_CHECK_MARK.format(mark=mark))
         except asyncpg.RaiseError:
             return False
-        except (
-            CONNECTION_ERRORS
-        ):  # in statement mode a transaction ends the connection; else nobody keeps the first one waiting
+        except CONNECTION_ERRORS:  # in statement mode a transaction ends the connection
             return False
         finally:
             second.terminate()
@@ -133,11 +131,11 @@ async def _is_session_pinned(address: DatabaseAddress) -> bool:
 class Database:
     """A pool of connections, all logged in as one database role."""
 
-    def __init__(self, address: DatabaseAddress, *, most_connections: int = 10, timeout: float = 10.0) -> None:
+    def __init__(self, address: DatabaseAddress, *, max_connections: int = 10, timeout: float = 10.0) -> None:
         self._pool: Any = asyncpg.create_pool(
             **address.connect_args(),
             min_size=0,
-            max_size=most_connections,
+            max_size=max_connections,
             timeout=timeout,
             command_timeout=timeout,
             max_inactive_connection_lifetime=300,
@@ -166,7 +164,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def tenant(self, tenant_id: UUID) -> AsyncGenerator[UnitOfWork]:
-        """One transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""
+        """Open a transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""
         async with self._transaction(_build_begin(tenant_id=tenant_id)) as connection:
             yield UnitOfWork(connection, tenant_id)
 
@@ -198,7 +196,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncGenerator[Any]:
-        """A bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
+        """Open a bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
         connection = await _call_database(self._pool.acquire, timeout=self._timeout)
         try:
             yield connection

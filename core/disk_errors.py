@@ -1,4 +1,4 @@
-"""Full and read-only disks, told as what they are."""
+"""Recognition of full and read-only disks."""
 
 import errno
 import os
@@ -42,14 +42,14 @@ def explain_storage_error(error: BaseException, home: Path) -> str:
 
 
 def explain_full_disk(home: Path) -> str:
-    """The remedy for a full disk."""
+    """Explain the remedy for a full disk."""
     return (
         f"the disk of {home} is full ({get_free_bytes(home) >> 20} MiB left): make room, or choose another MCPIST_HOME"
     )
 
 
 def get_free_bytes(folder: Path) -> int:
-    """The free space where a folder is, or will be."""
+    """Return the free space where a folder is, or will be."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return shutil.disk_usage(folder).free

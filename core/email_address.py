@@ -13,7 +13,8 @@ _LOCAL_PART = re.compile(r"[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}")
 
 
 def normalize_address(text: str) -> str:
-    """An address in lower case; a domain of other scripts in its ASCII form (IDNA 2008, RFC 5891, mapped by UTS 46).
+    """Normalize an address in lower case; a domain of other scripts in its ASCII form (IDNA 2008, RFC 5891, mapped by
+    UTS 46).
 
     Raises:
         Invalid: it is no address. Those with quotes or with other scripts before the @ (RFC 6531) are none here.
@@ -27,7 +28,7 @@ def normalize_address(text: str) -> str:
 
 
 def normalize_domain(text: str) -> str:
-    """A domain in the same form.
+    """Normalize a domain in the same form.
 
     Raises:
         Invalid: it is none.

@@ -59,5 +59,5 @@ class Unavailable(MCPistError):
 
     @property
     def text_with_retry(self) -> str:
-        """The text for whoever reads no header of an answer: with the seconds to wait."""
+        """Text with the seconds to wait, for clients that do not read headers."""
         return f"{self}; try again in {math.ceil(self.retry_after)} s"

@@ -61,13 +61,13 @@ class Generations:
         self._values: dict[UUID, int] = {}
         self._trusted = False
         self._listening = False
-        self._used = False
-        self._told = ""
+        self._is_used = False
+        self._logged_state = ""
         self._dropped: dict[tuple[UUID, int], float] = {}
-        self._lost = asyncio.Event()
-        self._begun = asyncio.Event()
+        self._connection_lost = asyncio.Event()
+        self._first_poll = asyncio.Event()
         self._hints: set[UUID] = set()
-        self._reading: asyncio.Task[None] | None = None
+        self._hint_task: asyncio.Task[None] | None = None
         self._own_channel = f"mcpist_proof_{secrets.token_hex(8)}"
         self._proof = ""
         self._proven = asyncio.Event()
@@ -82,15 +82,15 @@ class Generations:
         """True while changes are notified to this process rather than polled."""
         return self._listening
 
-    async def wait_until_trusted(self, within: float) -> None:
-        """Wait until changes reach this process for the first time, but no longer than `within` seconds."""
+    async def wait_until_trusted(self, timeout: float) -> None:
+        """Wait until changes reach this process for the first time, but no longer than `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await self._begun.wait()
+            async with asyncio.timeout(timeout):
+                await self._first_poll.wait()
 
     def current(self, tenant_id: UUID) -> int | None:
-        """The tenant's generation, or None while nothing cached about the tenant may be believed."""
-        self._used = True
+        """Return the tenant's generation, or None while no cache of the tenant may be used."""
+        self._is_used = True
         return self._values.get(tenant_id) if self._trusted else None
 
     def observe(self, tenant_id: UUID, value: int) -> None:
@@ -106,9 +106,10 @@ class Generations:
         return (tenant_id, version) in self._dropped
 
     def confirm_version(self, tenant_id: UUID, version: int, asked_at: float) -> None:
-        """The broker, asked at `asked_at` (time.monotonic), hands this version out: it has not ended before."""
-        until = self._dropped.get((tenant_id, version))
-        if until is not None and until - DROPPED_VERSION_TTL_SECONDS < asked_at:
+        """Record that the broker, asked at `asked_at` (time.monotonic), hands out this version: it has not ended
+        before."""
+        expires_at = self._dropped.get((tenant_id, version))
+        if expires_at is not None and expires_at - DROPPED_VERSION_TTL_SECONDS < asked_at:
             del self._dropped[tenant_id, version]
 
     async def run(self) -> None:
@@ -127,14 +128,14 @@ class Generations:
                 await self._poll_in_time()
                 await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
         finally:
-            if self._reading is not None:
-                self._reading.cancel()
+            if self._hint_task is not None:
+                self._hint_task.cancel()
 
     def _log_fallback(self, error: Exception) -> None:
         name = type(error).__name__
-        if name == self._told:
+        if name == self._logged_state:
             return
-        self._told = name
+        self._logged_state = name
         if isinstance(error, AnnouncementNotDelivered):
             event, text = "change_notifications_missing", "the database's notifications of changes do not arrive"
         else:
@@ -144,7 +145,7 @@ class Generations:
     async def _listen(self) -> None:
         connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)
         try:
-            self._lost.clear()
+            self._connection_lost.clear()
             connection.add_termination_listener(self._on_disconnect)
             await connection.add_listener(GENERATION_CHANNEL, self._on_announcement)
             await connection.add_listener(DROPPED_VERSION_CHANNEL, self._on_version_dropped)
@@ -153,9 +154,9 @@ class Generations:
             self._trusted = await self._poll()
             if not self._trusted:
                 return
-            self._begun.set()
+            self._first_poll.set()
             await self._prove()
-            self._listening, self._told = True, ""
+            self._listening, self._logged_state = True, ""
             while True:
                 await self._wait_interval()
         finally:
@@ -166,10 +167,10 @@ class Generations:
     async def _wait_interval(self) -> None:
         """Wait one interval; if caches were used meanwhile, prove that announcements still arrive."""
         try:
-            await asyncio.wait_for(self._lost.wait(), self._interval)
+            await asyncio.wait_for(self._connection_lost.wait(), self._interval)
         except TimeoutError:
-            if self._used:
-                self._used = False
+            if self._is_used:
+                self._is_used = False
                 await self._prove()
             return
         raise ConnectionResetError
@@ -192,15 +193,15 @@ class Generations:
                 raise AnnouncementNotDelivered from None
             raise Unavailable from None
         finally:
-            announcing.cancel()  # not waited for: a silent database keeps a connection that is given back
-        if self._lost.is_set():
+            announcing.cancel()  # not waited for: a silent database keeps a connection that is released
+        if self._connection_lost.is_set():
             raise ConnectionResetError
 
     async def _announce(self) -> None:
         with contextlib.suppress(Unavailable, asyncpg.PostgresError):
             await self._database.fetch(_PROVE, self._own_channel, self._proof)
             return
-        self._lost.set()
+        self._connection_lost.set()
         self._proven.set()
 
     def _on_proof(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
@@ -208,7 +209,7 @@ class Generations:
             self._proven.set()
 
     def _on_disconnect(self, _connection: Any) -> None:
-        self._lost.set()
+        self._connection_lost.set()
         self._proven.set()
 
     def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
@@ -216,26 +217,28 @@ class Generations:
         if tenant is None or len(self._hints) >= MAX_HINTS:
             return
         self._hints.add(tenant)
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read_hints(), name="generations")
+        if self._hint_task is None:
+            self._hint_task = asyncio.create_task(self._read_hints(), name="generations")
 
     async def _read_hints(self) -> None:
-        """Read what was announced, all of it at once and now and then; who floods the channel slows nobody's calls."""
+        """Read all announced tenants at once, now and then, so that a flooded channel slows down no call."""
         try:
             while hints := self._hints:
                 self._hints = set()
                 async with self._distrust_when_late():
                     if not await self._read_generations(hints):
-                        self._lost.set()  # whatever it was, nobody knows it: the poll takes over
+                        self._connection_lost.set()  # the announcement is unreadable: the poll takes over
                         return
                 await asyncio.sleep(HINT_PAUSE_SECONDS)
         finally:
-            self._reading = None
+            self._hint_task = None
 
     def _on_version_dropped(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         now = time.monotonic()
-        for key, until in list(itertools.islice(self._dropped.items(), 2)):  # oldest first: never more go than come
-            if until < now or len(self._dropped) >= MAX_DROPPED_VERSIONS:
+        for key, expires_at in list(
+            itertools.islice(self._dropped.items(), 2)
+        ):  # oldest first: never more go than come
+            if expires_at < now or len(self._dropped) >= MAX_DROPPED_VERSIONS:
                 del self._dropped[key]
         text, _, version = str(payload).partition(" ")
         tenant = _parse_uuid(text)
@@ -249,11 +252,11 @@ class Generations:
 
     @contextlib.asynccontextmanager
     async def _distrust_when_late(self) -> AsyncGenerator[None]:
-        late = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
+        timer = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
         try:
             yield
         finally:
-            late.cancel()
+            timer.cancel()
 
     def _distrust(self) -> None:
         self._trusted = False
@@ -262,14 +265,14 @@ class Generations:
         return await self._read_generations(self._values.keys())
 
     async def _read_generations(self, tenants: Collection[UUID]) -> bool:
-        """Read the generations of these tenants; whether it could be done. Of one that is gone nothing is kept."""
-        asked = list(tenants)
+        """Read the generations of these tenants; return whether it succeeded. Removed tenants are forgotten."""
+        requested = list(tenants)
         try:
-            rows = await self._database.lookup("lookup_tenants", ",".join(map(str, asked)), _READ)
+            rows = await self._database.lookup("lookup_tenants", ",".join(map(str, requested)), _READ)
         except (Unavailable, asyncpg.PostgresError):
             return False
         alive = {row["tenant_id"]: row["value"] for row in rows}
-        for tenant_id in asked:
+        for tenant_id in requested:
             if tenant_id not in alive:
                 self._values.pop(tenant_id, None)
         for tenant_id, value in alive.items():

@@ -18,15 +18,15 @@ def error_location(error: BaseException) -> str:
 
     Returns the innermost frame of all where every frame is a library's, and "?" for an exception without a traceback.
     """
-    innermost, ours = "?", ""
+    innermost, own_frame = "?", ""
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         innermost = f"{_shorten_path(file)}:{trace.tb_lineno}"
         if _is_ours(file):
-            ours = innermost
+            own_frame = innermost
         trace = trace.tb_next
-    return ours or innermost
+    return own_frame or innermost
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:

@@ -131,20 +131,20 @@ async def create_roles(admin: DatabaseAddress, passwords: Mapping[str, Secret]) 
 
 
 async def get_current_revision(connection: Any) -> str | None:
-    """The revision that the database is at, None for an empty one."""
+    """Return the revision that the database is at, None for an empty one."""
     if await connection.fetchval("SELECT to_regclass('public.alembic_version')") is None:
         return None
     return await connection.fetchval("SELECT version_num FROM public.alembic_version")
 
 
 def list_revisions() -> list[str]:
-    """The revisions in order. A file is called ``NNNN_title.py`` after its revision, so that knowing
+    """List the revisions in order. A file is called ``NNNN_title.py`` after its revision, so that knowing
     whether there is anything to do costs no import of Alembic (half a second of every start)."""
     return sorted(path.name.split("_", 1)[0] for path in (get_migration_scripts_path() / "versions").glob("[0-9]*.py"))
 
 
 def get_head_revision() -> str:
-    """The newest revision."""
+    """Return the newest revision."""
     return list_revisions()[-1]
 
 
@@ -158,16 +158,16 @@ async def _harden(connection: Any) -> None:
     """Take from the product's roles what PostgreSQL gives everybody: temporary tables and functions, large objects,
     temporary files without limit, and a second database. No migration can: a dump holds none of it, nor does a copy
     made from a template."""
-    left = await _list_remaining_rights(connection)
-    for what in left:
-        for statement in HARDENING_STATEMENTS[what]:
+    remaining = await _list_remaining_rights(connection)
+    for right in remaining:
+        for statement in HARDENING_STATEMENTS[right]:
             # "tuple concurrently updated": another process does the same for another database of this server.
             with contextlib.suppress(asyncpg.InsufficientPrivilegeError, asyncpg.InternalServerError):
                 await connection.execute(statement)
-    if left and (kept := await _list_remaining_rights(connection)):
+    if remaining and (kept_rights := await _list_remaining_rights(connection)):
         log.warning(
             "the database roles keep rights that only a superuser can revoke; see docs/security.md",
-            extra={"event": "database_rights_not_revoked", "rights": ", ".join(kept)},
+            extra={"event": "database_rights_not_revoked", "rights": ", ".join(kept_rights)},
         )
 
 
@@ -219,7 +219,7 @@ async def downgrade(admin: DatabaseAddress, revision: str) -> None:
 
 def build_tenant_policy_script(table: LiteralString) -> LiteralString:
     """Build the script that forces row-level security on a table with a column `tenant_id`: a transaction sees and
-    writes the rows of the tenant that it has named, whoever owns the table. Migrations from 0016 on use it."""
+    writes the rows of the tenant that it has named, as the table's owner too. Migrations from 0016 on use it."""
     return f"""
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;

@@ -51,7 +51,7 @@ class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_module_manifests(folder: Path) -> tuple[ModuleManifest, ...]:
-    """The manifests of the modules in a folder, in name order.
+    """Load the manifests of the modules in a folder, in name order.
 
     Raises:
         core.errors.Invalid: a file is damaged; the text names it.
@@ -60,12 +60,12 @@ def load_module_manifests(folder: Path) -> tuple[ModuleManifest, ...]:
 
 
 def encode_module_manifest(manifest: ModuleManifest) -> bytes:
-    """A manifest as the text of its file."""
+    """Encode a manifest as the text of its file."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
 
 
 def list_vendor_manifests(manifests: Iterable[ModuleManifest]) -> tuple[ModuleManifest, ...]:
-    """The modules that have a vendor."""
+    """List the modules that have a vendor."""
     return tuple(manifest for manifest in manifests if manifest.has_vendor)
 
 

@@ -76,11 +76,17 @@ def check_permissions_installed(permissions: Iterable[str], modules: Mapping[str
     Raises:
         Invalid: one matches nothing, which a slip of the pen looks like.
     """
-    wrong = [told for one in sorted(permissions) if (told := _describe_mismatch(one, modules))]
-    if wrong:
-        more = f" and {len(wrong) - MAX_REPORTED_MISMATCHES} more" if len(wrong) > MAX_REPORTED_MISMATCHES else ""
+    mismatches = [
+        mismatch for permission in sorted(permissions) if (mismatch := _describe_mismatch(permission, modules))
+    ]
+    if mismatches:
+        omitted = (
+            f" and {len(mismatches) - MAX_REPORTED_MISMATCHES} more"
+            if len(mismatches) > MAX_REPORTED_MISMATCHES
+            else ""
+        )
         raise Invalid(
-            f"{'; '.join(wrong[:MAX_REPORTED_MISMATCHES])}{more}. "
+            f"{'; '.join(mismatches[:MAX_REPORTED_MISMATCHES])}{omitted}. "
             "For what is installed later: allow_unknown (--allow-unknown)"
         )
 
@@ -100,13 +106,13 @@ def _describe_mismatch(permission: str, modules: Mapping[str, Mapping[str, bool]
     )
 
 
-def _suggest_name(name: str, right: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(right), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
+def _suggest_name(name: str, names: Iterable[str]) -> str:
+    similar = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    return f"; did you mean {similar[0]}?" if similar else ""
 
 
 def build_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> Role:
-    """A role from its (effect, permission) rows."""
+    """Build a role from its (effect, permission) rows."""
     by_effect: dict[str, set[str]] = {"allow": set(), "deny": set()}
     for effect, permission in rows:
         by_effect[effect].add(permission)

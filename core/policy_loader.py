@@ -20,21 +20,23 @@ _ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission
 
 
 async def load_user_roles(work: UnitOfWork, user_id: UUID) -> tuple[RoleById, ...]:
-    """A user's roles with their ids, the highest priority first."""
+    """Load a user's roles with their ids, the highest priority first."""
     return _group_permissions(await work.fetch(_ROLES_OF_USER, user_id))
 
 
 async def load_roles(work: UnitOfWork, role_id: UUID | None) -> tuple[RoleById, ...]:
-    """One role with its id, or all of the tenant, the highest priority first."""
+    """Load one role with its id, or all of the tenant, the highest priority first."""
     return _group_permissions(await work.fetch(_ROLES, role_id))
 
 
 def _group_permissions(rows: Sequence[Row]) -> tuple[RoleById, ...]:
-    """No two roles of a tenant share a name, so the order is total, and the same on every server whatever collation
-    its database has."""
-    granted: dict[tuple[int, str, UUID], list[tuple[str, str]]] = {}
+    """Group rows by role, by priority and name. Names are unique in a tenant, so the order is the same on every server,
+    whatever the database's collation."""
+    permissions_by_role: dict[tuple[int, str, UUID], list[tuple[str, str]]] = {}
     for row in rows:
-        of_role = granted.setdefault((-row["priority"], row["name"], row["id"]), [])
+        of_role = permissions_by_role.setdefault((-row["priority"], row["name"], row["id"]), [])
         if row["permission"] is not None:
             of_role.append((row["effect"], row["permission"]))
-    return tuple((key[2], build_role(key[1], permissions, -key[0])) for key, permissions in sorted(granted.items()))
+    return tuple(
+        (key[2], build_role(key[1], permissions, -key[0])) for key, permissions in sorted(permissions_by_role.items())
+    )

@@ -18,7 +18,7 @@ def write_once(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     try:
-        os.link(temporary, path)  # unlike a rename, never replaces the keys of whoever was first
+        os.link(temporary, path)  # unlike a rename, never replaces keys that another process wrote first
     except FileExistsError:
         pass
     finally:
@@ -27,7 +27,7 @@ def write_once(path: Path, text: str) -> None:
 
 
 def read_private(path: Path) -> str:
-    """The file's text.
+    """Read the file's text.
 
     Raises:
         Invalid: others can read it too, or it cannot be read as text.
@@ -44,7 +44,7 @@ def read_private(path: Path) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A key whose name is lost in a power cut takes with it all that was sealed meanwhile."""
+    """Flush the folder to disk: a key file lost in a power cut would make all that it sealed unreadable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -50,12 +50,14 @@ class ProtectedResourceMetadata:
         if method == "OPTIONS":
             await _send_answer(send, 204, b"")
         elif method in ("GET", "HEAD"):
-            await _send_answer(send, 200, self._body, *_DOCUMENT, shown=method == "GET")
+            await _send_answer(send, 200, self._body, *_DOCUMENT, with_body=method == "GET")
         else:
             await _send_answer(send, 405, b'{"error":"Method Not Allowed"}', _DOCUMENT[0], _ALLOW)
 
 
-async def _send_answer(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes], shown: bool = True) -> None:
+async def _send_answer(
+    send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes], with_body: bool = True
+) -> None:
     fields = [(b"content-length", b"%d" % len(body)), *headers, *_OPEN]
     await send({"type": "http.response.start", "status": status, "headers": fields})
-    await send({"type": "http.response.body", "body": body if shown else b""})
+    await send({"type": "http.response.body", "body": body if with_body else b""})

@@ -24,17 +24,17 @@ def covers(granted: frozenset[str], needed: str) -> bool:
 
 
 def parse_scopes(text: str | None) -> frozenset[str]:
-    """The scopes of a text in which single spaces separate them (RFC 6749 §3.3); none for nothing.
+    """Parse the scopes of a text in which single spaces separate them (RFC 6749 §3.3); none for nothing.
 
     Raises:
         Invalid: a scope is unknown, or there are more than ten.
     """
     if not text:
         return frozenset()
-    found = text.split(" ", MAX_SCOPES)
-    if len(found) > MAX_SCOPES or not ALL_SCOPES.issuperset(found):
+    scopes = text.split(" ", MAX_SCOPES)
+    if len(scopes) > MAX_SCOPES or not ALL_SCOPES.issuperset(scopes):
         raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}, separated by single spaces")
-    return frozenset(found)
+    return frozenset(scopes)
 
 
 def format_scopes(scopes: frozenset[str]) -> str:

@@ -43,14 +43,15 @@ def is_jwt(text: str) -> bool:
 
 
 def generate_token(token_id: str | None = None) -> tuple[TokenParts, Secret]:
-    """A fresh random token (256 bits of secret), of that id or a random one: its parts, and the text to show once."""
-    parts = TokenParts(token_id or _generate_text(ID_LENGTH), Secret(_generate_text(SECRET_LENGTH)))
-    body = parts.id + parts.secret.reveal()
-    return parts, Secret(TOKEN_PREFIX + body + _compute_checksum(body))
+    """Generate a fresh random token (256 bits of secret), of that id or a random one: its parts, and the text to show
+    once."""
+    token = TokenParts(token_id or _generate_text(ID_LENGTH), Secret(_generate_text(SECRET_LENGTH)))
+    body = token.id + token.secret.reveal()
+    return token, Secret(TOKEN_PREFIX + body + _compute_checksum(body))
 
 
 def derive_id(digest: bytes) -> str:
-    """The id that belongs to a digest (of at least 12 bytes)."""
+    """Derive the id that belongs to a digest (of at least 12 bytes)."""
     value, digits = int.from_bytes(digest, "big"), ""
     for _ in range(ID_LENGTH):
         value, digit = divmod(value, len(BASE62_ALPHABET))

@@ -1,4 +1,4 @@
-"""Check a tool's arguments against its schema, and explain a mistake so that a model can mend it at once."""
+"""Check a tool's arguments against its schema, and explain a mistake so that a model can correct it at once."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ class InvalidToolArguments(Exception):
 
 
 def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
-    """The arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
+    """Validate the arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
 
     Null for an optional argument counts as leaving it out, unless null is one of its values: clients in OpenAI's strict
     mode, and libraries that fill in what was left out, send it. Schemas do not say so, which keeps them short.
@@ -34,19 +34,19 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
         return tool.tool.arguments.model_validate_json(arguments, strict=True)
     except ValidationError as error:
         problems = _list_problems(error)
-    if (rest := _without_nulls(tool.input_schema, arguments, problems)) is not None:
+    if (cleaned := _without_nulls(tool.input_schema, arguments, problems)) is not None:
         try:
-            return tool.tool.arguments.model_validate_json(rest, strict=True)
+            return tool.tool.arguments.model_validate_json(cleaned, strict=True)
         except ValidationError as error:
             problems = _list_problems(error)
     raise InvalidToolArguments(_explain(tool, problems))
 
 
-def find_closest_match(name: str, right: Sequence[str]) -> str | None:
-    """The right name that `name` was most likely meant to be."""
+def find_closest_match(name: str, candidates: Sequence[str]) -> str | None:
+    """Find the right name that `name` was most likely meant to be."""
     if len(name) > MAX_SIMILAR:
         return None
-    return next(iter(difflib.get_close_matches(name, right, n=1, cutoff=0.5)), None)
+    return next(iter(difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)), None)
 
 
 def _list_problems(error: ValidationError) -> Sequence[Any]:
@@ -56,10 +56,10 @@ def _list_problems(error: ValidationError) -> Sequence[Any]:
 
 
 def _without_nulls(schema: Mapping[str, Any], arguments: bytes, problems: Sequence[Any]) -> bytes | None:
-    """The arguments without the nulls that are a problem and may be left out; None where there are none."""
+    """Remove the nulls that are invalid and may be left out; return None where there are none."""
     value = orjson.loads(arguments)
-    removed = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
-    return orjson.dumps(value) if removed else None
+    removed_nulls = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
+    return orjson.dumps(value) if removed_nulls else None
 
 
 def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str | int]) -> bool:
@@ -99,20 +99,22 @@ def _explain_problem(schema: Mapping[str, Any], problem: Mapping[str, Any]) -> s
 
 
 def _explain_unknown_field(schema: Mapping[str, Any], location: tuple[str | int, ...], path: str) -> str:
-    right = list(_find_schema_at(schema, location[:-1]).get("properties", {}))
-    near = find_closest_match(str(location[-1]), right)
-    if near:
-        return f"{path} is unknown, did you mean {near}?"
-    return f"{path} is unknown; known are: {', '.join(right) or 'none'}"
+    names = list(_find_schema_at(schema, location[:-1]).get("properties", {}))
+    closest = find_closest_match(str(location[-1]), names)
+    if closest:
+        return f"{path} is unknown, did you mean {closest}?"
+    return f"{path} is unknown; known are: {', '.join(names) or 'none'}"
 
 
 def _find_schema_at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str, Any]:
-    """The part of the schema that describes `location`."""
-    here = schema
+    """Find the part of the schema that describes `location`."""
+    subschema = schema
     for step in location:
-        here = _resolve_schema_part(schema, here)
-        here = here.get("items", {}) if isinstance(step, int) else here.get("properties", {}).get(step, {})
-    return _resolve_schema_part(schema, here)
+        subschema = _resolve_schema_part(schema, subschema)
+        subschema = (
+            subschema.get("items", {}) if isinstance(step, int) else subschema.get("properties", {}).get(step, {})
+        )
+    return _resolve_schema_part(schema, subschema)
 
 
 def _resolve_schema_part(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -46,24 +46,26 @@ class Catalogue:
 
 
 def load_installed_modules() -> Catalogue:
-    """The catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
-    names = [found.name for found in pkgutil.iter_modules(modules.__path__) if found.ispkg and found.name != "kit"]
+    """Load the catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
+    names = [
+        package.name for package in pkgutil.iter_modules(modules.__path__) if package.ispkg and package.name != "kit"
+    ]
     return build_catalogue(importlib.import_module(f"modules.{name}").MODULE for name in names)
 
 
-def build_catalogue(found: Iterable[Module]) -> Catalogue:
+def build_catalogue(modules: Iterable[Module]) -> Catalogue:
     """Check modules and prepare their tools.
 
     Raises:
         CatalogueError: a name, description, scope or schema breaks a rule; the text names the tool.
     """
-    ordered = tuple(sorted(found, key=lambda module: module.name))
-    if len({module.name for module in ordered}) != len(ordered):
-        raise CatalogueError(f"two modules share a name: {', '.join(module.name for module in ordered)}")
-    for module in ordered:
+    modules = tuple(sorted(modules, key=lambda module: module.name))
+    if len({module.name for module in modules}) != len(modules):
+        raise CatalogueError(f"two modules share a name: {', '.join(module.name for module in modules)}")
+    for module in modules:
         _check_module(module)
     return Catalogue(
-        ordered, {module.name: tuple(_prepare_tool(module, tool) for tool in module.tools) for module in ordered}
+        modules, {module.name: tuple(_prepare_tool(module, tool) for tool in module.tools) for module in modules}
     )
 
 

@@ -33,7 +33,7 @@ class ChangeTracker:
 
     @contextlib.contextmanager
     def track_vendor_write(self) -> Generator[None]:
-        """Around one write to a vendor: it counts from the beginning, and no more once it is known to be refused."""
+        """Count one write to a vendor from its beginning, until it is known to be refused."""
         self.add(sent=1)
         try:
             yield
@@ -43,8 +43,8 @@ class ChangeTracker:
             raise
 
     @contextlib.asynccontextmanager
-    async def track_transaction(self, opened: AbstractAsyncContextManager[Store]) -> AsyncGenerator[Store]:
-        """A transaction whose COMMIT counts from the moment in which it is sent."""
-        async with opened as store:
+    async def track_transaction(self, transaction: AbstractAsyncContextManager[Store]) -> AsyncGenerator[Store]:
+        """Count a transaction from the moment in which its COMMIT is sent."""
+        async with transaction as store:
             yield store
             self.add(stored=1)

@@ -1,6 +1,6 @@
 """Messages for a caller whose vendor account is missing or broken: why, what to do, and where.
 
-The link carries no authority and names nobody: whoever opens it has to sign in, and connects an account of their own
+The link carries no authority and no identity: the person who opens it signs in and connects their own account
 (threat-model.md §2 row 5).
 """
 
@@ -26,11 +26,11 @@ class NotConnected(ToolError):
         super().__init__(text, retry=retry)
         self.module = module.name
         self.url = url
-        refused = "" if cause in (ORIGIN_CHANGED, NO_SITE) else ": it is refused there"
-        again = f" again{refused}" if broken else ""
+        reason = "" if cause in (ORIGIN_CHANGED, NO_SITE) else ": it is refused there"
+        qualifier = f" again{reason}" if broken else ""
         limited = cause == READING_ONLY
         self.elicitation_message = (
-            f"Allow changes at {module.title} too" if limited else f"Connect your {module.title} account{again}"
+            f"Allow changes at {module.title} too" if limited else f"Connect your {module.title} account{qualifier}"
         )
 
 
@@ -48,9 +48,9 @@ class ConnectMessages:
         """Build the note on a missing or broken connection: the cause, and who can repair it."""
         url = self.build_url(module)
         if cause == READING_ONLY:
-            own = f"Allow changes too at {url}; then call again."
+            personal = f"Allow changes too at {url}; then call again."
             shared = f"An administrator can allow changes for the shared account, or connect one of your own at {url}."
-            return READING_ONLY_NOTE.format(title=module.title) + (shared if kind == "shared" else own)
+            return READING_ONLY_NOTE.format(title=module.title) + (shared if kind == "shared" else personal)
         if broken and cause == MISCONFIGURED:
             text = CAUSES[cause].model.format(title=module.title)
             return f"{text}. No account is lost, and connecting again does not help."
@@ -60,8 +60,8 @@ class ConnectMessages:
                 f"roles shares one. Connect yours at {url} or ask an administrator to share one; then call again."
             )
         if kind == "shared":
-            why = _format_reconnect_reason(module, cause, "the account that one of your roles shares")
-            return f"{why}. An administrator can replace it, or connect one of your own at {url}; then call again."
+            reason = _format_reconnect_reason(module, cause, "the account that one of your roles shares")
+            return f"{reason}. An administrator can replace it, or connect one of your own at {url}; then call again."
         return f"{_format_reconnect_reason(module, cause, 'your account')}. Connect it again at {url}; then call again."
 
     def build_warning(self, module: Module, cause: str) -> dict[str, str]:
@@ -80,22 +80,24 @@ class ConnectMessages:
     def build_transient_error(
         self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None
     ) -> ToolError:
-        """The error of a call whose account is fine, but cannot be used now."""
-        whose = "the shared" if kind == "shared" else "your"
-        mend = "an administrator can replace it, or connect one of your own" if kind == "shared" else "connect it again"
-        text = CAUSES[cause].model.format(title=module.title, whose=whose, mend=mend, url=self.build_url(module))
+        """Build the error of a call whose account is fine, but cannot be used now."""
+        owner = "the shared" if kind == "shared" else "your"
+        remedy = (
+            "an administrator can replace it, or connect one of your own" if kind == "shared" else "connect it again"
+        )
+        text = CAUSES[cause].model.format(title=module.title, whose=owner, mend=remedy, url=self.build_url(module))
         retry = f"try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "try again later"
         return ToolError(f"{text[0].upper()}{text[1:]}", retry=retry)
 
     def build_not_connected_error(
         self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = ""
     ) -> NotConnected:
-        """The error that a call without a usable credential ends in."""
+        """Build the error that a call without a usable credential ends in."""
         text, _, retry = self.build_note(module, broken=broken, kind=kind, cause=cause).partition("; then call again")
         retry = f"then call again{retry}" if retry else ""
         return NotConnected(module, text, self.build_url(module), retry=retry, broken=broken, cause=cause)
 
 
-def _format_reconnect_reason(module: Module, cause: str, whose: str) -> str:
-    text = (find_cause(cause).model or OTHER.model).format(title=module.title, whose=whose)
+def _format_reconnect_reason(module: Module, cause: str, owner: str) -> str:
+    text = (find_cause(cause).model or OTHER.model).format(title=module.title, whose=owner)
     return text[0].upper() + text[1:]

@@ -1,5 +1,5 @@
-"""Leases in the gateway's memory: asked of the broker once, kept for seconds, gone with the tenant's generation, and
-with their version where the vendor has ended it."""
+"""Leases in the gateway's memory: requested from the broker once, kept for seconds, dropped with the tenant's
+generation and with a version that the vendor has ended."""
 
 import asyncio
 import random
@@ -71,11 +71,11 @@ class LeaseCache:
         self._broker = broker
         self._generations = generations
         self._clock = clock
-        self._held = LruCache[_LeaseKey, CachedLease](MAX_CACHED_LEASES)
-        self._asking = SingleFlight[tuple[_LeaseKey, int | None], CachedLease]()
+        self._cache = LruCache[_LeaseKey, CachedLease](MAX_CACHED_LEASES)
+        self._requests = SingleFlight[tuple[_LeaseKey, int | None], CachedLease]()
 
     async def get_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease:
-        """The credential that counts for this caller and tool.
+        """Return the credential that counts for this caller and tool.
 
         Raises:
             gateway.connection_messages.NotConnected: there is none, or it is broken; the text says what to do.
@@ -83,74 +83,79 @@ class LeaseCache:
             core.errors.Unavailable: the broker is away.
         """
         key = _build_key(request, tool)
-        held = self._held.get(key)
-        if held is not None and self._is_valid(request, held):
-            return held
-        joins = (key, None) in self._asking
-        held = await self._fetch_once(key, request, tool, None)
+        lease = self._cache.get(key)
+        if lease is not None and self._is_valid(request, lease):
+            return lease
+        joins = (key, None) in self._requests
+        lease = await self._fetch_once(key, request, tool, None)
         # Who joined after a change asks for itself.
-        return held if not joins or self._is_valid(request, held) else await self._fetch(key, request, tool, None)
+        return lease if not joins or self._is_valid(request, lease) else await self._fetch(key, request, tool, None)
 
     async def replace_lease(
-        self, request: RequestContext, tool: CatalogueTool, refused: CachedLease, *, tell: bool
+        self, request: RequestContext, tool: CatalogueTool, refused: CachedLease, *, report: bool
     ) -> CachedLease:
-        """Return a lease in place of one that the vendor has refused with 401. With `tell` the refusal is reported to
+        """Return a lease in place of one that the vendor has refused with 401. With `report` the refusal is reported to
         the broker, once for all calls that were refused with it.
 
         Raises:
             Exception: as :meth:`hold`.
         """
         key = _build_key(request, tool)
-        held = self._held.get(key)
-        if held is not None and not held.is_same(refused) and self._is_valid(request, held):
-            return held
-        if tell:
+        lease = self._cache.get(key)
+        if lease is not None and not lease.is_same(refused) and self._is_valid(request, lease):
+            return lease
+        if report:
             return await self._fetch_once(key, request, tool, refused.version)
         return await self._fetch(key, request, tool, None)
 
     async def _fetch_once(
-        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
+        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected_version: int | None
     ) -> CachedLease:
-        """Ask once for all calls that miss the same lease, or were refused with it; one that goes away stops nobody."""
-        return await self._asking.join((key, rejected), lambda: self._fetch(key, request, tool, rejected))
+        """Send one request for all calls that miss the same lease or were refused with it; a cancelled call does not
+        end it."""
+        return await self._requests.join(
+            (key, rejected_version), lambda: self._fetch(key, request, tool, rejected_version)
+        )
 
     async def _fetch(
-        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
+        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected_version: int | None
     ) -> CachedLease:
-        self._held.discard(key)
+        self._cache.discard(key)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
         tenant_id, asked_at = request.caller.tenant_id, time.monotonic()
         generation = self._generations.current(tenant_id)
-        lease = await self._request_lease(request, tool, rejected)
+        lease = await self._request_lease(request, tool, rejected_version)
         self._generations.confirm_version(tenant_id, lease.version, asked_at)
-        held = _build_cached_lease(tool, lease, generation, self._clock())
-        self._held.put(key, held)
-        return held
+        cached = _build_cached_lease(tool, lease, generation, self._clock())
+        self._cache.put(key, cached)
+        return cached
 
-    def _is_valid(self, request: RequestContext, held: CachedLease) -> bool:
-        if held.generation is None or self._clock() >= held.valid_until:
+    def _is_valid(self, request: RequestContext, lease: CachedLease) -> bool:
+        if lease.generation is None or self._clock() >= lease.valid_until:
             return False
         tenant_id = request.caller.tenant_id
-        if self._generations.is_dropped(tenant_id, held.version):
+        if self._generations.is_dropped(tenant_id, lease.version):
             return False
-        return held.generation == self._generations.current(tenant_id)
+        return lease.generation == self._generations.current(tenant_id)
 
     async def _request_lease(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
         if request.subject is None:
             raise ToolError("no credential of yours is available here; call the tool from an MCP client")
-        asked = LeaseRequest(request.subject, tool.module, tool.tool.name, rejected_version)
-        answer = await self._request_with_retries(asked, request.deadline)
-        if isinstance(answer, CredentialRefusal):
+        lease_request = LeaseRequest(request.subject, tool.module, tool.tool.name, rejected_version)
+        response = await self._request_with_retries(lease_request, request.deadline)
+        if isinstance(response, CredentialRefusal):
             raise ToolError("your permissions have just changed; call get_module_schema again")
-        if isinstance(answer, NoCredential):
-            if find_cause(answer.cause).transient:
-                raise self._links.build_transient_error(tool.owner, answer.cause, answer.kind, answer.retry_after)
-            broken = answer.reason == "broken"
-            raise self._links.build_not_connected_error(tool.owner, broken=broken, kind=answer.kind, cause=answer.cause)
-        return answer
+        if isinstance(response, NoCredential):
+            if find_cause(response.cause).transient:
+                raise self._links.build_transient_error(tool.owner, response.cause, response.kind, response.retry_after)
+            is_broken = response.reason == "broken"
+            raise self._links.build_not_connected_error(
+                tool.owner, broken=is_broken, kind=response.kind, cause=response.cause
+            )
+        return response
 
     async def _request_with_retries(
-        self, asked: LeaseRequest, deadline: float
+        self, lease_request: LeaseRequest, deadline: float
     ) -> Lease | NoCredential | CredentialRefusal:
         """Retry up to three times, with exponential backoff, jitter and within the call's deadline, while no connection
         to the broker can be made. Every other failure is final: the broker may have acted on the request, or has said
@@ -158,42 +163,42 @@ class LeaseCache:
         pause = FIRST_PAUSE
         for _ in range(RETRIES):
             try:
-                return await self._broker.lease(asked)
+                return await self._broker.lease(lease_request)
             except BrokerUnreachable:
                 wait = pause * (0.5 + self._chance())
                 if asyncio.get_running_loop().time() + wait >= deadline:
                     raise
                 await self._sleep(wait)
                 pause *= 2
-        return await self._broker.lease(asked)
+        return await self._broker.lease(lease_request)
 
 
 class ToolLeaseSource:
     """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor, which begins
-    with `held`.
+    with `lease`.
 
-    A refusal is told to the broker at once where another token can be had; the request then goes out with that. Of a
-    pasted key none can, and telling ends it: one stray 401 must not cost anybody their key, so the first only makes it
-    look whether the key was replaced meanwhile, and the second is told.
+    A refusal is reported to the broker at once where another token can be had; the request then goes out with that. Of
+    a pasted key none can, and telling ends it: one stray 401 must not cost anybody their key, so the first only makes
+    it look whether the key was replaced meanwhile, and the second is told.
     """
 
-    __slots__ = ("_held", "_leases", "_refused", "_request", "_tool")
+    __slots__ = ("_lease", "_leases", "_request", "_tool", "_was_refused")
 
-    def __init__(self, leases: LeaseCache, request: RequestContext, tool: CatalogueTool, held: CachedLease) -> None:
+    def __init__(self, leases: LeaseCache, request: RequestContext, tool: CatalogueTool, lease: CachedLease) -> None:
         self._leases = leases
         self._request = request
         self._tool = tool
-        self._held = held
-        self._refused = False
+        self._lease = lease
+        self._was_refused = False
 
     async def lease(self, rejected_version: int | None = None) -> CachedLease:
         """Return the lease to begin a request with; with `rejected_version`, the one to repeat it with."""
         if rejected_version is None:
-            return self._held
-        tell = self._held.renewable or self._refused
-        self._refused = True
-        self._held = await self._leases.replace_lease(self._request, self._tool, self._held, tell=tell)
-        return self._held
+            return self._lease
+        report = self._lease.renewable or self._was_refused
+        self._was_refused = True
+        self._lease = await self._leases.replace_lease(self._request, self._tool, self._lease, report=report)
+        return self._lease
 
 
 def _build_key(request: RequestContext, tool: CatalogueTool) -> _LeaseKey:
@@ -209,7 +214,7 @@ def _build_cached_lease(tool: CatalogueTool, lease: Lease, generation: int | Non
         raise ToolError(
             f"{tool.owner.title} has invalid service settings; an administrator corrects them with mcpist service set"
         ) from None
-    until = now + min(MAX_CACHE_SECONDS, lease.expires_in)
+    valid_until = now + min(MAX_CACHE_SECONDS, lease.expires_in)
     return CachedLease(
         access_token=lease.access_token,
         version=lease.version,
@@ -222,5 +227,5 @@ def _build_cached_lease(tool: CatalogueTool, lease: Lease, generation: int | Non
         grant=lease.grant,
         renewable=lease.renewable,
         generation=generation,
-        valid_until=until,
+        valid_until=valid_until,
     )

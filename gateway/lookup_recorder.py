@@ -42,7 +42,7 @@ class LookupRecorder:
     def __init__(self, write: WriteDenial, charge: Charge) -> None:
         self._write = write
         self._charge = charge
-        self._collected: dict[_Key, list[MissingName]] = {}
+        self._pending: dict[_Key, list[MissingName]] = {}
         self._writes: dict[_Key, asyncio.Task[None]] = {}
 
     async def record(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
@@ -60,18 +60,18 @@ class LookupRecorder:
 
     def _collect(self, request: RequestContext, missing: Sequence[MissingName]) -> asyncio.Task[None]:
         key = (request.caller.credential.id, request.request_id)
-        if key in self._collected:
-            self._collected[key] += missing
+        if key in self._pending:
+            self._pending[key] += missing
             return self._writes[key]
-        self._collected[key] = list(missing)
-        task = self._writes[key] = asyncio.create_task(self._write_collected(key, request))
+        self._pending[key] = list(missing)
+        task = self._writes[key] = asyncio.create_task(self._write_pending(key, request))
         task.add_done_callback(lambda done: self._discard(key, done))
         return task
 
-    async def _write_collected(self, key: _Key, request: RequestContext) -> None:
-        """The event loop runs this task after those of the other messages of an array, which exist already, and which
-        look up their names before they await anything."""
-        await self._write(request, self._collected.pop(key))
+    async def _write_pending(self, key: _Key, request: RequestContext) -> None:
+        """Record the collected lookups. The event loop runs this task after those of the other messages of an array,
+        which exist already and look up their names before they await anything."""
+        await self._write(request, self._pending.pop(key))
 
     def _discard(self, key: _Key, task: asyncio.Task[None]) -> None:
         if self._writes.get(key) is task:
@@ -81,27 +81,27 @@ class LookupRecorder:
 
 
 def redact_name(name: str) -> str:
-    """A name for the audit log, likely secrets masked. core.audit.truncation cuts it to the field's size."""
+    """Redact a name for the audit log, likely secrets masked. core.audit.truncation cuts it to the field's size."""
     return redact(name[:MAX_REDACTED_LENGTH])
 
 
 def describe_missing(missing: Sequence[MissingName]) -> dict[str, str | int] | None:
-    """The detail of an event about several names: their exact number, and the first of them. None for one name."""
+    """Build the detail of an event about several names: their exact number and the first of them. None for one name."""
     if len(missing) < 2:
         return None
     names = ""
-    for one in missing:
-        name = redact_name(f"{one.module}.{one.tool}" if one.tool else one.module)[:MAX_LISTED_NAME]
-        longer = f"{names}, {name}" if names else name
-        if len(longer) > MAX_DETAIL_TEXT_LENGTH:
+    for entry in missing:
+        name = redact_name(f"{entry.module}.{entry.tool}" if entry.tool else entry.module)[:MAX_LISTED_NAME]
+        extended = f"{names}, {name}" if names else name
+        if len(extended) > MAX_DETAIL_TEXT_LENGTH:
             break
-        names = longer
+        names = extended
     return {"count": len(missing), "names": names}
 
 
 def build_digest_input(missing: Sequence[MissingName]) -> bytes:
-    """The bytes that an event's digest is computed from: the arguments of one name; of several, the names as well, so
-    that requests without arguments differ."""
+    """Build the bytes that an event's digest is computed from: the arguments of one name; of several, the names as
+    well, so that requests without arguments differ."""
     if len(missing) == 1:
         return missing[0].arguments
-    return orjson.dumps([one[:2] for one in missing]) + b"".join(b"\n" + one.arguments for one in missing)
+    return orjson.dumps([name[:2] for name in missing]) + b"".join(b"\n" + name.arguments for name in missing)

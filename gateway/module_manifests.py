@@ -6,12 +6,12 @@ from modules.kit import Module, build_json_schema
 
 
 def build_module_manifests(catalogue: Catalogue) -> tuple[ModuleManifest, ...]:
-    """The manifest of every module of a catalogue, in name order."""
+    """Build the manifest of every module of a catalogue, in name order."""
     return tuple(build_module_manifest(module) for module in catalogue.modules)
 
 
 def build_module_manifest(module: Module) -> ModuleManifest:
-    """The manifest of one module."""
+    """Build the manifest of one module."""
     tools = {
         tool.name: ToolManifest(tool.title, tool.hints.read_only, tuple(sorted(tool.scopes))) for tool in module.tools
     }

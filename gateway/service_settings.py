@@ -24,11 +24,13 @@ def apply_changes(form: type[VendorSettings], stored: Mapping[str, Any], changes
     unknown = [name for name in changes if name in unset and name not in form.model_fields and name not in stored]
     if unknown:
         raise Invalid(_explain_unknown(form, unknown[0]))
-    kept = {name: value for name, value in stored.items() if name not in unset}
-    made = parse_settings(form, {**kept, **{name: value for name, value in changes.items() if name not in unset}})
-    if made.base_url is not None and "base_url" in changes:
-        parse_base_url(made.base_url)
-    return made.model_dump(mode="json", exclude_unset=True)
+    remaining = {name: value for name, value in stored.items() if name not in unset}
+    settings = parse_settings(
+        form, {**remaining, **{name: value for name, value in changes.items() if name not in unset}}
+    )
+    if settings.base_url is not None and "base_url" in changes:
+        parse_base_url(settings.base_url)
+    return settings.model_dump(mode="json", exclude_unset=True)
 
 
 def parse_settings(form: type[VendorSettings], stored: Mapping[str, Any]) -> VendorSettings:
@@ -45,7 +47,7 @@ def parse_settings(form: type[VendorSettings], stored: Mapping[str, Any]) -> Ven
 
 
 def parse_typed_value(text: str) -> Any:
-    """A value that was typed. Lists and objects are written as JSON; everything else is read by its field."""
+    """Parse a value that was typed. Lists and objects are written as JSON; everything else is read by its field."""
     if text[:1] not in ("[", "{"):
         return text
     try:
@@ -65,6 +67,6 @@ def _explain_problem(form: type[VendorSettings], problem: Any) -> str:
 
 
 def _explain_unknown(form: type[VendorSettings], name: str) -> str:
-    near = find_closest_match(name, list(form.model_fields))
-    hint = f"did you mean {near}?" if near else f"there are: {', '.join(form.model_fields)}"
+    closest = find_closest_match(name, list(form.model_fields))
+    hint = f"did you mean {closest}?" if closest else f"there are: {', '.join(form.model_fields)}"
     return f"there is no setting {name[:63]!r}; {hint}"

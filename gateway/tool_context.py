@@ -1,14 +1,20 @@
-"""Context of a running tool: the caller's own rows, its vendor, a way to report progress. Never a credential."""
+"""Context of a running tool: the caller's own rows, its vendor, a way to report progress, never a credential. And its
+execution, which is stopped when the caller loses the permission."""
 
+import asyncio
 from contextlib import AbstractAsyncContextManager
 from uuid import UUID
 
+from core.caller import Caller
 from core.db import Database
+from core.scopes import covers
+from gateway.auth.tool_scopes import get_required_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.request_context import RequestContext
+from gateway.sieve.sieve import Sieve
 from gateway.vendor_connections import VendorConnections
-from modules.kit import Store, Vendor
+from modules.kit import OUTCOME_UNKNOWN, Store, Vendor
 
 
 class ToolContext:
@@ -40,9 +46,42 @@ class ToolContext:
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         caller = self._request.caller
-        opened = self._database.personal(caller.tenant_id, caller.user_id)
-        return opened if self._tool.tool.hints.read_only else self._changes.track_transaction(opened)
+        transaction = self._database.personal(caller.tenant_id, caller.user_id)
+        return transaction if self._tool.tool.hints.read_only else self._changes.track_transaction(transaction)
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:
             await self._request.report_progress(done, total, message)
+
+
+class TaskExecution:
+    """Implements :class:`gateway.mcp.request_context.ToolExecution` for one run of a tool, by the task that runs it."""
+
+    __slots__ = ("_sieve", "_task", "_tool", "reason")
+
+    def __init__(self, sieve: Sieve, tool: CatalogueTool) -> None:
+        self._sieve = sieve
+        self._tool = tool
+        self._task = asyncio.current_task()
+        self.reason = ""
+
+    def check(self, caller: Caller) -> None:
+        tool = self._tool
+        is_visible = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
+        if not is_visible or not covers(caller.credential.scopes, get_required_scope(tool)):
+            self.stop("the permission for this tool was revoked")
+
+    def stop(self, reason: str) -> None:
+        if not self.reason and self._task is not None:
+            self.reason = reason
+            self._task.cancel()
+
+    def was_stopped(self) -> bool:
+        """Check whether the current cancellation is the server's own alone, and end it."""
+        return bool(self.reason) and self._task is not None and not self._task.uncancel()
+
+    @property
+    def text(self) -> str:
+        """Text of the cancellation for the caller."""
+        note = "" if self._tool.tool.hints.read_only else f"; {OUTCOME_UNKNOWN}"
+        return f"cut off: {self.reason}{note}"

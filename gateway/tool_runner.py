@@ -15,17 +15,15 @@ from core.audit.digest import compute_argument_digest
 from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.truncation import MAX_ARGUMENTS_BYTES
 from core.audit.writer import AuditWriter
-from core.caller import Caller
 from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.log_events import describe_error
 from core.observability.redaction import redact
-from core.scopes import covers
 from core.secret import Secret
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
-from gateway.auth.tool_scopes import get_required_scope, require_scope
+from gateway.auth.tool_scopes import require_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
 from gateway.connection_messages import NotConnected
@@ -41,10 +39,10 @@ from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import RequestContext
 from gateway.observability.tracing import Tracer
 from gateway.sieve.sieve import Sieve
-from gateway.tool_context import ToolContext
+from gateway.tool_context import TaskExecution, ToolContext
 from gateway.tool_error_text import format_error, format_internal_error
 from gateway.vendor_connections import VendorConnections
-from modules.kit import OUTCOME_UNKNOWN, ToolError
+from modules.kit import ToolError
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
 NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
@@ -70,39 +68,6 @@ class ToolRun(NamedTuple):
     outcome: CallOutcome
     seconds: float
     digest: bytes
-
-
-class _TaskExecution:
-    """Implements :class:`gateway.mcp.request_context.ToolExecution` for one run of a tool, by the task that runs it."""
-
-    __slots__ = ("_sieve", "_task", "_tool", "reason")
-
-    def __init__(self, sieve: Sieve, tool: CatalogueTool) -> None:
-        self._sieve = sieve
-        self._tool = tool
-        self._task = asyncio.current_task()
-        self.reason = ""
-
-    def check(self, caller: Caller) -> None:
-        tool = self._tool
-        seen = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
-        if not seen or not covers(caller.credential.scopes, get_required_scope(tool)):
-            self.stop("the permission for this tool was revoked")
-
-    def stop(self, reason: str) -> None:
-        if not self.reason and self._task is not None:
-            self.reason = reason
-            self._task.cancel()
-
-    def was_stopped(self) -> bool:
-        """Check whether the current cancellation is the server's own alone, and end it."""
-        return bool(self.reason) and self._task is not None and not self._task.uncancel()
-
-    @property
-    def text(self) -> str:
-        """Text of the cancellation for the caller."""
-        unknown = "" if self._tool.tool.hints.read_only else f"; {OUTCOME_UNKNOWN}"
-        return f"cut off: {self.reason}{unknown}"
 
 
 class ToolRunObserver(Protocol):
@@ -156,8 +121,8 @@ class ToolRunner:
         """
         arguments = orjson.dumps(params)
         await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
-        if ended := request.authority.ended:
-            return ToolOutcome(error=f"not run: {ended}")
+        if end_reason := request.authority.ended:
+            return ToolOutcome(error=f"not run: {end_reason}")
         tool = self._sieve.get_view(request.caller).find(module, name)
         if tool is None:
             await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
@@ -168,9 +133,9 @@ class ToolRunner:
         except InsufficientScope:
             await self.refuse(request, tool, arguments, CallOutcome.DENIED, "scope")
             raise
-        except InvalidToolArguments as wrong:
+        except InvalidToolArguments as error:
             await self.refuse(request, tool, arguments, CallOutcome.ERROR, "arguments")
-            return ToolOutcome(error=str(wrong))
+            return ToolOutcome(error=str(error))
         return await self._run_audited(request, tool, model, arguments)
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
@@ -212,37 +177,37 @@ class ToolRunner:
     ) -> ToolOutcome:
         """Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
         while it is flushed, and only the answer waits."""
-        started = time.perf_counter()
+        started_at = time.perf_counter()
         intent = self._build_intent(request, tool, arguments)
         durable = self._audit.submit(intent)
         self._observer.on_run_start()
-        ended, outcome = CallOutcome.ERROR, ToolOutcome()
+        call_outcome, outcome = CallOutcome.ERROR, ToolOutcome()
         detail: dict[str, str | int] | None = None
-        use = _TaskExecution(self._sieve, tool)
-        request.authority.enter(use)
+        execution = TaskExecution(self._sieve, tool)
+        request.authority.enter(execution)
         try:
             if not tool.tool.hints.read_only:
                 await durable
             await wait_for_turn(len(arguments))
             outcome = await self._run(request, tool, model)
             await durable
-            ended = CallOutcome.ERROR if outcome.error else CallOutcome.OK
+            call_outcome = CallOutcome.ERROR if outcome.error else CallOutcome.OK
         except MCPistError as error:
             outcome = ToolOutcome(error=format_error(error, ChangeTracker()))  # the audit log's: nothing has run
         except asyncio.CancelledError:
-            late = asyncio.get_running_loop().time() >= request.deadline
-            ended = CallOutcome.TIMEOUT if late and not use.reason else CallOutcome.CANCELLED
-            if not use.was_stopped():
+            is_late = asyncio.get_running_loop().time() >= request.deadline
+            call_outcome = CallOutcome.TIMEOUT if is_late and not execution.reason else CallOutcome.CANCELLED
+            if not execution.was_stopped():
                 raise
-            outcome = ToolOutcome(error=use.text)
-            detail = {"stopped": use.reason}
+            outcome = ToolOutcome(error=execution.text)
+            detail = {"stopped": execution.reason}
         finally:
-            request.authority.leave(use)
-            seconds = time.perf_counter() - started
+            request.authority.leave(execution)
+            seconds = time.perf_counter() - started_at
             if not _was_refused(durable):
-                self._audit.enqueue(build_outcome_event(intent, ended, int(seconds * 1e6), detail))
+                self._audit.enqueue(build_outcome_event(intent, call_outcome, int(seconds * 1e6), detail))
             self._observer.on_run_end(
-                ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, intent.digest)
+                ToolRun(request.request_id, tool.module, tool.tool.name, call_outcome, seconds, intent.digest)
             )
         return outcome
 
@@ -252,9 +217,9 @@ class ToolRunner:
         try:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)
-        except NotConnected as lacking:
+        except NotConnected as error:
             # Whoever is asked to connect has the same call made once more: not after a change.
-            return ToolOutcome(error=format_error(lacking, changes), not_connected=None if changes else lacking)
+            return ToolOutcome(error=format_error(error, changes), not_connected=None if changes else error)
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
@@ -267,18 +232,18 @@ class ToolRunner:
 
     def _build_intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> AuditEvent:
         digest = self._compute_digest(request, arguments)
-        kept, detail = None, None
+        recorded, detail = None, None
         if request.caller.record_arguments:
-            kept, detail = _redact_arguments(tool, arguments)
+            recorded, detail = _redact_arguments(tool, arguments)
         return self._build_event(
-            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=kept, detail=detail
+            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded, detail=detail
         )
 
     def _compute_digest(self, request: RequestContext, arguments: bytes) -> bytes:
         return compute_argument_digest(self._digest_key, request.caller.tenant_id, arguments)
 
     def _build_event(
-        self, request: RequestContext, kind: AuditEventKind, module: str, tool: str, digest: bytes, **more: Any
+        self, request: RequestContext, kind: AuditEventKind, module: str, tool: str, digest: bytes, **fields: Any
     ) -> AuditEvent:
         credential = request.caller.credential
         return AuditEvent(
@@ -292,7 +257,7 @@ class ToolRunner:
             module=module,
             tool=tool,
             digest=digest,
-            **more,
+            **fields,
         )
 
 
@@ -300,12 +265,12 @@ _redact_client_name = lru_cache(1024)(redact)
 
 
 def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | None, dict[str, str | int] | None]:
-    """The arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments over
-    the size of an event are replaced by a detail with their size."""
-    kept = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.sensitive_parameters})
-    if len(kept) > MAX_ARGUMENTS_BYTES:
-        return None, {"arguments_bytes": len(kept)}
-    return redact(kept.decode()).encode(), None
+    """Redact the arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments
+    over the size of an event are replaced by a detail with their size."""
+    public = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.sensitive_parameters})
+    if len(public) > MAX_ARGUMENTS_BYTES:
+        return None, {"arguments_bytes": len(public)}
+    return redact(public.decode()).encode(), None
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:

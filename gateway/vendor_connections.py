@@ -44,11 +44,13 @@ class VendorConnections:
         self._generations = generations
         self._leases = leases
         self._sessions = sessions
-        self._known = GenerationCache[str, Mapping[str, ModuleConnection]](MAX_CACHED_CONNECTIONS, generations.current)
+        self._cached_connections = GenerationCache[str, Mapping[str, ModuleConnection]](
+            MAX_CACHED_CONNECTIONS, generations.current
+        )
 
     def create_client(self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker) -> Vendor:
-        """The vendor of the tool's module, with the credential that counts for the caller. `changes` counts the writes
-        that are sent.
+        """Create a client of the vendor of the tool's module, with the caller's credential. `changes` counts the
+        writes that are sent.
 
         Raises:
             ToolError: the module has no vendor.
@@ -79,57 +81,59 @@ class VendorConnections:
         """Describe the caller's connection to the module: `connection`, and for an unusable one, what to do."""
         if module.vendor is None or request.subject is None:
             return {"connection": ConnectionState.READY.value}
-        known = (await self._load_connections(request.caller, request.subject)).get(module.name)
-        state = known.state if known else ConnectionState.NEEDS_CONNECT
-        if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
-            shown = "shared" if known.kind == "shared" else state.value
+        connection = (await self._load_connections(request.caller, request.subject)).get(module.name)
+        state = connection.state if connection else ConnectionState.NEEDS_CONNECT
+        if connection and state in (ConnectionState.READY, ConnectionState.CONNECTED):
+            label = "shared" if connection.kind == "shared" else state.value
             return {
-                "connection": shown,
-                **self._describe_limits(module, known),
-                **self._links.build_warning(module, known.cause),
+                "connection": label,
+                **self._describe_limits(module, connection),
+                **self._links.build_warning(module, connection.cause),
             }
-        broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
-        cause = {"cause": known.cause} if known and known.cause else {}
+        broken, kind = state is ConnectionState.BROKEN, connection.kind if connection else None
+        cause = {"cause": connection.cause} if connection and connection.cause else {}
         note = self._links.build_note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))
-        mend = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.build_url(module)}
-        return {"connection": state.value, **cause, "note": note, **mend}
+        remedy = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.build_url(module)}
+        return {"connection": state.value, **cause, "note": note, **remedy}
 
-    def _describe_limits(self, module: Module, known: ModuleConnection) -> dict[str, str]:
-        if not known.reading_only:
+    def _describe_limits(self, module: Module, connection: ModuleConnection) -> dict[str, str]:
+        if not connection.reading_only:
             return {}
-        note = self._links.build_note(module, broken=False, kind=known.kind, cause=READING_ONLY)
+        note = self._links.build_note(module, broken=False, kind=connection.kind, cause=READING_ONLY)
         return {"cause": READING_ONLY, "note": note, "connect": self._links.build_url(module)}
 
     async def list_connected_modules(self, caller: Caller, subject: Secret) -> frozenset[str]:
-        """The modules whose vendor the caller has a working account at.
+        """List the modules whose vendor the caller has a working account at.
 
         Raises:
             core.errors.Unavailable: the broker is away.
         """
-        found = await self._load_connections(caller, subject)
-        return frozenset(name for name, one in found.items() if one.state is ConnectionState.CONNECTED)
+        connections = await self._load_connections(caller, subject)
+        return frozenset(
+            name for name, connection in connections.items() if connection.state is ConnectionState.CONNECTED
+        )
 
     async def await_connection(self, request: RequestContext, tool: CatalogueTool) -> None:
         """Return when the caller's account at the tool's vendor works, or after `PATIENCE`, or if there is none to
         wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
         loop = asyncio.get_running_loop()
-        until = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
-        while request.subject is not None and loop.time() < until and not request.authority.ended:
-            known = (await self._load_connections(request.caller, request.subject)).get(tool.module)
-            limited = known is not None and known.reading_only and not tool.tool.hints.read_only
-            if known is None or (known.state is ConnectionState.CONNECTED and not limited):
+        wait_end = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
+        while request.subject is not None and loop.time() < wait_end and not request.authority.ended:
+            connection = (await self._load_connections(request.caller, request.subject)).get(tool.module)
+            is_limited = connection is not None and connection.reading_only and not tool.tool.hints.read_only
+            if connection is None or (connection.state is ConnectionState.CONNECTED and not is_limited):
                 return
             await asyncio.sleep(POLL_SECONDS)
 
     async def _load_connections(self, caller: Caller, subject: Secret) -> Mapping[str, ModuleConnection]:
-        """The broker's answer, kept under the tenant's generation."""
+        """Load the broker's answer, kept under the tenant's generation."""
         credential, generation = caller.credential, self._generations.current(caller.tenant_id)
-        known = self._known.get(credential.id)
-        if known is not None:
-            return known
+        cached = self._cached_connections.get(credential.id)
+        if cached is not None:
+            return cached
         answer = await self._broker.get_connections(subject)
         connections: Mapping[str, ModuleConnection] = {} if isinstance(answer, CredentialRefusal) else answer
-        self._known.put(credential.id, connections, caller.tenant_id, generation)
+        self._cached_connections.put(credential.id, connections, caller.tenant_id, generation)
         return connections
 
 
@@ -167,27 +171,27 @@ class _LeasedVendor:
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
     ) -> VendorAnswer:
-        held = await self._leases.get_lease(self._request, self._tool)
-        once = not (method in SAFE_METHODS if repeatable is None else repeatable)
+        lease = await self._leases.get_lease(self._request, self._tool)
+        is_write = not (method in SAFE_METHODS if repeatable is None else repeatable)
         try:
-            client = self._create_client(held)
-            with self._changes.track_vendor_write() if once else contextlib.nullcontext():
+            client = self._create_client(lease)
+            with self._changes.track_vendor_write() if is_write else contextlib.nullcontext():
                 answer = await client.request(
                     method, path, query=query, json=json, headers=headers, repeatable=repeatable
                 )
         except OriginNotAllowed:
             raise self._links.build_not_connected_error(
-                self._tool.owner, broken=True, kind=held.kind, cause=ORIGIN_CHANGED
+                self._tool.owner, broken=True, kind=lease.kind, cause=ORIGIN_CHANGED
             ) from None
         await wait_for_turn(len(answer.body))  # the module decodes it next
         return answer
 
-    def _create_client(self, held: CachedLease) -> Vendor:
+    def _create_client(self, lease: CachedLease) -> Vendor:
         api, request = self._tool.owner.vendor, self._request
         assert api is not None
-        if not held.settings.base_url and not held.attributes.keys() >= set(api.placeholders):
-            raise self._links.build_not_connected_error(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
-        source = ToolLeaseSource(self._leases, request, self._tool, held)
+        if not lease.settings.base_url and not lease.attributes.keys() >= set(api.placeholders):
+            raise self._links.build_not_connected_error(self._tool.owner, broken=True, kind=lease.kind, cause=NO_SITE)
+        source = ToolLeaseSource(self._leases, request, self._tool, lease)
         tenant, deadline = str(request.caller.tenant_id), request.deadline
-        key = f"{held.credential}/{held.grant}"  # another key or account in its place has limits of its own
-        return self._sessions.create_client(api, held.settings, source, key, deadline, held.attributes, tenant)
+        key = f"{lease.credential}/{lease.grant}"  # another key or account in its place has limits of its own
+        return self._sessions.create_client(api, lease.settings, source, key, deadline, lease.attributes, tenant)

@@ -66,12 +66,12 @@ async def run_all_in_one(settings: Settings, report: Report, on_ready: Callable[
             report("Checking the database")
             if await migrate(deployment.admin, deployment.passwords):
                 report("The database has the newest schema")
-            async with open_operator_context_on(deployment) as operating, _run_sealer(operating):
+            async with open_operator_context_on(deployment) as context, _run_sealer(context):
                 access = await create_first_access(
-                    operating.console, operating.tokens, operating.links, operating.catalogue, settings.public_url
+                    context.console, context.tokens, context.links, context.catalogue, settings.public_url
                 )
                 operator = create_operator_access(settings, listener)
-                async with _run_broker_and_gateway(settings, operating, listener, access, operator) as ready:
+                async with _run_broker_and_gateway(settings, context, listener, access, operator) as ready:
                     with announce_server(settings.home, ready.mcp_url, operator):
                         on_ready(ready)
                         await stop.wait()
@@ -88,8 +88,8 @@ async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Se
     with watch_stop_signals() as stop, open_port(settings) as listener:
         async with (
             attach_database(settings, report) as deployment,
-            open_operator_context_on(deployment) as operating,
-            _run_broker_and_gateway(settings, operating, listener) as ready,
+            open_operator_context_on(deployment) as context,
+            _run_broker_and_gateway(settings, context, listener) as ready,
         ):
             on_ready(ready)
             await stop.wait()
@@ -101,8 +101,8 @@ async def _run_with_remote_broker(settings: Settings, report: Report, on_ready: 
             open_gateway_deployment(settings, report) as deployment,
             _run_logged_gateway(
                 settings, deployment, open_remote_broker(settings), load_installed_modules()
-            ) as running,
-            _serve_gateway(settings, running, listener) as ready,
+            ) as gateway,
+            _serve_gateway(settings, gateway, listener) as ready,
         ):
             on_ready(ready)
             await stop.wait()
@@ -111,22 +111,22 @@ async def _run_with_remote_broker(settings: Settings, report: Report, on_ready: 
 @contextlib.asynccontextmanager
 async def _run_broker_and_gateway(
     settings: Settings,
-    operating: OperatorContext,
+    context: OperatorContext,
     listener: socket.socket,
     access: FirstAccess = NO_FIRST_ACCESS,
     operator: OperatorAccess | None = None,
 ) -> AsyncGenerator[ServerReady]:
     """Trust zone, gateway, pages and admin API behind one port."""
-    deployment, catalogue = operating.deployment, operating.catalogue
+    deployment, catalogue = context.deployment, context.catalogue
     manifests = build_module_manifests(catalogue)
-    control_plane = ControlPlane(settings, operating.console, catalogue, deployment, operator)
+    control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator)
     async with (
         open_broker_runtime(deployment, settings, manifests) as zone,
-        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as running,
-        open_web_application(zone, settings, running.refusals, manifests, control_plane) as app,
+        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as gateway,
+        open_web_application(zone, settings, gateway.refusals, manifests, control_plane) as app,
     ):
-        running.app.otherwise = app
-        async with _serve_gateway(settings, running, listener, access) as ready:
+        gateway.app.otherwise = app
+        async with _serve_gateway(settings, gateway, listener, access) as ready:
             yield ready
 
 
@@ -141,22 +141,22 @@ async def _run_logged_gateway(
         create_writer(sys.stderr.fileno()), clock=time.time, form=resolve_format(settings.log_format, sys.stderr)
     )
     try:
-        async with open_gateway(settings, deployment, broker, catalogue, call_log) as running:
-            yield running
+        async with open_gateway(settings, deployment, broker, catalogue, call_log) as gateway:
+            yield gateway
     finally:
         call_log.close()
 
 
 @contextlib.asynccontextmanager
 async def _serve_gateway(
-    settings: Settings, running: Gateway, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
+    settings: Settings, gateway: Gateway, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
 ) -> AsyncGenerator[ServerReady]:
-    """A gateway behind its port, and what looks after it."""
+    """Serve a gateway at its port, with its metrics, endpoint file and shutdown."""
     async with contextlib.AsyncExitStack() as stack:
         if settings.metrics_port:
-            await stack.enter_async_context(_serve_metrics(settings, running))
-        await stack.enter_async_context(serve_application(running.app, listener, settings))
-        stack.callback(_drain, running)
+            await stack.enter_async_context(_serve_metrics(settings, gateway))
+        await stack.enter_async_context(serve_application(gateway.app, listener, settings))
+        stack.callback(_drain, gateway)
         yield ServerReady(
             f"{settings.public_url}/mcp",
             None,
@@ -168,26 +168,26 @@ async def _serve_gateway(
         )
 
 
-def _drain(running: Gateway) -> None:
-    running.health.drain()
-    running.endpoint.end_streams()
+def _drain(gateway: Gateway) -> None:
+    gateway.health.drain()
+    gateway.endpoint.end_streams()
     log.info("stopping: waiting for running requests", extra={"event": "server_draining"})
 
 
 @contextlib.asynccontextmanager
-async def _serve_metrics(settings: Settings, running: Gateway) -> AsyncGenerator[None]:
+async def _serve_metrics(settings: Settings, gateway: Gateway) -> AsyncGenerator[None]:
     from importlib.metadata import version
 
     from gateway.observability.exposition import build_registry  # 50 ms of import that only metrics need
 
-    registry = build_registry(running.metrics, version("mcpist"))
+    registry = build_registry(gateway.metrics, version("mcpist"))
     async with serve_metrics(settings.metrics_host, settings.metrics_port, registry):
         yield
 
 
 @contextlib.asynccontextmanager
-async def _run_sealer(operating: OperatorContext) -> AsyncGenerator[None]:
-    sealer = AuditSealer(operating.console, get_utc_now)
+async def _run_sealer(context: OperatorContext) -> AsyncGenerator[None]:
+    sealer = AuditSealer(context.console, get_utc_now)
     try:
         async with run_in_background("sealing the audit log", sealer.run()):
             yield

@@ -55,7 +55,7 @@ async def create_first_access(
 async def create_sign_in_link(
     links: OneTimeLinks, actor: Actor, public_url: str, tenant_id: UUID, user_id: UUID
 ) -> Secret:
-    """The URL that signs a user in, once and within 15 minutes.
+    """Create the URL that signs a user in, once and within 15 minutes.
 
     Raises:
         core.errors.NotFound: the tenant has no such user.

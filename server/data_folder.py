@@ -81,7 +81,7 @@ async def attach_database(settings: Settings, report: Report, *, maker: str = ""
             try:
                 deployment = await stack.enter_async_context(start_database(settings, report))
             except HomeInUse:
-                continue  # somebody started between our two looks: join them
+                continue  # another process started between the two checks: join it
             yield deployment
             return
 

@@ -50,7 +50,7 @@ class Deployment:
     key_providers: KeyProviderSettings = KEY_FILE_ONLY
 
     def get_role_address(self, name: str) -> DatabaseAddress:
-        """The database as one of the product's own roles.
+        """Return the database as one of the product's own roles.
 
         Raises:
             Invalid: this process may log in as another one only.
@@ -68,7 +68,7 @@ class Deployment:
 
 
 def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSettings = KEY_FILE_ONLY) -> Deployment:
-    """Read the keys of a data folder; those that are missing are made, readable by nobody else.
+    """Read the keys of a data folder; missing ones are created, readable by the owner only.
 
     Raises:
         Invalid: a key file can be read by others, or is damaged.
@@ -87,7 +87,7 @@ def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSett
 
 
 def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool) -> Deployment:
-    """A deployment of which this process knows one role's login and the key of the argument digests.
+    """Open a deployment of which this process knows one role's login and the key of the argument digests.
 
     Raises:
         Invalid: `address` names another role; the key can be read by others, is damaged, or is missing and not made.
@@ -103,22 +103,22 @@ def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_
     return Deployment(home, address, {}, Secret(digest[DIGEST_MEMBER]), only_role=role)
 
 
-def _load_or_create(path: Path, fresh: dict[str, str]) -> dict[str, str]:
-    """The file's content, or `fresh` if there is no file yet."""
+def _load_or_create(path: Path, defaults: dict[str, str]) -> dict[str, str]:
+    """Load the file's content, or `defaults` if there is no file yet."""
     if not path.exists():
-        write_once(path, json.dumps(fresh))
-    return read_key_file_values(path, fresh)
+        write_once(path, json.dumps(defaults))
+    return read_key_file_values(path, defaults)
 
 
 def read_key_file_values(path: Path, names: Iterable[str]) -> dict[str, str]:
-    """The values of these names in a key file.
+    """Read the values of these names in a key file.
 
     Raises:
         Invalid: it can be read by others, or is damaged.
     """
     text = read_private(path)
     try:
-        kept: Any = json.loads(text)
-        return {name: str(kept[name]) for name in names}
+        values: Any = json.loads(text)
+        return {name: str(values[name]) for name in names}
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is damaged; restore it from your copy of the keys") from error

@@ -28,21 +28,21 @@ class RunningServer:
 def find_running_server(home: Path) -> RunningServer | None:
     """Return the endpoint of the running product; None where none runs, or a killed one left its file behind."""
     try:
-        said: Any = json.loads((home / ENDPOINT_FILE).read_text())
-        found = RunningServer(str(said["mcp_url"]), int(said["pid"]), _parse_operator(said))
-        os.kill(found.pid, 0)
+        document: Any = json.loads((home / ENDPOINT_FILE).read_text())
+        server = RunningServer(str(document["mcp_url"]), int(document["pid"]), _parse_operator(document))
+        os.kill(server.pid, 0)
     except PermissionError:
         return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return found
+    return server
 
 
-def _parse_operator(said: dict[str, Any]) -> OperatorAccess | None:
+def _parse_operator(document: dict[str, Any]) -> OperatorAccess | None:
     """Return the operator's access; None in the file of an older product, or of one that is not for this machine."""
-    if "operator_url" not in said:
+    if "operator_url" not in document:
         return None
-    return OperatorAccess(str(said["operator_url"]), Secret(str(said["operator_token"])))
+    return OperatorAccess(str(document["operator_url"]), Secret(str(document["operator_token"])))
 
 
 @contextlib.contextmanager

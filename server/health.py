@@ -46,42 +46,47 @@ class HealthMonitor:
     """Looks at every part at most once a second, however often and by however many it is asked."""
 
     def __init__(
-        self, checks: Mapping[str, Check], *, clock: Clock, timeout: float = CHECK_TIMEOUT, keep: float = CACHE_SECONDS
+        self,
+        checks: Mapping[str, Check],
+        *,
+        clock: Clock,
+        timeout: float = CHECK_TIMEOUT,
+        cache_seconds: float = CACHE_SECONDS,
     ) -> None:
         """`checks` maps names to functions that give False, or raise, when the part is down, or the state as a text.
 
-        Times are in seconds: a check has `timeout`, its result counts for `keep` by `clock`.
+        Times are in seconds: a check has `timeout`, its result counts for `cache_seconds` by `clock`.
         """
         self._checks = checks
         self._clock = clock
         self._timeout = timeout
-        self._keep = keep
-        self._looked_at = float("-inf")
+        self._cache_seconds = cache_seconds
+        self._checked_at = float("-inf")
         self._parts: tuple[ComponentHealth, ...] = ()
-        self._looks = SingleFlight[None, tuple[ComponentHealth, ...]]()
-        self._draining = False
+        self._checking = SingleFlight[None, tuple[ComponentHealth, ...]]()
+        self._is_draining = False
 
     def drain(self) -> None:
-        """Be unready from now on, so that load balancers send nobody while what runs is finished."""
-        self._draining = True
+        """Report unready from now on, so that load balancers send no new requests while running ones finish."""
+        self._is_draining = True
 
     async def check_components(self) -> tuple[ComponentHealth, ...]:
         """Check every component; a draining process is reported first."""
-        if self._draining:
+        if self._is_draining:
             return (ComponentHealth("process", "draining"),)
-        if self._clock() - self._looked_at < self._keep:
+        if self._clock() - self._checked_at < self._cache_seconds:
             return self._parts
-        return await self._looks.join(None, self._check_all)
+        return await self._checking.join(None, self._check_all)
 
     async def _check_all(self) -> tuple[ComponentHealth, ...]:
-        looks = (asyncio.wait_for(check(), self._timeout) for check in self._checks.values())
-        states = await asyncio.gather(*looks, return_exceptions=True)
+        checks = (asyncio.wait_for(check(), self._timeout) for check in self._checks.values())
+        states = await asyncio.gather(*checks, return_exceptions=True)
         before = {part.name: part.state for part in self._parts}
         self._parts = tuple(
-            ComponentHealth(name, _classify_result(found)) for name, found in zip(self._checks, states, strict=True)
+            ComponentHealth(name, _classify_result(result)) for name, result in zip(self._checks, states, strict=True)
         )
         _log_changes(before, self._parts)
-        self._looked_at = self._clock()
+        self._checked_at = self._clock()
         return self._parts
 
 
@@ -101,7 +106,7 @@ async def check_background_tasks() -> bool | str:
 
 
 def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
-    """The ASGI application of each path."""
+    """Build the ASGI application of each path."""
 
     async def alive(scope: Scope, receive: Receive, send: Send) -> None:
         await _send_answer(scope, send, 200, ALIVE_BODY)
@@ -115,20 +120,22 @@ def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
     return {"/healthz": alive, "/readyz": ready}
 
 
-def _classify_result(found: bool | str | BaseException) -> str:
-    if isinstance(found, TimeoutError):
+def _classify_result(result: bool | str | BaseException) -> str:
+    if isinstance(result, TimeoutError):
         return "slow"
-    if isinstance(found, str):
-        return found
-    return "up" if found is True else "down"
+    if isinstance(result, str):
+        return result
+    return "up" if result is True else "down"
 
 
-def _log_changes(before: Mapping[str, str], parts: tuple[ComponentHealth, ...]) -> None:
-    for part in parts:
-        if part.state != before.get(part.name, "up"):
-            level = logging.INFO if part.state == "up" else logging.WARNING
-            fields = {"component": part.name, "state": part.state}
-            log.log(level, "%s is %s", part.name, part.state, extra={"event": "component_state_changed", **fields})
+def _log_changes(before: Mapping[str, str], components: tuple[ComponentHealth, ...]) -> None:
+    for component in components:
+        if component.state != before.get(component.name, "up"):
+            level = logging.INFO if component.state == "up" else logging.WARNING
+            fields = {"component": component.name, "state": component.state}
+            log.log(
+                level, "%s is %s", component.name, component.state, extra={"event": "component_state_changed", **fields}
+            )
 
 
 async def _send_answer(scope: Scope, send: Send, status: int, body: bytes) -> None:

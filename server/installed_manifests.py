@@ -7,7 +7,7 @@ from core.module_manifest import ModuleManifest, load_module_manifests
 
 
 def load_installed_manifests() -> tuple[ModuleManifest, ...]:
-    """The manifests that were installed with the product.
+    """Load the manifests that were installed with the product.
 
     Raises:
         core.errors.Invalid: one is damaged; the text names its file.

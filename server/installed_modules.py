@@ -16,7 +16,7 @@ def build_installed_modules(
 ) -> Mapping[str, InstalledModule]:
     """Describe modules by name. The catalogue is loaded when the settings of a service are changed: their form is code
     of the module."""
-    return {one.name: _build_installed_module(one, load_catalogue) for one in manifests}
+    return {manifest.name: _build_installed_module(manifest, load_catalogue) for manifest in manifests}
 
 
 def _build_installed_module(manifest: ModuleManifest, load_catalogue: "Callable[[], Catalogue]") -> InstalledModule:
@@ -36,6 +36,6 @@ def _apply_changes(
 ) -> ModuleSettingValues:
     from gateway.service_settings import apply_changes
 
-    module = next(one for one in load_catalogue().modules if one.name == name)
+    module = next(module for module in load_catalogue().modules if module.name == name)
     assert module.vendor is not None, "only modules with a vendor have settings"
     return apply_changes(module.vendor.settings, stored, changes)

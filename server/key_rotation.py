@@ -83,16 +83,16 @@ class KeyRotation:
         await check_keys(self._broker, self._keys)
         active, deployment_id = await self._keys.get_active_id(), await self._fetch_deployment_id()
         await self._record(AuditEventKind.KEY_ROTATED, active, "rewrap")
-        done, signing = 0, 0
+        rewrapped, signing = 0, 0
 
         def count() -> None:
-            nonlocal done
-            done += 1
-            report(f"Rewrapping keys: {done}")
+            nonlocal rewrapped
+            rewrapped += 1
+            report(f"Rewrapping keys: {rewrapped}")
 
         for tenant in await list_tenants(self._console):
             await rewrap_keys(self._broker, self._keys, DataKeyRows(deployment_id, tenant.id), count)
-        data_keys = done
+        data_keys = rewrapped
         signing = await rewrap_keys(self._broker, self._keys, SigningKeyRows(deployment_id), count)
         return RewrapResult(active, data_keys, signing)
 
@@ -110,33 +110,33 @@ class KeyRotation:
         total = ReencryptionResult()
         tenants = await list_tenants(self._console)
         for number, tenant in enumerate(tenants, start=1):
-            told = f"Re-encrypting secrets: tenant {number} of {len(tenants)}"
-            report(told)
-            sealed = 0
+            progress = f"Re-encrypting secrets: tenant {number} of {len(tenants)}"
+            report(progress)
+            reencrypted = 0
 
-            def count(secrets: int, told: str = told) -> None:
-                nonlocal sealed
-                sealed += secrets
-                report(f"{told}, {sealed} secrets")
+            def count(secrets: int, progress: str = progress) -> None:
+                nonlocal reencrypted
+                reencrypted += secrets
+                report(f"{progress}, {reencrypted} secrets")
 
             run = Reencryption(self._broker, vault, self._keys, count)
             total.add(await run.reencrypt_tenant(tenant.id, fresh=fresh))
         return total
 
     async def retire(self, kek_id: str) -> bool:
-        """Give up a key on which nothing hangs; whether it was in the file, and is no more.
+        """Retire a key that nothing uses; return whether it was removed from the key file.
 
         Raises:
-            Conflict: it is active, or something hangs on it.
+            Conflict: it is active, or in use.
             core.errors.NotFound: there is no such key.
         """
         await retire_key(self._broker, self._keys, self._actor, kek_id, get_utc_now())
         path = get_key_file_path(self._deployment)
         return path.exists() and remove_key(path, kek_id)
 
-    def _require_file_provider(self, otherwise: str) -> None:
+    def _require_file_provider(self, advice: str) -> None:
         if FILE_PROVIDER not in self._deployment.key_providers.names:
-            raise Invalid(f"MCPIST_KEYS names no file: {otherwise}")
+            raise Invalid(f"MCPIST_KEYS names no file: {advice}")
 
     async def _fetch_deployment_id(self) -> UUID:
         return await self._broker.call("SELECT id FROM core.deployment")
@@ -148,10 +148,13 @@ class KeyRotation:
 
 @contextlib.asynccontextmanager
 async def open_key_rotation(deployment: Deployment, console: Database, actor: Actor) -> AsyncGenerator[KeyRotation]:
-    """The operator's hands on the keys.
+    """Open the rotation of the vault's keys.
 
     Raises:
         Invalid: the key file can be read by others, or is damaged.
     """
-    async with open_key_provider(deployment) as keys, open_role_database(deployment, BROKER_ROLE, most=2) as broker:
+    async with (
+        open_key_provider(deployment) as keys,
+        open_role_database(deployment, BROKER_ROLE, max_connections=2) as broker,
+    ):
         yield KeyRotation(deployment, console, broker, keys, actor)

@@ -20,7 +20,7 @@ PROBE_TIMEOUT = 1.0  # seconds
 
 @contextlib.contextmanager
 def open_port(settings: Settings) -> Generator[socket.socket]:
-    """The port of the settings, taken.
+    """Open the port of the settings, taken.
 
     Raises:
         Conflict: the MCPist of this data folder listens there.
@@ -29,28 +29,30 @@ def open_port(settings: Settings) -> Generator[socket.socket]:
     with contextlib.ExitStack() as stack:
         try:
             listener = stack.enter_context(open_listener(settings))
-        except Unavailable as refused:
-            if not isinstance(refused.__cause__, OSError):
+        except Unavailable as error:
+            if not isinstance(error.__cause__, OSError):
                 raise
-            raise build_port_error(settings, refused.__cause__) from None
+            raise build_port_error(settings, error.__cause__) from None
         yield listener
 
 
 def build_port_error(settings: Settings, error: OSError) -> MCPistError:
     """Explain why the port cannot be opened, and what to do."""
-    where = f"port {settings.port} on {settings.host}"
+    address = f"port {settings.port} on {settings.host}"
     if error.errno != errno.EADDRINUSE:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        return Unavailable(f"{where} cannot be opened ({reason}); choose another MCPIST_PORT or MCPIST_HOST")
-    running = find_running_server(settings.home)
-    if running is not None and urlsplit(running.mcp_url).port == settings.port:
+        return Unavailable(f"{address} cannot be opened ({reason}); choose another MCPIST_PORT or MCPIST_HOST")
+    server = find_running_server(settings.home)
+    if server is not None and urlsplit(server.mcp_url).port == settings.port:
         return Conflict(
-            f"MCPist itself listens on {where}: process {running.pid} serves this data folder at {running.mcp_url}. "
+            f"MCPist itself listens on {address}: process {server.pid} serves this data folder at {server.mcp_url}. "
             "Stop it first, or choose another MCPIST_PORT, and for `mcpist up` another MCPIST_HOME too"
         )
     if _is_mcpist(settings.host, settings.port):
-        return Unavailable(f"another MCPist, with another data folder, listens on {where}; choose another MCPIST_PORT")
-    return Unavailable(f"another program listens on {where}; stop it, or choose another MCPIST_PORT")
+        return Unavailable(
+            f"another MCPist, with another data folder, listens on {address}; choose another MCPIST_PORT"
+        )
+    return Unavailable(f"another program listens on {address}; stop it, or choose another MCPIST_PORT")
 
 
 def _is_mcpist(host: str, port: int) -> bool:

@@ -39,7 +39,8 @@ async def serve_application(
 
 @contextlib.contextmanager
 def watch_stop_signals() -> Generator[asyncio.Event]:
-    """An event that SIGINT and SIGTERM set. A second signal changes nothing: the database is stopped in order."""
+    """Return an event that SIGINT and SIGTERM set. A second signal changes nothing: the database is stopped in
+    order."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -53,7 +54,7 @@ def watch_stop_signals() -> Generator[asyncio.Event]:
 
 @contextlib.contextmanager
 def open_listener(settings: Settings) -> Generator[socket.socket]:
-    """The port, taken before anything else starts: a taken one is told at once."""
+    """Open the port, taken before anything else starts: a port in use is reported at once."""
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
@@ -101,10 +102,10 @@ def _is_socket_in_use(path: Path) -> bool:
 
 def _raise_open_file_limit() -> int:
     """Let the process open as many files as it may; how many those are."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = MAX_OPEN_FILES if most == resource.RLIM_INFINITY else min(most, MAX_OPEN_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    return most
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = MAX_OPEN_FILES if limit == resource.RLIM_INFINITY else min(limit, MAX_OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return limit
 
 
 def _freeze_startup_objects() -> None:

@@ -58,8 +58,8 @@ class LocalCaller:
             async with asyncio.timeout(self.timeout):
                 return await self.runner.run(request, module, tool, params)
         except TimeoutError:
-            what = OUTCOME_UNKNOWN if request.changes else "MCPIST_CALL_TIMEOUT gives it more time"
-            raise Unavailable(f"the call took too long; {what}") from None
+            hint = OUTCOME_UNKNOWN if request.changes else "MCPIST_CALL_TIMEOUT gives it more time"
+            raise Unavailable(f"the call took too long; {hint}") from None
 
     async def get_schema(self, params: Params) -> Result:
         """Return the answer of ``get_module_schema`` to this user."""
@@ -80,27 +80,28 @@ class LocalCaller:
 
 @contextlib.asynccontextmanager
 async def open_local_caller(
-    operating: OperatorContext, settings: Settings, tenant_id: UUID, user_id: UUID
+    context: OperatorContext, settings: Settings, tenant_id: UUID, user_id: UUID
 ) -> AsyncGenerator[LocalCaller]:
-    """A caller as the gateway makes one of a verified token; at the end the audit log has everything.
+    """Open a caller as the gateway makes one of a verified token; at the end the audit log has everything.
 
-    The broker hands out leases for a caller's own credential only. This caller's is known to this process alone.
+    The broker hands out leases for a caller's own credential only. This caller's credential is known to this process
+    alone.
 
     Raises:
         NotFound: the user or the tenant is suspended or gone.
     """
-    deployment, catalogue, passes = operating.deployment, operating.catalogue, AuditPasses()
+    deployment, catalogue, passes = context.deployment, context.catalogue, AuditPasses()
     subject = InProcessSubject(tenant_id, user_id)
     async with (
-        open_role_database(deployment, GATEWAY_ROLE, most=6) as database,
+        open_role_database(deployment, GATEWAY_ROLE, max_connections=6) as database,
         open_broker_runtime(deployment, settings, build_module_manifests(catalogue), only_for=subject) as zone,
         open_vendor_sessions(settings) as sessions,
         _open_audit_writer(database, passes) as audit,
     ):
         verdict = await zone.broker.verify(subject.secret)
         passes.store(verdict.tenant_id, verdict.audit_pass)
-        loaded = None if isinstance(verdict, CredentialRefusal) else await load_caller(database, verdict)
-        if loaded is None:
+        result = None if isinstance(verdict, CredentialRefusal) else await load_caller(database, verdict)
+        if result is None:
             raise NotFound("this user, or the whole tenant, is suspended")
         generations = Generations(
             deployment.get_role_address(GATEWAY_ROLE), database
@@ -113,7 +114,7 @@ async def open_local_caller(
         runner = ToolRunner(
             sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoopTracer(), _charge_nothing
         )
-        yield LocalCaller(loaded[0], sieve, runner, vendors, subject.secret, settings.call_timeout)
+        yield LocalCaller(result[0], sieve, runner, vendors, subject.secret, settings.call_timeout)
 
 
 @contextlib.asynccontextmanager

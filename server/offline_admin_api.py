@@ -55,7 +55,7 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
     """
     async with attach_database(settings, report) as deployment, contextlib.AsyncExitStack() as stack:
         await migrate(deployment.admin, deployment.passwords)
-        console = await stack.enter_async_context(open_role_database(deployment, CONSOLE_ROLE, most=3))
+        console = await stack.enter_async_context(open_role_database(deployment, CONSOLE_ROLE, max_connections=3))
         access = build_operator_access(OFFLINE_URL)
         security = ApiSecurity(
             OperatorAuthenticator(access, console, refuse_everybody),
@@ -65,8 +65,8 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
         )
         installed = build_installed_modules(load_installed_manifests(), _load_catalogue)
         checks, revoker = _OfflineChecks(deployment, console), _OnDemandRevoker(deployment, settings)
-        parts = AdminDependencies(console, tuple(installed), installed, checks, revoker)
-        yield OfflineAdminApi(_OfflineApplication(stack, deployment, settings, security, parts), access)
+        dependencies = AdminDependencies(console, tuple(installed), installed, checks, revoker)
+        yield OfflineAdminApi(_OfflineApplication(stack, deployment, settings, security, dependencies), access)
 
 
 class _OfflineApplication:
@@ -78,13 +78,13 @@ class _OfflineApplication:
         deployment: Deployment,
         settings: Settings,
         security: ApiSecurity,
-        parts: AdminDependencies,
+        dependencies: AdminDependencies,
     ) -> None:
         self._stack = stack
         self._deployment = deployment
         self._settings = settings
         self._security = security
-        self._directory = build_directory_section(parts)
+        self._directory = build_directory_section(dependencies)
         self._apps: dict[str, ASGIApp] = {"directory": self._build(self._directory)}
         self._opening = asyncio.Lock()
 
@@ -145,8 +145,8 @@ class _OfflineChecks(NoDeploymentChecks):
 
 def _get_public_url(settings: Settings) -> str:
     """Return the URL of the product that runs on the data folder, which the settings of this shell may not name."""
-    running = find_running_server(settings.home)
-    return settings.public_url if running is None else running.mcp_url.removesuffix("/mcp")
+    server = find_running_server(settings.home)
+    return settings.public_url if server is None else server.mcp_url.removesuffix("/mcp")
 
 
 def _has_route(section: ApiSection, scope: Scope, path: str) -> bool:

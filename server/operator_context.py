@@ -43,16 +43,16 @@ async def open_operator_context(settings: Settings, report: Report) -> AsyncGene
     """Open the data folder for administration; the schema is brought up to date first."""
     async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords)
-        async with open_operator_context_on(deployment) as operating:
-            yield operating
+        async with open_operator_context_on(deployment) as context:
+            yield context
 
 
 @contextlib.asynccontextmanager
 async def open_operator_context_on(deployment: Deployment) -> AsyncGenerator[OperatorContext]:
-    """The console's and the broker's connections to a deployment whose schema is up to date."""
+    """Open the console's and the broker's connections to a deployment whose schema is up to date."""
     async with (
-        open_role_database(deployment, CONSOLE_ROLE, most=3) as console,
-        open_role_database(deployment, BROKER_ROLE, most=5) as broker,
+        open_role_database(deployment, CONSOLE_ROLE, max_connections=3) as console,
+        open_role_database(deployment, BROKER_ROLE, max_connections=5) as broker,
     ):
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=get_utc_now)
         links = OneTimeLinks(broker, Sessions(broker, clock=get_utc_now), clock=get_utc_now)

@@ -13,14 +13,14 @@ GATEWAY_ROLE = "mcpist_gateway"
 
 
 def get_utc_now() -> datetime:
-    """The clock of everything that stores a time."""
+    """Return the clock of everything that stores a time."""
     return datetime.now(UTC)
 
 
 @contextlib.asynccontextmanager
-async def open_role_database(deployment: Deployment, role: str, *, most: int) -> AsyncGenerator[Database]:
-    """A pool of at most `most` connections as one of the product's roles."""
-    database = Database(deployment.get_role_address(role), most_connections=most)
+async def open_role_database(deployment: Deployment, role: str, *, max_connections: int) -> AsyncGenerator[Database]:
+    """Open a pool of at most `max_connections` connections as one of the product's roles."""
+    database = Database(deployment.get_role_address(role), max_connections=max_connections)
     await database.open()
     try:
         yield database

@@ -83,7 +83,7 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
 
 @contextlib.asynccontextmanager
 async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
-    """The broker that the settings name, asked with this gateway's key.
+    """Open the broker that the settings name, asked with this gateway's key.
 
     Raises:
         core.errors.Invalid: there is no usable key.
@@ -114,8 +114,8 @@ async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGe
 
 
 async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
-    """A deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is away may
-    come later."""
+    """Open a deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is
+    away may come later."""
     deployment = open_deployment_as(home, DatabaseAddress(url), role, make_keys=make_keys)
     try:
         await check_sessions(deployment.get_role_address(role))
@@ -153,11 +153,11 @@ async def _open_broker_app(
 
 @contextlib.asynccontextmanager
 async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[AuthFailureLog]:
-    """The audit of refused credentials, as a gateway has it."""
+    """Open the audit of refused credentials, as a gateway has it."""
     audit = AuditWriter(database)
     writing = asyncio.create_task(audit.run(), name="audit writer")
-    most = settings.failed_auth_per_minute
-    refusals = AuthFailureLog(audit, AttemptLimits(most, most, clock=time.monotonic), _NoMetrics())
+    per_minute = settings.failed_auth_per_minute
+    refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), _NoMetrics())
     try:
         yield refusals
     finally:
@@ -192,5 +192,5 @@ def _open_broker_listener(settings: Settings) -> Generator[tuple[socket.socket, 
 
 
 def _is_open_to_eavesdroppers(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme == "http" and parts.hostname not in LOOPBACK_HOSTS
+    split = urlsplit(url)
+    return split.scheme == "http" and split.hostname not in LOOPBACK_HOSTS

@@ -43,22 +43,22 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
     """List every file that `mcpist up`, `gateway` or `broker` reads, but for the database's own and the deployment's
     id."""
     keys = settings.home / KEYS_FOLDER
-    kept = {PASSWORDS_FILE: LOGIN_ROLES, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
+    key_files = {PASSWORDS_FILE: LOGIN_ROLES, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
     secret = {PEPPERS_FILE: load_keys} | ({VAULT_KEYS_FILE: load_keys} if "file" in settings.keys else {})
     private, public = settings.gateway_key or keys / GATEWAY_KEY_FILE, settings.broker_gateways or keys / GATEWAYS_FILE
-    found = (
+    files = (
         StartFile("identity settings", _get_identity_path(settings), partial(load_identity_settings, settings)),
         StartFile("notice settings", _get_notifications_path(settings), partial(load_notification_settings, settings)),
         *(
             StartFile("keys", keys / name, partial(read_key_file_values, keys / name, names))
-            for name, names in kept.items()
+            for name, names in key_files.items()
         ),
         *(StartFile("keys", keys / name, partial(read, keys / name)) for name, read in secret.items()),
         StartFile("gateway keys", private, partial(load_private_key, private)),
         StartFile("gateway keys", public, partial(load_public_keys, public)),
     )
-    named = {settings.identity_file, settings.notices_file, settings.gateway_key, settings.broker_gateways}
-    return tuple(one for one in found if one.path in named or one.path.exists())
+    configured = {settings.identity_file, settings.notices_file, settings.gateway_key, settings.broker_gateways}
+    return tuple(file for file in files if file.path in configured or file.path.exists())
 
 
 def load_identity_settings(settings: Settings) -> IdentitySettings:
@@ -82,7 +82,8 @@ def load_notification_settings(settings: Settings) -> NotificationSettings:
 
 
 def load_served_gateways(settings: Settings) -> TrustedGateways:
-    """The gateways that a broker serves; without a file of its own it makes one, with the key of a gateway beside it.
+    """Load the gateways that a broker serves; without a file of its own it makes one, with the key of a gateway beside
+    it.
 
     Raises:
         Invalid: the file is of no use.

@@ -31,14 +31,14 @@ def get_id_file_path(deployment: Deployment) -> Path:
 async def open_key_provider(
     deployment: Deployment, keepers: KeyProviderSettings | None = None, *, make: bool = True
 ) -> AsyncGenerator[KeyProvider]:
-    """The vault's keys. With `make` a missing key file is made; else there are no keys while it is missing.
+    """Open the vault's keys. With `make` a missing key file is made; else there are no keys while it is missing.
 
     Raises:
         core.errors.Invalid: the file can be read by others, or is damaged; a keeper's package is missing.
     """
-    chosen = keepers or deployment.key_providers
-    token = chosen.transit_token or deployment.home / KEYS_FOLDER / TRANSIT_TOKEN_FILE
-    async with open_key_providers(chosen.names, get_key_file_path(deployment), token, make=make) as keys:
+    settings = keepers or deployment.key_providers
+    token = settings.transit_token or deployment.home / KEYS_FOLDER / TRANSIT_TOKEN_FILE
+    async with open_key_providers(settings.names, get_key_file_path(deployment), token, make=make) as keys:
         yield keys
 
 
@@ -64,7 +64,7 @@ async def open_vault_if_possible(deployment: Deployment, database: Database) -> 
 
 
 class _UnusableKeys(KeyMissing):
-    """The vault's keys are missing or wrong. Whoever needs one is told why, and disconnecting goes on without them."""
+    """The vault's keys are missing or wrong. Using one raises the reason; disconnecting works without them."""
 
     status, code, exit_code = Invalid.status, Invalid.code, Invalid.exit_code
 

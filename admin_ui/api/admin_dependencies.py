@@ -19,7 +19,8 @@ def _create_empty_modules() -> Mapping[str, InstalledModule]:
 @dataclass(frozen=True, slots=True)
 class AdminDependencies:
     """`console` is the database in the control plane's role; `modules` are switched on in a new tenant; `checks` looks
-    at keys and everything else that can be wrong; `farewell` is said to the vendors of whoever is removed.
+    at keys and everything else that can be wrong; `account_revoker` revokes the vendor accounts of removed users, roles
+    and tenants.
     """
 
     console: Database

@@ -45,9 +45,9 @@ async def list_entries(
     Verified e-mail addresses and domains that may sign in, in alphabetical order.
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    found = await allow_list.list_entries(console, caller.tenant_id, after=after, limit=limit + 1)
-    shown, following = split_page(found, limit, lambda one: one.entry)
-    return PageOf(items=[AllowListEntryView.model_validate(one) for one in shown], next_cursor=following)
+    entries = await allow_list.list_entries(console, caller.tenant_id, after=after, limit=limit + 1)
+    page, next_cursor = split_page(entries, limit, lambda item: item.entry)
+    return PageOf(items=[AllowListEntryView.model_validate(item) for item in page], next_cursor=next_cursor)
 
 
 @routes.put("/allow-list/{entry}")

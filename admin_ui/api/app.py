@@ -10,13 +10,15 @@ from core.api.security import ApiSecurity
 ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, services, audit, keys, doctor))
 
 
-def build_directory_section(parts: AdminDependencies) -> ApiSection:
-    """The control plane's routes, for an application that serves others beside them."""
-    return ApiSection(ROUTERS, {"admin": parts})
+def build_directory_section(dependencies: AdminDependencies) -> ApiSection:
+    """Build the control plane's routes, for an application that serves others beside them."""
+    return ApiSection(ROUTERS, {"admin": dependencies})
 
 
-def build_admin_api(door: ApiSecurity, parts: AdminDependencies, *others: ApiSection, version: str) -> ASGIApp:
-    """The application. In one process, the trust zone's own section (broker.api.app) is one of the `others`, so
+def build_admin_api(
+    security: ApiSecurity, dependencies: AdminDependencies, *sections: ApiSection, version: str
+) -> ASGIApp:
+    """Build the application. In one process, the trust zone's own section (broker.api.app) is one of the `sections`, so
     that both have one OpenAPI document; split, each serves its own.
     """
-    return build_application(door, (build_directory_section(parts), *others), version)
+    return build_application(security, (build_directory_section(dependencies), *sections), version)

@@ -69,7 +69,7 @@ class AuditItemView(ResponseModel):
 
 @routes.get("/audit")
 async def list_audit(
-    wanted: Annotated[TenantAuditQuery, Query()], caller: OwnerRead, console: ConsoleDatabase, request: Request
+    filters: Annotated[TenantAuditQuery, Query()], caller: OwnerRead, console: ConsoleDatabase, request: Request
 ) -> PageOf[AuditItemView]:
     """List the audit log of the tenant.
 
@@ -77,54 +77,54 @@ async def list_audit(
     seconds.
     """
     await _seal_for_operator(caller, console, request)
-    return await _fetch_page(console, caller.tenant_id, wanted, _resolve_user(caller, wanted.user))
+    return await _fetch_page(console, caller.tenant_id, filters, _resolve_user(caller, filters.user))
 
 
 @routes.get("/deployment/audit")
 async def list_deployment_audit(
-    wanted: Annotated[AuditQuery, Query()], caller: OperatorRead, console: ConsoleDatabase, request: Request
+    filters: Annotated[AuditQuery, Query()], caller: OperatorRead, console: ConsoleDatabase, request: Request
 ) -> PageOf[AuditItemView]:
     """List the audit log of the deployment.
 
     Newest first: keys, removed tenants, and credentials and sign-ins that belong to no tenant.
     """
     await _seal_for_operator(caller, console, request)
-    return await _fetch_page(console, DEPLOYMENT_CHAIN, wanted, None)
+    return await _fetch_page(console, DEPLOYMENT_CHAIN, filters, None)
 
 
 async def _seal_for_operator(caller: Principal, console: Database, request: Request) -> None:
     """Seal what was appended in the last moment, for commands on the product's own machine.
 
-    Offline nobody else does it. Other callers wait for the sealer: they could make it work without end.
+    Offline nothing else does it. Other callers wait for the sealer: they could keep it busy without end.
     """
     if caller.is_operator_credential:
         await seal_pending_events(console, get_security(request).clock)
 
 
-async def _fetch_page(console: Database, chain: UUID, wanted: AuditQuery, user: UUID | None) -> PageOf[AuditItemView]:
-    chosen = query.AuditFilter(
-        since=wanted.since,
-        until=wanted.until,
+async def _fetch_page(console: Database, chain: UUID, filters: AuditQuery, user: UUID | None) -> PageOf[AuditItemView]:
+    audit_filter = query.AuditFilter(
+        since=filters.since,
+        until=filters.until,
         user=user,
-        kind=wanted.kind,
-        module=wanted.module,
-        tool=wanted.tool,
-        outcome=wanted.outcome,
-        request_id=wanted.request_id,
+        kind=filters.kind,
+        module=filters.module,
+        tool=filters.tool,
+        outcome=filters.outcome,
+        request_id=filters.request_id,
     )
-    page = await query.fetch_audit_page(console, chain, chosen, wanted.cursor, wanted.limit)
+    page = await query.fetch_audit_page(console, chain, audit_filter, filters.cursor, filters.limit)
     return PageOf(items=[_build_view(item) for item in page.items], next_cursor=page.next_cursor)
 
 
 def _resolve_user(caller: Principal, user: UUID | None) -> UUID | None:
-    """None is everybody."""
+    """Return the id of the user to filter by; None for all users."""
     return (
         None if user is None and caller.is_administrator_with(ADMIN_READ) else resolve_owner(caller, user, ADMIN_READ)
     )
 
 
 def _build_view(item: query.AuditEntry) -> AuditItemView:
-    kept = None if item.arguments is None else item.arguments.decode("utf-8", "replace")
+    arguments = None if item.arguments is None else item.arguments.decode("utf-8", "replace")
     return AuditItemView(
         seq=item.seq,
         occurred_at=item.at,
@@ -139,6 +139,6 @@ def _build_view(item: query.AuditEntry) -> AuditItemView:
         outcome=item.outcome,
         duration_us=item.duration_us,
         arguments_digest=item.digest.hex(),
-        arguments=kept,
+        arguments=arguments,
         detail=dict(item.detail),
     )

@@ -11,7 +11,7 @@ class DeploymentChecks(Protocol):
     """Looks, and changes nothing. Values are read by their attributes."""
 
     async def check_keys(self) -> object:
-        """How the vault's keys stand (:class:`admin_ui.api.keys.KeysView`)."""
+        """Return the state of the vault's keys (:class:`admin_ui.api.keys.KeysView`)."""
         ...
 
     async def check_deployment(self) -> Sequence[object]:
@@ -24,7 +24,7 @@ class DeploymentChecks(Protocol):
 
 
 class NoDeploymentChecks:
-    """For where nobody can look."""
+    """Checks of a process without access to the deployment."""
 
     async def check_keys(self) -> object:
         raise Unavailable("this MCPist cannot look at its keys; ask on its own machine")

@@ -29,14 +29,18 @@ class DoctorView(ResponseModel):
 
 
 @routes.get("/doctor")
-async def show_doctor(caller: CurrentUserRead, parts: AdminDeps) -> DoctorView:
+async def show_doctor(caller: CurrentUserRead, dependencies: AdminDeps) -> DoctorView:
     """Run the diagnostic checks.
 
     Users see their own accounts, administrators their tenant, and the operator also the deployment: data folder, keys,
     database, schema, clock and audit log. Beyond fifty accounts only their number is returned.
     """
     administers = caller.is_administrator_with(ADMIN_READ)
-    found = list(await parts.checks.check_deployment()) if caller.operator and covers(caller.scopes, ADMIN_READ) else []
-    found += await parts.checks.check_tenant(caller.tenant_id, None if administers else caller.user_id)
-    checks = [FindingView.model_validate(one) for one in found]
-    return DoctorView(healthy=all(one.state != "error" for one in checks), checks=checks)
+    findings = (
+        list(await dependencies.checks.check_deployment())
+        if caller.operator and covers(caller.scopes, ADMIN_READ)
+        else []
+    )
+    findings += await dependencies.checks.check_tenant(caller.tenant_id, None if administers else caller.user_id)
+    checks = [FindingView.model_validate(finding) for finding in findings]
+    return DoctorView(healthy=all(finding.state != "error" for finding in checks), checks=checks)

@@ -39,9 +39,9 @@ class KeysView(ResponseModel):
 
 
 @routes.get("/keys")
-async def show_keys(caller: OperatorRead, parts: AdminDeps) -> KeysView:
+async def show_keys(caller: OperatorRead, dependencies: AdminDeps) -> KeysView:
     """Get the state of the key-encryption keys.
 
     Shows how far a key rotation has come. Key material is never returned.
     """
-    return KeysView.model_validate(await parts.checks.check_keys())
+    return KeysView.model_validate(await dependencies.checks.check_keys())

@@ -68,21 +68,21 @@ class RolePermissions(RequestModel):
 
 
 def _build_grants(allow: list[str], deny: list[str]) -> PermissionGrants:
-    return frozenset({*(("allow", one) for one in allow), *(("deny", one) for one in deny)})
+    return frozenset({*(("allow", permission) for permission in allow), *(("deny", permission) for permission in deny)})
 
 
-def _check_installed(parts: AdminDependencies, granted: PermissionGrants) -> None:
-    tools = {name: module.tools for name, module in parts.installed.items()}
-    check_permissions_installed({permission for _, permission in granted}, tools)
+def _check_installed(dependencies: AdminDependencies, grants: PermissionGrants) -> None:
+    tools = {name: module.tools for name, module in dependencies.installed.items()}
+    check_permissions_installed({permission for _, permission in grants}, tools)
 
 
 def _decode_role_cursor(cursor: str | None) -> tuple[int, str] | None:
     return None if cursor is None else decode_cursor(cursor, tuple[PriorityKey, TextKey])
 
 
-def _build_page(found: list[RoleRecord], limit: int) -> PageOf[RoleView]:
-    shown, following = split_page(found, limit, lambda one: (one.priority, one.name))
-    return PageOf(items=[RoleView.model_validate(one) for one in shown], next_cursor=following)
+def _build_page(records: list[RoleRecord], limit: int) -> PageOf[RoleView]:
+    page, next_cursor = split_page(records, limit, lambda record: (record.priority, record.name))
+    return PageOf(items=[RoleView.model_validate(record) for record in page], next_cursor=next_cursor)
 
 
 @routes.get("/roles")
@@ -97,22 +97,22 @@ async def list_roles(
 
 
 @routes.post("/roles", status_code=201, responses=describe_existing_response(RoleView))
-async def add_role(asked: NewRole, caller: AdminWrite, parts: AdminDeps, response: Response) -> RoleView:
+async def add_role(body: NewRole, caller: AdminWrite, dependencies: AdminDeps, response: Response) -> RoleView:
     """Create a role with its permissions.
 
     Repeating the request returns the existing role with status 200.
     """
-    console, granted = parts.console, _build_grants(asked.allow, asked.deny)
-    if not asked.allow_unknown:
-        _check_installed(parts, granted)
+    console, grants = dependencies.console, _build_grants(body.allow, body.deny)
+    if not body.allow_unknown:
+        _check_installed(dependencies, grants)
     try:
-        made = await roles.create_role(console, caller.actor, caller.tenant_id, asked.name, asked.priority, granted)
+        role = await roles.create_role(console, caller.actor, caller.tenant_id, body.name, body.priority, grants)
     except Conflict:
-        made = await roles.find_role(console, caller.tenant_id, asked.name)
-        if (made.priority, _build_grants([*made.allow], [*made.deny])) != (asked.priority, granted):
+        role = await roles.find_role(console, caller.tenant_id, body.name)
+        if (role.priority, _build_grants([*role.allow], [*role.deny])) != (body.priority, grants):
             raise
         response.status_code = 200
-    return RoleView.model_validate(made)
+    return RoleView.model_validate(role)
 
 
 @routes.get("/roles/{role_id}")
@@ -122,36 +122,38 @@ async def show_role(role_id: RolePath, caller: AdminRead, console: ConsoleDataba
 
 
 @routes.patch("/roles/{role_id}")
-async def change_role(role_id: RolePath, asked: RoleChange, caller: AdminWrite, console: ConsoleDatabase) -> RoleView:
+async def change_role(role_id: RolePath, body: RoleChange, caller: AdminWrite, console: ConsoleDatabase) -> RoleView:
     """Rename a role or change its priority."""
-    changed = await roles.change_role(
-        console, caller.actor, caller.tenant_id, role_id, name=asked.name, priority=asked.priority
+    role = await roles.change_role(
+        console, caller.actor, caller.tenant_id, role_id, name=body.name, priority=body.priority
     )
-    return RoleView.model_validate(changed)
+    return RoleView.model_validate(role)
 
 
 @routes.delete("/roles/{role_id}")
-async def remove_role(role_id: RolePath, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
+async def remove_role(role_id: RolePath, caller: AdminWrite, dependencies: AdminDeps) -> RemovalView:
     """Delete a role.
 
     Its permissions, assignments and shared credentials are deleted; the credentials are revoked at their vendors.
     """
     return build_removal_view(
-        await roles.remove_role(parts.console, caller.actor, caller.tenant_id, role_id, parts.account_revoker)
+        await roles.remove_role(
+            dependencies.console, caller.actor, caller.tenant_id, role_id, dependencies.account_revoker
+        )
     )
 
 
 @routes.put("/roles/{role_id}/permissions")
 async def replace_permissions(
-    role_id: RolePath, asked: RolePermissions, caller: AdminWrite, parts: AdminDeps
+    role_id: RolePath, body: RolePermissions, caller: AdminWrite, dependencies: AdminDeps
 ) -> RoleView:
     """Replace all permissions of a role."""
-    console = parts.console
-    if not asked.allow_unknown:
+    console = dependencies.console
+    if not body.allow_unknown:
         before = await roles.get_role(console, caller.tenant_id, role_id)
-        _check_installed(parts, asked.grants - _build_grants([*before.allow], [*before.deny]))
-    changed = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, granted=asked.grants)
-    return RoleView.model_validate(changed)
+        _check_installed(dependencies, body.grants - _build_grants([*before.allow], [*before.deny]))
+    role = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, grants=body.grants)
+    return RoleView.model_validate(role)
 
 
 @routes.get("/roles/{role_id}/users")

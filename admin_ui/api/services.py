@@ -39,7 +39,7 @@ class TenantServiceView(ResponseModel):
     module: str = Field(description="Name of the module, such as `github`.")
     title: str = Field(description="Display name of the module.")
     description: str = Field(description="Purpose of the module.")
-    installed: bool = Field(description="False if the module is not installed any more.")
+    installed: bool = Field(description="False if the module is not installed.")
     enabled: bool = Field(description="True if the tenant has enabled the module.")
     tool_count: int = Field(description="Number of tools of the module.")
     settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")
@@ -57,75 +57,82 @@ class ServiceChange(RequestModel):
 
 @routes.get("/services")
 async def list_services(
-    caller: AdminRead, parts: AdminDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead, dependencies: AdminDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[TenantServiceView]:
     """List services.
 
     Returns all modules by name: installed ones, and those that the tenant had before.
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    found = {one.module: one for one in await services.list_services(parts.console, caller.tenant_id)}
-    names = [name for name in sorted({*found, *parts.installed}) if name > after]
-    shown, following = split_page(names[: limit + 1], limit, lambda name: name)
-    items = [_build_view(name, found.get(name), parts.installed) for name in shown]
-    return PageOf(items=items, next_cursor=following)
+    enabled_services = {
+        service.module: service for service in await services.list_services(dependencies.console, caller.tenant_id)
+    }
+    names = [name for name in sorted({*enabled_services, *dependencies.installed}) if name > after]
+    page, next_cursor = split_page(names[: limit + 1], limit, lambda name: name)
+    items = [_build_view(name, enabled_services.get(name), dependencies.installed) for name in page]
+    return PageOf(items=items, next_cursor=next_cursor)
 
 
 @routes.get("/services/{module}")
-async def show_service(module: ModulePath, caller: AdminRead, parts: AdminDeps) -> TenantServiceView:
+async def show_service(module: ModulePath, caller: AdminRead, dependencies: AdminDeps) -> TenantServiceView:
     """Get a service."""
-    found = await _find_service(parts.console, caller.tenant_id, module)
-    if found is None and module not in parts.installed:
+    service = await _find_service(dependencies.console, caller.tenant_id, module)
+    if service is None and module not in dependencies.installed:
         raise NotFound("there is no such service")
-    return _build_view(module, found, parts.installed)
+    return _build_view(module, service, dependencies.installed)
 
 
 @routes.patch("/services/{module}")
 async def change_service(
-    module: ModulePath, asked: ServiceChange, caller: AdminWrite, parts: AdminDeps
+    module: ModulePath, body: ServiceChange, caller: AdminWrite, dependencies: AdminDeps
 ) -> TenantServiceView:
     """Enable or disable a service, or change its settings.
 
     The change applies to all users of the tenant within a second.
     """
-    known = parts.installed.get(module)
-    if known is None:
+    installed_module = dependencies.installed.get(module)
+    if installed_module is None:
         raise NotFound("there is no such service")
-    changes = asked.settings or {}
+    changes = body.settings or {}
     if changes:
-        change = _get_apply_change(known)
+        change = _get_apply_change(installed_module)
         await services.set_settings(
-            parts.console, caller.actor, caller.tenant_id, module, lambda stored: change(stored, changes)
+            dependencies.console, caller.actor, caller.tenant_id, module, lambda stored: change(stored, changes)
         )
-    if asked.enabled is not None:
-        await services.set_service(parts.console, caller.actor, caller.tenant_id, module, enabled=asked.enabled)
-    return _build_view(module, await _find_service(parts.console, caller.tenant_id, module), parts.installed)
+    if body.enabled is not None:
+        await services.set_service(dependencies.console, caller.actor, caller.tenant_id, module, enabled=body.enabled)
+    return _build_view(
+        module, await _find_service(dependencies.console, caller.tenant_id, module), dependencies.installed
+    )
 
 
 def _get_apply_change(
-    known: InstalledModule,
+    module: InstalledModule,
 ) -> Callable[[ModuleSettingValues, ModuleSettingValues], ModuleSettingValues]:
-    if known.apply_change is None:
-        raise Invalid(f"{known.name} has no vendor: there is nothing to set")
-    return known.apply_change
+    if module.apply_change is None:
+        raise Invalid(f"{module.name} has no vendor: there is nothing to set")
+    return module.apply_change
 
 
 async def _find_service(console: Database, tenant_id: UUID, module: str) -> TenantService | None:
-    found = await services.list_services(console, tenant_id)
-    return next((one for one in found if one.module == module), None)
+    tenant_services = await services.list_services(console, tenant_id)
+    return next((service for service in tenant_services if service.module == module), None)
 
 
-def _build_view(module: str, found: TenantService | None, installed: InstalledModules) -> TenantServiceView:
-    known = installed.get(module)
+def _build_view(module: str, service: TenantService | None, installed: InstalledModules) -> TenantServiceView:
+    installed_module = installed.get(module)
     return TenantServiceView(
         module=module,
-        title=known.title if known else module,
-        description=known.description if known else "not installed",
-        installed=known is not None,
-        enabled=found is not None and found.enabled,
-        tool_count=len(known.tools) if known else 0,
-        settings={} if found is None else dict(found.settings),
-        available_settings=[ServiceSettingView(name=one.name, description=one.description) for one in known.settings]
-        if known
+        title=installed_module.title if installed_module else module,
+        description=installed_module.description if installed_module else "not installed",
+        installed=installed_module is not None,
+        enabled=service is not None and service.enabled,
+        tool_count=len(installed_module.tools) if installed_module else 0,
+        settings={} if service is None else dict(service.settings),
+        available_settings=[
+            ServiceSettingView(name=setting.name, description=setting.description)
+            for setting in installed_module.settings
+        ]
+        if installed_module
         else [],
     )

@@ -105,24 +105,26 @@ async def list_tenants(
     Ordered by slug.
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    found, following = split_page(await list_tenants_page(console, after, limit + 1), limit, lambda one: one.slug)
-    return PageOf(items=[TenantView.model_validate(one) for one in found], next_cursor=following)
+    tenants, next_cursor = split_page(
+        await list_tenants_page(console, after, limit + 1), limit, lambda tenant: tenant.slug
+    )
+    return PageOf(items=[TenantView.model_validate(tenant) for tenant in tenants], next_cursor=next_cursor)
 
 
 @routes.post("/tenants", status_code=201, responses=describe_existing_response(TenantView))
-async def add_tenant(asked: NewTenant, caller: OperatorWrite, parts: AdminDeps, response: Response) -> TenantView:
+async def add_tenant(body: NewTenant, caller: OperatorWrite, dependencies: AdminDeps, response: Response) -> TenantView:
     """Create a tenant.
 
     Every module is enabled. Repeating the request returns the existing tenant with status 200.
     """
     try:
-        made = await provision_tenant(
-            parts.console, caller.actor, asked.slug, asked.name, asked.administrator, parts.modules
+        tenant = await provision_tenant(
+            dependencies.console, caller.actor, body.slug, body.name, body.administrator, dependencies.modules
         )
     except Conflict:
-        made = await _find_same_tenant(parts.console, asked)
+        tenant = await _find_same_tenant(dependencies.console, body)
         response.status_code = 200
-    return TenantView.model_validate(made)
+    return TenantView.model_validate(tenant)
 
 
 @routes.get("/tenants/{tenant_id}")
@@ -133,23 +135,23 @@ async def show_tenant(tenant_id: TenantPath, caller: OperatorRead, console: Cons
 
 @routes.patch("/tenants/{tenant_id}")
 async def change_any_tenant(
-    tenant_id: TenantPath, asked: OperatorTenantChange, caller: OperatorWrite, console: ConsoleDatabase
+    tenant_id: TenantPath, body: OperatorTenantChange, caller: OperatorWrite, console: ConsoleDatabase
 ) -> TenantView:
     """Change a tenant.
 
     Users of a suspended tenant lose all access within a second.
     """
     tenant = await get_tenant(console, tenant_id)
-    if asked.status is not None and asked.status != tenant.status:
+    if body.status is not None and body.status != tenant.status:
         if tenant_id == caller.tenant_id:
             raise Conflict("this is your own tenant: you would shut yourself out")
-        await set_status(console, caller.actor, tenant_id, asked.status)
-    return await _apply_change(console, caller, tenant_id, asked)
+        await set_status(console, caller.actor, tenant_id, body.status)
+    return await _apply_change(console, caller, tenant_id, body)
 
 
 @routes.delete("/tenants/{tenant_id}")
 async def remove_any_tenant(
-    tenant_id: TenantPath, confirm: Confirmation, caller: OperatorWrite, parts: AdminDeps
+    tenant_id: TenantPath, confirm: Confirmation, caller: OperatorWrite, dependencies: AdminDeps
 ) -> RemovalView:
     """Delete a tenant.
 
@@ -159,7 +161,7 @@ async def remove_any_tenant(
     if tenant_id == caller.tenant_id:
         raise Conflict("this is your own tenant: you would shut yourself out")
     return build_removal_view(
-        await remove_tenant(parts.console, caller.actor, tenant_id, confirm, parts.account_revoker)
+        await remove_tenant(dependencies.console, caller.actor, tenant_id, confirm, dependencies.account_revoker)
     )
 
 
@@ -170,32 +172,36 @@ async def show_own_tenant(caller: AdminRead, console: ConsoleDatabase) -> Tenant
 
 
 @routes.patch("/tenant")
-async def change_own_tenant(asked: TenantChange, caller: AdminWrite, console: ConsoleDatabase) -> TenantView:
+async def change_own_tenant(body: TenantChange, caller: AdminWrite, console: ConsoleDatabase) -> TenantView:
     """Change the caller's tenant."""
-    return await _apply_change(console, caller, caller.tenant_id, asked)
+    return await _apply_change(console, caller, caller.tenant_id, body)
 
 
-async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, asked: TenantChange) -> TenantView:
-    there = await get_tenant(console, tenant_id)
-    limited = "max_token_lifetime_days" in asked.model_fields_set
+async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, change: TenantChange) -> TenantView:
+    tenant = await get_tenant(console, tenant_id)
+    sets_limit = "max_token_lifetime_days" in change.model_fields_set
     now = await change_tenant(
         console,
         caller.actor,
         tenant_id,
-        name=there.name if asked.name is None else asked.name,
-        record_arguments=there.record_arguments if asked.record_arguments is None else asked.record_arguments,
-        max_token_lifetime_days=asked.max_token_lifetime_days if limited else there.max_token_lifetime_days,
+        name=tenant.name if change.name is None else change.name,
+        record_arguments=tenant.record_arguments if change.record_arguments is None else change.record_arguments,
+        max_token_lifetime_days=change.max_token_lifetime_days if sets_limit else tenant.max_token_lifetime_days,
     )
     return TenantView.model_validate(now)
 
 
-async def _find_same_tenant(console: Database, asked: NewTenant) -> Tenant:
-    """The tenant that is there, if it could have come of the same request."""
-    there = await find_tenant(console, asked.slug)
+async def _find_same_tenant(console: Database, new_tenant: NewTenant) -> Tenant:
+    """Find the tenant that is there, if it could have come of the same request."""
+    tenant = await find_tenant(console, new_tenant.slug)
     try:
-        administrator = await find_user(console, there.id, asked.administrator)
+        administrator = await find_user(console, tenant.id, new_tenant.administrator)
     except NotFound:
         administrator = None
-    if administrator is None or administrator.system_role != "admin" or there.name != (asked.name or asked.slug):
-        raise Conflict(f"there is another tenant {asked.slug!r} already")
-    return there
+    if (
+        administrator is None
+        or administrator.system_role != "admin"
+        or tenant.name != (new_tenant.name or new_tenant.slug)
+    ):
+        raise Conflict(f"there is another tenant {new_tenant.slug!r} already")
+    return tenant

@@ -49,10 +49,10 @@ class UserChange(RequestModel):
     status: Literal["active", "suspended"] | None = Field(default=None, description="New status; null keeps it.")
 
 
-def build_users_page(found: "list[users.User]", limit: int) -> PageOf[UserView]:
-    """One page of users, which are in the order of their addresses."""
-    shown, following = split_page(found, limit, lambda one: one.email)
-    return PageOf(items=[UserView.model_validate(one) for one in shown], next_cursor=following)
+def build_users_page(records: "list[users.User]", limit: int) -> PageOf[UserView]:
+    """Build one page of users, which are in the order of their addresses."""
+    page, next_cursor = split_page(records, limit, lambda record: record.email)
+    return PageOf(items=[UserView.model_validate(record) for record in page], next_cursor=next_cursor)
 
 
 @routes.get("/users")
@@ -68,22 +68,22 @@ async def list_users(
 
 
 @routes.post("/users", status_code=201, responses=describe_existing_response(UserView))
-async def add_user(asked: NewUser, caller: AdminWrite, console: ConsoleDatabase, response: Response) -> UserView:
+async def add_user(body: NewUser, caller: AdminWrite, console: ConsoleDatabase, response: Response) -> UserView:
     """Create a user without roles.
 
     Repeating the request returns the existing user with status 200.
     """
-    wanted = (asked.name, asked.system_role)
+    requested = (body.name, body.system_role)
     try:
         user_id = await users.create_user(
-            console, caller.actor, caller.tenant_id, asked.email, name=asked.name, system_role=asked.system_role
+            console, caller.actor, caller.tenant_id, body.email, name=body.name, system_role=body.system_role
         )
     except Conflict:
-        there = await users.find_user(console, caller.tenant_id, asked.email)
-        if (there.name, there.system_role) != wanted:
+        existing = await users.find_user(console, caller.tenant_id, body.email)
+        if (existing.name, existing.system_role) != requested:
             raise
         response.status_code = 200
-        return UserView.model_validate(there)
+        return UserView.model_validate(existing)
     return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
 
 
@@ -94,30 +94,30 @@ async def show_user(user_id: UserPath, caller: AdminRead, console: ConsoleDataba
 
 
 @routes.patch("/users/{user_id}")
-async def update_user(user_id: UserPath, asked: UserChange, caller: AdminWrite, console: ConsoleDatabase) -> UserView:
+async def update_user(user_id: UserPath, body: UserChange, caller: AdminWrite, console: ConsoleDatabase) -> UserView:
     """Change a user.
 
     A suspended user loses all sessions and tokens within a second.
     """
-    changed = await change_user(
+    user = await change_user(
         console,
         caller.actor,
         caller.tenant_id,
         user_id,
-        name=asked.name,
-        system_role=asked.system_role,
-        status=asked.status,
+        name=body.name,
+        system_role=body.system_role,
+        status=body.status,
     )
-    return UserView.model_validate(changed)
+    return UserView.model_validate(user)
 
 
 @routes.delete("/users/{user_id}")
-async def delete_user(user_id: UserPath, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
+async def delete_user(user_id: UserPath, caller: AdminWrite, dependencies: AdminDeps) -> RemovalView:
     """Delete a user.
 
     Everything of the user and their own entry of the allow list are deleted; the audit log stays. Accounts are revoked
     at their vendors.
     """
     return build_removal_view(
-        await remove_user(parts.console, caller.actor, caller.tenant_id, user_id, parts.account_revoker)
+        await remove_user(dependencies.console, caller.actor, caller.tenant_id, user_id, dependencies.account_revoker)
     )

@@ -8,7 +8,8 @@ from fastapi import Path
 from pydantic import Field
 
 from broker.api.connect_dependencies import ConnectDeps
-from broker.connections.connection_status import AccountEvent, ConnectionStatus, HealthState, ResponsibleParty
+from broker.connections.connection_status import HealthState, ResponsibleParty
+from broker.connections.stored_credentials import AccountEvent, StoredCredential, UnconnectedModule
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, OwnerRead, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
@@ -102,7 +103,22 @@ async def read_connection(
     return ConnectionDetailView(**shown.model_dump(), events=[_build_event_view(one) for one in happened])
 
 
-def _build_view(one: ConnectionStatus, public_url: str) -> ConnectionView:
+def _build_view(one: StoredCredential | UnconnectedModule, public_url: str) -> ConnectionView:
+    if isinstance(one, UnconnectedModule):
+        return ConnectionView(
+            credential_id=None,
+            module=one.module,
+            provider="",
+            kind="personal",
+            owner=one.owner,
+            account="",
+            state=HealthState.NEEDS_CONNECT,
+            cause="",
+            message="",
+            responsible=ResponsibleParty.OWNER,
+            action_url=public_url + one.link,
+            next_retry_at=None,
+        )
     return ConnectionView(
         credential_id=one.id,
         module=one.module,

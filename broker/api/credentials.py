@@ -8,8 +8,8 @@ from fastapi import Path
 from pydantic import Field
 
 from broker.api.connect_dependencies import ConnectDeps
-from broker.connections.connection_status import ConnectionStatus, CredentialType, HealthState
-from broker.connections.credential_summary import list_owner_credentials
+from broker.connections.connection_status import HealthState
+from broker.connections.stored_credentials import CredentialType, StoredCredential
 from broker.disconnect.disconnect_service import RevocationOutcome as Outcome
 from broker.web.key_errors import render_key_error
 from core.api.app import create_router
@@ -98,14 +98,8 @@ async def disconnect(credential_id: CredentialId, caller: OwnerWrite, connect: C
     Users disconnect their own, administrators any. An OAuth account is disconnected from every module that uses it, and
     revoked at its vendor.
     """
-    found, owner = await connect.credentials.find(caller.tenant_id, credential_id)
-    if owner.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
-        raise NotFound("there is no such credential")
-    async with connect.database.tenant(caller.tenant_id) as work:
-        held = await list_owner_credentials(work, [found.module], owner)
-    if not held:
-        raise NotFound("there is no such credential")
-    ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, held[0], owner)
+    held = await _find_writable(connect, caller, credential_id)
+    ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, held)
     return DisconnectionView(
         modules=list(ended.modules), revoked=ended.revoked, revocation=ended.outcome, manage_url=ended.manage_url
     )
@@ -119,9 +113,7 @@ async def check_credential(credential_id: CredentialId, caller: OwnerWrite, conn
     it accepts is used again. OAuth accounts are refreshed on their own, and are only reported. Users test their own,
     administrators any.
     """
-    found, owner = await connect.credentials.find(caller.tenant_id, credential_id)
-    if owner.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
-        raise NotFound("there is no such credential")
+    found = await _find_writable(connect, caller, credential_id)
     result = await connect.credential_checker.check(caller.actor, caller.tenant_id, caller.email, credential_id)
     message = result.message
     if result.problem is not None:
@@ -136,20 +128,26 @@ async def check_credential(credential_id: CredentialId, caller: OwnerWrite, conn
     )
 
 
-def _build_view(one: ConnectionStatus) -> VendorCredentialView:
-    assert one.id is not None
-    assert one.stored is not None
+async def _find_writable(connect: ConnectDeps, caller: OwnerWrite, credential_id: UUID) -> StoredCredential:
+    async with connect.database.tenant(caller.tenant_id) as work:
+        found = await connect.connection_health.find(work, credential_id)
+    if found.holder.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
+        raise NotFound("there is no such credential")
+    return found
+
+
+def _build_view(one: StoredCredential) -> VendorCredentialView:
     return VendorCredentialView(
         id=one.id,
         module=one.module,
-        type=one.stored.type,
+        type=one.type,
         provider=one.provider,
         kind=one.kind,
         owner=one.owner,
         account=one.account,
         state=one.state,
         cause=one.cause,
-        created_at=one.stored.created_at,
-        updated_at=one.stored.updated_at,
-        last_used_at=one.stored.last_used_at,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+        last_used_at=one.last_used_at,
     )

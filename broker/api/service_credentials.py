@@ -102,7 +102,7 @@ async def store_key(
         trouble = PROBLEMS_BY_MESSAGE_KEY.get(refused.key, "setup")
         raise build_key_error(trouble, refused.title or found[0].required_tools.module.title) from None
     owner = f"role {whom.shared_with}" if asked.role_id is not None else await _get_email(connect, caller)
-    previous = None if before is None else before.name
+    previous = None if before is None else before.account
     return SavedVendorKeyView(
         module=module, owner=owner, account=account, replaced=before is not None, previous_account=previous
     )

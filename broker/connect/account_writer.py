@@ -13,10 +13,10 @@ import orjson
 from broker.connect.flow_store import ConnectFlow
 from broker.connections.account_repository import AccountGrant, insert_account, replace_grant
 from broker.connections.account_snapshot import ACCESS_FIELD, REFRESH_FIELD, build_account_context
-from broker.connections.credential_summary import CredentialSummary
+from broker.connections.stored_credentials import StoredCredential
 from broker.oauth_client.types import TokenSet
 from broker.providers.schema import OAuthServer, RefreshRules
-from broker.vault.stored_credentials import CredentialOwner
+from broker.vault.credential_store import CredentialOwner
 from broker.vault.vault import Vault
 from core.db import UnitOfWork
 from core.secret import Secret
@@ -105,7 +105,7 @@ class AccountWriter:
     async def renew(
         self,
         work: UnitOfWork,
-        held: CredentialSummary,
+        held: StoredCredential,
         owner: CredentialOwner,
         found: UnconfirmedAccount,
         rules: RefreshRules,

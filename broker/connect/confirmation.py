@@ -8,7 +8,7 @@ from uuid import UUID
 from broker.connect.account_writer import AccountWriter, UnconfirmedAccount
 from broker.connect.flow_store import ConnectFlow, ConnectFlowStore
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
-from broker.connections.credential_summary import CredentialSummary, list_owner_credentials
+from broker.connections.stored_credentials import StoredCredential
 from broker.disconnect.account_deletion import UNCONFIRMED, delete_account
 from broker.disconnect.disconnect_service import DisconnectCause, DisconnectService
 from broker.identity.browser_sessions import Session
@@ -102,7 +102,7 @@ class GrantConfirmation:
             pending = await self._rows.find_unconfirmed(work, flow)
             assert pending is not None
             if len(sites) > 1 or _list_other_accounts(
-                await list_owner_credentials(work, flow.modules, flow.owner), pending
+                await self._services.list_owner_credentials(work, flow.modules, flow.owner), pending
             ):
                 return PendingConfirmation(flow)
         return await self._complete(session, flow, next((site.id for site in sites), ""))
@@ -115,8 +115,10 @@ class GrantConfirmation:
         """
         async with self._database.tenant(session.tenant_id) as work:
             flow, pending, whom = await self._load_confirmable(work, session, flow_id)
-            before = _list_other_accounts(await list_owner_credentials(work, flow.modules, flow.owner), pending)
-        names = tuple(dict.fromkeys(held.name for held in before))
+            before = _list_other_accounts(
+                await self._services.list_owner_credentials(work, flow.modules, flow.owner), pending
+            )
+        names = tuple(dict.fromkeys(held.account for held in before))
         sites, untold = _parse_sites(pending.details), any(_is_same_account(held, pending) is None for held in before)
         return ConfirmationPrompt(flow, whom.shared_with, pending.name, names, untold, sites if len(sites) > 1 else ())
 
@@ -157,11 +159,11 @@ class GrantConfirmation:
             pending = await self._rows.find_unconfirmed(work, flow)
             if pending is None:
                 raise NotFound("this confirmation was already answered")
-            before = await list_owner_credentials(work, flow.modules, owner)
+            before = await self._services.list_owner_credentials(work, flow.modules, owner)
             same = next((held for held in before if _is_same_grant(held, flow, pending)), None)
             if same is not None and _grants_less(same, flow, pending):
                 await delete_account(work, pending.id)  # and not at the vendor, where it may be the same grant
-                return ConnectedAccount(flow, same.name, kept_previous=True)
+                return ConnectedAccount(flow, same.account, kept_previous=True)
             details = _build_details(pending.details, site_id)
             if same is None:
                 account_id = await self._rows.activate(work, pending.id, details)
@@ -201,30 +203,32 @@ class GrantConfirmation:
         return flow, pending, whom
 
 
-def _is_same_grant(held: CredentialSummary, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
+def _is_same_grant(held: StoredCredential, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
     """Check whether the new grant is of the present account, by the same client; False if unknown."""
     return (
-        held.type == "B"
+        held.type == "oauth"
         and held.provider == flow.provider
         and held.oauth_client_id == flow.oauth_client_id
         and _is_same_account(held, pending) is True
     )
 
 
-def _is_same_account(held: CredentialSummary, pending: UnconfirmedAccount) -> bool | None:
+def _is_same_account(held: StoredCredential, pending: UnconfirmedAccount) -> bool | None:
     """Check whether both are the same vendor account; None if unknown. Of a key, only a name is known."""
-    before, now = (held.vendor_account_id, pending.vendor_account_id) if held.type == "B" else (held.name, pending.name)
+    before, now = (
+        (held.vendor_account_id, pending.vendor_account_id) if held.type == "oauth" else (held.account, pending.name)
+    )
     return before == now if before and now else None
 
 
-def _list_other_accounts(before: Sequence[CredentialSummary], pending: UnconfirmedAccount) -> list[CredentialSummary]:
+def _list_other_accounts(before: Sequence[StoredCredential], pending: UnconfirmedAccount) -> list[StoredCredential]:
     """Those of the credentials that would be replaced which are of another vendor account, or may be."""
     return [held for held in before if _is_same_account(held, pending) is not True]
 
 
-def _grants_less(held: CredentialSummary, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
+def _grants_less(held: StoredCredential, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
     """Check whether the vendor granted less of the requested scopes than a working grant already has."""
-    if held.state != "connected":
+    if held.broken:
         return False
     return not set(held.scopes) & set(flow.scopes) <= set(pending.scopes)
 

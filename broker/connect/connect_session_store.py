@@ -12,10 +12,10 @@ import orjson
 from broker.connections.available_services import AvailableService, AvailableServices, ConnectSubject, resolve_subject
 from broker.connections.connect_errors import ConnectPrincipal
 from broker.connections.connection_status import HealthState
-from broker.connections.credential_summary import CredentialSummary
+from broker.connections.stored_credentials import StoredCredential
 from broker.identity.browser_sessions import Session
 from broker.identity.random_secrets import hash_of
-from broker.vault.stored_credentials import CredentialOwner
+from broker.vault.credential_store import CredentialOwner
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
@@ -67,13 +67,13 @@ class ConnectSession:
 
 
 def build_progress(
-    name: str, held: CredentialSummary | None, before: Mapping[str, int], failures: Mapping[str, str]
+    name: str, held: StoredCredential | None, before: Mapping[str, int], failures: Mapping[str, str]
 ) -> ServiceProgress:
     """How far one module is. A refused OAuth client is no progress either: whoever connects now is refused too."""
-    if held is not None and held.state == "connected" and held.version != before.get(name):
-        if held.status is HealthState.SERVICE_MISCONFIGURED:
+    if held is not None and not held.broken and held.version != before.get(name):
+        if held.state is HealthState.SERVICE_MISCONFIGURED:
             return ServiceProgress(name, "failed", held.cause, "")
-        return ServiceProgress(name, "done", "", held.name)
+        return ServiceProgress(name, "done", "", held.account)
     return ServiceProgress(name, "failed" if name in failures else "waiting", failures.get(name, ""), "")
 
 
@@ -189,11 +189,7 @@ class ConnectSessionStore:
     async def _list_unconnected_modules(self, person: ConnectPrincipal) -> list[str]:
         """The person's modules that nothing counts for, or something broken."""
         services = await self._services.list_for_person(person)
-        needing = (
-            one.required_tools.module.name
-            for one in services
-            if one.effective is None or one.effective.state == "broken"
-        )
+        needing = (one.required_tools.module.name for one in services if one.effective is None or one.effective.broken)
         return list(needing)[:MAX_SESSION_MODULES]
 
     async def _find_not_set_up(self, work: UnitOfWork, whom: ConnectSubject, names: Sequence[str]) -> dict[str, str]:

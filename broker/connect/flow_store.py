@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 
 from broker.identity.browser_sessions import Session
 from broker.identity.random_secrets import hash_of, new_secret
+from broker.vault.credential_store import CredentialOwner
 from broker.vault.envelope import CiphertextContext
-from broker.vault.stored_credentials import CredentialOwner
 from broker.vault.vault import Vault
 from core.db import Database, Row, UnitOfWork
 from core.secret import Secret

@@ -20,7 +20,7 @@ from broker.connections.account_snapshot import (
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
 from broker.providers.schema import RefreshRules
 from broker.refresh.outcome import GRANT_VERSION_STEP, add_seconds, schedule_keep_alive, schedule_refresh
-from broker.vault.stored_credentials import CredentialOwner
+from broker.vault.credential_store import CredentialOwner
 from broker.vault.vault import TenantSealer, Vault
 from core.db import UnitOfWork
 from core.errors import Conflict, NotFound

@@ -9,7 +9,7 @@ from uuid import UUID
 from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
 from broker.connections.connect_errors import ConnectError, ConnectPrincipal
 from broker.connections.credential_origins import KeyOrigins, load_service_url, resolve_key_origins
-from broker.connections.credential_summary import CredentialSummary
+from broker.connections.stored_credentials import StoredCredential
 from broker.disconnect.disconnect_service import DisconnectService
 from broker.oauth_client.module_account import ModuleAccountClient
 from broker.oauth_client.types import ErrorClass, VendorFailure
@@ -19,7 +19,7 @@ from broker.providers.schema import Provider
 from broker.vault.credential_store import CredentialStore
 from core.concurrency.rate_limits import CallerLimits
 from core.db import Database
-from core.errors import Conflict, Invalid, LimitReached, NotFound
+from core.errors import Invalid, LimitReached, NotFound
 from core.http.credential_headers import CredentialScheme, InvalidCredentialForm, join_user
 from core.module_manifest import ModuleManifest
 from core.secret import Secret
@@ -113,7 +113,7 @@ class VendorApiKeys:
         except KeyRefused as refused:
             raise ConnectError(f"key_{refused.trouble}", title=title, module=module) from None
         if held is not None and check and not replace and _may_be_other(held, name):
-            raise OtherAccount(held.name, name)
+            raise OtherAccount(held.account, name)
         try:
             await self._store_key(session, module, place, secret, name)
         except Invalid:
@@ -157,14 +157,9 @@ class VendorApiKeys:
         self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret, name: str
     ) -> None:
         """An account that was connected by OAuth ends once the key is there, so that nobody is left with neither."""
-        over, held, account_id = None, place.held, None
-        if held is not None and held.account_id is not None:
-            account_id = held.account_id
-        elif held is not None:
-            found, _ = await self._credentials.find(session.tenant_id, held.id)
-            over = found.version
-            if found.account != held.name:
-                raise Conflict("this has changed meanwhile")
+        held = place.held
+        account_id = None if held is None else held.account_id
+        over = None if held is None or account_id is not None else held.version
         await self._credentials.put(
             session.actor,
             session.tenant_id,
@@ -181,15 +176,15 @@ class VendorApiKeys:
             await self._disconnecting.end_if_unused(session.actor, session.tenant_id, account_id)
 
 
-def _may_be_other(held: CredentialSummary, name: str) -> bool:
+def _may_be_other(held: StoredCredential, name: str) -> bool:
     """Whether a key may be of another account than what is there. A vendor that names nobody's keys is not asked about
     each of them; an account that was connected there is another thing."""
-    return name != held.name or (held.type == "B" and not name)
+    return name != held.account or (held.type == "oauth" and not name)
 
 
 @dataclass(frozen=True, slots=True)
 class _KeyTarget:
-    held: CredentialSummary | None
+    held: StoredCredential | None
     whom: ConnectSubject
     module: ModuleManifest
     service_url: str

@@ -8,14 +8,14 @@ from broker.connect.client_registration import AutomaticClientRegistration
 from broker.connections.connect_errors import ConnectPrincipal
 from broker.connections.connect_methods import ConnectMethod, RequiredTools, find_required_tools, list_connect_methods
 from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
-from broker.connections.credential_summary import CredentialSummary, list_credentials, list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
+from broker.connections.stored_credentials import StoredCredential, list_credentials, list_owner_credentials
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
 from broker.user_policy import UserPolicy, load_user_policy
+from broker.vault.credential_store import CredentialOwner
 from broker.vault.origin_policy import OriginPolicy
-from broker.vault.stored_credentials import CredentialOwner
 from core.db import Database, UnitOfWork
 from core.module_manifest import ModuleManifest
 from core.permissions import Role
@@ -49,15 +49,15 @@ class AvailableService:
     person's roles, the highest first. `connectable` says that there is a way at all."""
 
     required_tools: RequiredTools
-    own: CredentialSummary | None
-    shared: tuple[CredentialSummary, ...]
+    own: StoredCredential | None
+    shared: tuple[StoredCredential, ...]
     methods: tuple[ConnectMethod, ...] = ()
     missing_scopes: tuple[str, ...] = ()
     unregistered_providers: tuple[Provider, ...] = ()
     connectable: bool = True
 
     @property
-    def effective(self) -> CredentialSummary | None:
+    def effective(self) -> StoredCredential | None:
         """The credential that a call uses: one's own, else that of the highest role."""
         return self.own or next(iter(self.shared), None)
 
@@ -125,7 +125,7 @@ class AvailableServices:
         )
         service, own = (
             _build_service(needs[module], whom, held),
-            {one.module: one for one in held if one.belongs_to(whom.owner)},
+            {one.module: one for one in held if one.role_id == whom.owner.role_id},
         )
         clients = {
             one.id: await self._clients.find_for_roles(work, one.id, whom.role_ids) for one in providers if one.oauth
@@ -157,7 +157,7 @@ class AvailableServices:
             return []
         return [(role_id, role.name) for role_id, role in roles if find_required_tools(self._offered[module], [role])]
 
-    async def list_shared_credentials(self, session: ConnectPrincipal) -> tuple[list[CredentialSummary], int]:
+    async def list_shared_credentials(self, session: ConnectPrincipal) -> tuple[list[StoredCredential], int]:
         """List the tenant's shared credentials, broken ones first, at most :data:`MAX_SHARED_SHOWN`.
 
         Returns the credentials and how many more there are.
@@ -172,7 +172,7 @@ class AvailableServices:
         usable = [
             one for one in held if one.role_id and find_required_tools(self._offered[one.module], [roles[one.role_id]])
         ]
-        usable.sort(key=lambda one: (one.state == "connected", one.role, one.module))
+        usable.sort(key=lambda one: (not one.broken, one.owner, one.module))
         return usable[:MAX_SHARED_SHOWN], max(0, len(usable) - MAX_SHARED_SHOWN)
 
     def _is_connectable(
@@ -187,16 +187,19 @@ class AvailableServices:
 
     async def _list_credentials(
         self, work: UnitOfWork, modules: Sequence[ModuleManifest], user_id: UUID | None, role_ids: Sequence[UUID]
-    ) -> list[CredentialSummary]:
-        """What there is; one whose service was given another address since does not work any more."""
-        names = [one.name for one in modules]
-        return await list_credentials(work, names, user_id, role_ids, self._origins)
+    ) -> list[StoredCredential]:
+        """What there is, by module: one's own first, then in the order of the roles."""
+        names, order = [one.name for one in modules], {role_id: number for number, role_id in enumerate(role_ids)}
+        found = await list_credentials(
+            work, self._origins, modules=names, user_id=user_id, role_ids=role_ids, limit=None
+        )
+        return sorted(found, key=lambda one: (one.module, -1 if one.role_id is None else order[one.role_id]))
 
     async def list_owner_credentials(
         self, work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
-    ) -> list[CredentialSummary]:
+    ) -> list[StoredCredential]:
         """List the credentials that one owner has for these modules."""
-        return await list_owner_credentials(work, modules, owner, self._origins)
+        return await list_owner_credentials(work, self._origins, modules, owner)
 
     def _find_required_tools(self, whom: ConnectSubject) -> dict[str, RequiredTools]:
         roles = [role for _, role in whom.roles]
@@ -223,16 +226,16 @@ async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: 
     )
 
 
-def _build_service(needs: RequiredTools, whom: ConnectSubject, held: Sequence[CredentialSummary]) -> AvailableService:
+def _build_service(needs: RequiredTools, whom: ConnectSubject, held: Sequence[StoredCredential]) -> AvailableService:
     mine = [one for one in held if one.module == needs.module.name]
-    own = next((one for one in mine if one.belongs_to(whom.owner)), None)
+    own = next((one for one in mine if one.role_id == whom.owner.role_id), None)
     shared = tuple(one for one in mine if one.role_id is not None and whom.owner.role_id is None)
     return AvailableService(needs, own, shared)
 
 
 def _find_missing_scopes(service: AvailableService, ways: Sequence[ConnectMethod]) -> tuple[str, ...]:
     own = service.own
-    if own is None or own.type != "B":
+    if own is None or own.type != "oauth":
         return ()
     for way in ways:
         if way.provider is not None and way.provider.id == own.provider and way.scope_request is not None:

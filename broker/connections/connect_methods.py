@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from broker.connections.credential_summary import CredentialSummary
 from broker.connections.oauth_client_store import SealedOAuthClient
+from broker.connections.stored_credentials import StoredCredential
 from broker.oauth_client.vendor_scopes import collect_scopes_to_request, expand_scopes
 from broker.providers.schema import Provider
 from broker.vault.origin_policy import ORIGIN_CHANGED
@@ -91,7 +91,7 @@ def list_connect_methods(
     needs: Mapping[str, RequiredTools],
     providers: Sequence[Provider],
     clients: Mapping[str, SealedOAuthClient | None],
-    own: Mapping[str, CredentialSummary],
+    own: Mapping[str, StoredCredential],
     missing: Collection[str],
     *,
     keys: bool,
@@ -112,7 +112,7 @@ def _build_oauth_method(
     needs: Mapping[str, RequiredTools],
     provider: Provider,
     client: SealedOAuthClient | None,
-    own: Mapping[str, CredentialSummary],
+    own: Mapping[str, StoredCredential],
 ) -> ConnectMethod:
     mine = own.get(module)
     account = mine.account_id if mine is not None and mine.provider == provider.id else None

@@ -1,19 +1,21 @@
 """The connection doctor where roles count too: what a person has not connected yet, and what covers too little."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from broker.connections.connect_methods import RequiredTools, build_scope_request, find_required_tools, has_write_scopes
-from broker.connections.connection_status import (
+from broker.connections.connection_status import HealthState
+from broker.connections.stored_credentials import (
+    MAX_CREDENTIALS,
     AccountEvent,
-    ConnectionStatus,
-    HealthState,
-    build_unconnected_status,
+    CredentialKey,
+    StoredCredential,
+    UnconnectedModule,
+    find_credential,
     list_account_events,
-    list_connection_statuses,
-    mark_needs_reconnect,
+    list_credentials,
 )
-from broker.connections.repository import MAX_CREDENTIALS, CredentialKey
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.catalogue import ProviderCatalogue, ProviderRegistry
 from broker.providers.error_reasons import SCOPE
@@ -33,50 +35,69 @@ class ConnectionHealth:
         self._offered = {one.name: one for one in offered}
         self._origins = OriginPolicy({one.name: one.base_url for one in offered})
 
-    async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[ConnectionStatus]:
+    async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[StoredCredential | UnconnectedModule]:
         """List a user's connections by module: own, shared by their roles, and modules not connected yet."""
         access = await load_user_policy(work, user_id)
         role_ids = [role_id for role_id, _ in access.roles]
         found = await self._check_scopes(
-            work, await list_connection_statuses(work, self._origins, user_id=user_id, role_ids=role_ids)
+            work, await list_credentials(work, self._origins, user_id=user_id, role_ids=role_ids)
         )
         email = await work.fetchval(_EMAIL, user_id)
         connected = {one.module for one in found}
         missing = [name for name in self._list_needed_modules(access) if name not in connected]
         return sorted(
-            [*found, *(build_unconnected_status(name, user_id, email or "") for name in missing)],
+            [*found, *(UnconnectedModule(name, email or "") for name in missing)],
             key=lambda one: one.sort_key,
         )
 
     async def list_for_tenant(
         self, work: UnitOfWork, *, after: CredentialKey | None = None, limit: int = MAX_CREDENTIALS
-    ) -> list[ConnectionStatus]:
+    ) -> list[StoredCredential]:
         """Everybody's credentials, by module, kind and owner; what nobody has connected is in nobody's list."""
         return await self._check_scopes(
-            work, await list_connection_statuses(work, self._origins, after=after, limit=limit)
+            work, await list_credentials(work, self._origins, everyone=True, after=after, limit=limit)
         )
 
     async def list_stored(
         self, work: UnitOfWork, user_id: UUID | None, *, after: CredentialKey | None, limit: int
-    ) -> list[ConnectionStatus]:
+    ) -> list[StoredCredential]:
         """The credentials of a user and their roles, or with None everybody's; at most `limit` behind `after`."""
         role_ids: list[UUID] = []
         if user_id is not None:
             role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
-        found = await list_connection_statuses(
-            work, self._origins, user_id=user_id, role_ids=role_ids, after=after, limit=limit
+        found = await list_credentials(
+            work,
+            self._origins,
+            everyone=user_id is None,
+            user_id=user_id,
+            role_ids=role_ids,
+            after=after,
+            limit=limit,
         )
         return await self._check_scopes(work, found)
 
+    async def find(self, work: UnitOfWork, credential_id: UUID) -> StoredCredential:
+        """One credential of the tenant, whatever its owner's tools need.
+
+        Raises:
+            NotFound: the tenant has none of that id.
+        """
+        return await find_credential(work, self._origins, credential_id)
+
     async def find_with_history(
         self, work: UnitOfWork, credential_id: UUID, user_id: UUID | None
-    ) -> tuple[ConnectionStatus, list[AccountEvent]] | None:
+    ) -> tuple[StoredCredential, list[AccountEvent]] | None:
         """One credential with its history; None where there is none, or it is not the user's or one of their roles'."""
         role_ids: list[UUID] = []
         if user_id is not None:
             role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
-        found = await list_connection_statuses(
-            work, self._origins, user_id=user_id, role_ids=role_ids, credential_id=credential_id
+        found = await list_credentials(
+            work,
+            self._origins,
+            everyone=user_id is None,
+            user_id=user_id,
+            role_ids=role_ids,
+            credential_id=credential_id,
         )
         if not found:
             return None
@@ -92,7 +113,7 @@ class ConnectionHealth:
             if name in access.settings_json and find_required_tools(one, roles)
         ]
 
-    async def _check_scopes(self, work: UnitOfWork, found: Sequence[ConnectionStatus]) -> list[ConnectionStatus]:
+    async def _check_scopes(self, work: UnitOfWork, found: Sequence[StoredCredential]) -> list[StoredCredential]:
         """The same, and those that work but cover less than their owner's tools need, which is known here only."""
         working = [one for one in found if one.provider and one.state is HealthState.CONNECTED]
         if not working:
@@ -100,13 +121,13 @@ class ConnectionHealth:
         providers = await self._book.load_all(work)
         roles = await _load_roles_by_owner(work, working)
         return [
-            mark_needs_reconnect(one, SCOPE)
-            if one in working and self._lacks_scopes(one, providers, roles[one.owner_id])
+            replace(one, state=HealthState.NEEDS_RECONNECT, cause=SCOPE, next_retry_at=None)
+            if one in working and self._lacks_scopes(one, providers, roles[one.holder.id])
             else one
             for one in found
         ]
 
-    def _lacks_scopes(self, one: ConnectionStatus, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
+    def _lacks_scopes(self, one: StoredCredential, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
         provider, module = providers.known.get(one.provider), self._offered.get(one.module)
         if provider is None or provider.oauth is None or module is None or one.module not in provider.modules:
             return False
@@ -120,16 +141,16 @@ class ConnectionHealth:
         return bool(find_missing_scopes(provider.oauth, own, one.scopes))
 
 
-async def _load_roles_by_owner(work: UnitOfWork, found: Iterable[ConnectionStatus]) -> Mapping[UUID, list[Role]]:
+async def _load_roles_by_owner(work: UnitOfWork, found: Iterable[StoredCredential]) -> Mapping[UUID, list[Role]]:
     roles: dict[UUID, list[Role]] = {}
     for one in found:
-        if one.owner_id not in roles:
+        if one.holder.id not in roles:
             given = (
-                (await load_user_policy(work, one.owner_id)).roles
+                (await load_user_policy(work, one.holder.id)).roles
                 if one.kind == "personal"
-                else await load_roles(work, one.owner_id)
+                else await load_roles(work, one.holder.id)
             )
-            roles[one.owner_id] = [role for _, role in given]
+            roles[one.holder.id] = [role for _, role in given]
     return roles
 
 

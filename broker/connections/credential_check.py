@@ -8,12 +8,13 @@ from uuid import UUID
 
 from broker.connections.api_keys import CHECK_BURST, CHECKS_PER_SECOND, MAX_RUNNING_CHECKS, KeyProblem, get_key_problem
 from broker.connections.credential_origins import load_service_url
+from broker.connections.stored_credentials import StoredCredential, find_credential
 from broker.oauth_client.module_account import ModuleAccountClient
 from broker.oauth_client.types import VendorFailure
 from broker.oauth_client.userinfo import AccountIdentity
-from broker.vault.credential_store import REJECTED, UNREADABLE, CredentialStore, StoredCredential
+from broker.vault.credential_store import REJECTED, UNREADABLE, CredentialStore
 from broker.vault.envelope import DecryptionError
-from broker.vault.stored_credentials import CredentialOwner
+from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy
 from core.concurrency.rate_limits import CallerLimits
 from core.db import Database
 from core.directory.audit_trail import Actor
@@ -57,6 +58,7 @@ class CredentialChecker:
         self._credentials = credentials
         self._accounts = accounts
         self._modules = {module.name: module for module in modules}
+        self._origins = OriginPolicy({module.name: module.base_url for module in self._modules.values()})
         self._require_adopted = require_adopted
         self._limits = CallerLimits(CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS, clock=clock)
 
@@ -68,27 +70,29 @@ class CredentialChecker:
             core.errors.LimitReached: the caller has had too many keys checked.
             broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which asks no vendor.
         """
-        stored, owner = await self._credentials.find(tenant_id, credential_id)
+        async with self._database.tenant(tenant_id) as work:
+            stored = await find_credential(work, self._origins, credential_id)
         if stored.type == "oauth":
-            works = stored.state == "ok"
-            message = "connected by OAuth" if works else f"to be connected again: {stored.cause}"
-            return CredentialCheckResult(works, not works, stored.account, message)
+            message = f"to be connected again: {stored.message}" if stored.broken else "connected by OAuth"
+            return CredentialCheckResult(not stored.broken, stored.broken, stored.account, message)
+        if stored.cause == ORIGIN_CHANGED:
+            return CredentialCheckResult(False, True, stored.account, f"broken: {stored.message}")
         module = self._modules.get(stored.module)
         if module is None:
             raise NotFound(f"the module {stored.module} is not installed")
         self._require_adopted()
         try:
-            secret = await self._credentials.get_secret(tenant_id, stored.module, owner)
+            secret = await self._credentials.get_secret(tenant_id, stored.module, stored.holder)
         except DecryptionError:
             message = "it was changed in the database and cannot be read any more"
             return await self._record_broken(tenant_id, stored, UNREADABLE, message)
         found = await self._ask(tenant_id, None if actor.user_id is None else caller, module, stored, secret)
         if isinstance(found, AccountIdentity):
-            return await self._record_working(actor, tenant_id, stored, owner, secret, found.name or found.id)
+            return await self._record_working(actor, tenant_id, stored, secret, found.name or found.id)
         if found.status == 401:
             message = "the vendor does not accept it any more: it was revoked or has expired there"
             return await self._record_broken(tenant_id, stored, REJECTED, message)
-        return CredentialCheckResult(False, stored.state != "ok", stored.account, "", get_key_problem(found))
+        return CredentialCheckResult(False, stored.broken, stored.account, "", get_key_problem(found))
 
     async def _ask(
         self, tenant_id: UUID, caller: str | None, module: ModuleManifest, stored: StoredCredential, secret: Secret
@@ -104,20 +108,19 @@ class CredentialChecker:
         actor: Actor,
         tenant_id: UUID,
         stored: StoredCredential,
-        owner: CredentialOwner,
         secret: Secret,
         account: str,
     ) -> CredentialCheckResult:
         message = "it works"
         if stored.account not in ("", account):
             message += f", but its account is now {account or 'without a name'}, and was {stored.account}"
-        if stored.state == "broken" or (account and not stored.account):
+        if stored.broken or (account and not stored.account):
             account = account or stored.account
             await self._credentials.put(
                 actor,
                 tenant_id,
                 stored.module,
-                owner,
+                stored.holder,
                 secret,
                 account,
                 over=stored.version,
@@ -125,7 +128,7 @@ class CredentialChecker:
                 scheme=stored.scheme,
             )
         await self._credentials.note_accepted(tenant_id, stored.id, stored.version)
-        if stored.state == "broken":
+        if stored.broken:
             message += "; it was marked broken, and is used again from now on"
         return CredentialCheckResult(True, False, account or stored.account, message)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.vault.stored_credentials import CredentialOwner, read_owner
+from broker.vault.credential_store import CredentialOwner, read_owner
 from core.db import Database, UnitOfWork
 
 UNCONFIRMED = "unconfirmed"

@@ -9,8 +9,7 @@ from uuid import UUID
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.disconnect.account_deletion import UNCONFIRMED, AbandonedAccount, list_abandoned_accounts, list_account_ids
 from broker.disconnect.disconnect_service import DisconnectCause, DisconnectResult, DisconnectService
-from broker.vault.credential_store import BROKER_ACTOR
-from broker.vault.stored_credentials import CredentialOwner
+from broker.vault.credential_store import BROKER_ACTOR, CredentialOwner
 from core.concurrency.periodic import PeriodicTask
 from core.db import Database
 from core.directory.account_revocation import RevocationResult

@@ -12,15 +12,14 @@ from typing import Literal
 from uuid import UUID
 
 from broker.connect.account_writer import AccountWriter, StoredGrant
-from broker.connections.credential_summary import CredentialSummary, list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
+from broker.connections.stored_credentials import StoredCredential
 from broker.disconnect.account_deletion import EndingAccount, delete_account, is_shared_grant, mark_account_ending
 from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient
 from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
 from broker.providers.templates import fill_url, resolve_settings
 from broker.vault.credential_store import CredentialStore
-from broker.vault.stored_credentials import CredentialOwner
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
@@ -90,9 +89,7 @@ class DisconnectService:
         """
         self._rows.require_adopted()
 
-    async def disconnect(
-        self, actor: Actor, tenant_id: UUID, held: CredentialSummary, owner: CredentialOwner
-    ) -> DisconnectResult:
+    async def disconnect(self, actor: Actor, tenant_id: UUID, held: StoredCredential) -> DisconnectResult:
         """Disconnect a credential; of type B the account behind it, and so every module's that uses it.
 
         Raises:
@@ -101,26 +98,12 @@ class DisconnectService:
         """
         self.require_adopted()
         if held.account_id is None:
-            await self._credentials.remove(actor, tenant_id, held.module, owner)
-            return DisconnectResult((held.module,), "api_key", account=held.name)
+            await self._credentials.remove(actor, tenant_id, held.module, held.holder)
+            return DisconnectResult((held.module,), "api_key", account=held.account)
         ended = await self.end_account(actor, tenant_id, held.account_id, "asked")
         if ended is None:
             raise NotFound("this account is already disconnected")
         return ended
-
-    async def disconnect_module(
-        self, actor: Actor, tenant_id: UUID, module: str, owner: CredentialOwner
-    ) -> DisconnectResult:
-        """Disconnect an owner's credential for a module.
-
-        Raises:
-            NotFound: they have nothing.
-        """
-        async with self._database.tenant(tenant_id) as work:
-            held = await list_owner_credentials(work, [module], owner)
-        if not held:
-            raise NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")
-        return await self.disconnect(actor, tenant_id, held[0], owner)
 
     async def end_account(
         self,

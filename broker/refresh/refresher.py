@@ -109,7 +109,7 @@ class Refresher:
 
     def __init__(self, tools: RefreshDependencies) -> None:
         self._tools = tools
-        self._turns = FairSemaphore(each=MAX_PER_ENDPOINT, tenant=MAX_PER_TENANT, all=MAX_TOTAL)
+        self._turns = FairSemaphore(per_key=MAX_PER_ENDPOINT, tenant=MAX_PER_TENANT, all=MAX_TOTAL)
         self.stopping = False
 
     async def find_valid_token(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable | None:

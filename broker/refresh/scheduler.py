@@ -66,7 +66,7 @@ class RefreshScheduler:
         self._is_idle = False
         self._every = every
         self._chance = chance
-        self._turns = FairSemaphore(each=PARALLEL_PER_CLIENT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
+        self._turns = FairSemaphore(per_key=PARALLEL_PER_CLIENT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
         self._under_way: dict[_Client, asyncio.Task[int]] = {}
         self._more = asyncio.Event()
 

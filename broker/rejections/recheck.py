@@ -66,7 +66,7 @@ class Rechecker:
         self._parts = parts
         self._chance = chance
         self._refusing: set[str] = set()
-        self._turns = FairSemaphore(each=PARALLEL_PER_ENDPOINT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
+        self._turns = FairSemaphore(per_key=PARALLEL_PER_ENDPOINT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
 
     async def run(self) -> None:
         """Run until cancelled."""

@@ -11,10 +11,9 @@ from broker.connections.account_snapshot import ACCESS_FIELD, build_account_cont
 from broker.refresh import reauth
 from broker.refresh.decision import REVOKED
 from broker.rejections.report import RejectionTiming
-from broker.vault.credential_store import REJECTED, UNREADABLE, decrypt_credential, mark_broken
+from broker.vault.credential_store import REJECTED, UNREADABLE, decode_scheme, decrypt_credential, mark_broken
 from broker.vault.envelope import DecryptionError
 from broker.vault.origin_policy import OriginPolicy, read_attributes
-from broker.vault.stored_credentials import decode_scheme
 from broker.vault.vault import Vault
 from core.db import Row, UnitOfWork
 from core.http.credential_headers import CredentialScheme

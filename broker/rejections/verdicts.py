@@ -10,8 +10,7 @@ from broker.refresh import reauth
 from broker.refresh.decision import REVOKED
 from broker.rejections.rejected_credentials import RejectedCredential
 from broker.rejections.report import RejectionTiming
-from broker.vault.credential_store import BROKER_ACTOR, REJECTED, mark_broken
-from broker.vault.stored_credentials import read_owner
+from broker.vault.credential_store import BROKER_ACTOR, REJECTED, mark_broken, read_owner
 from core.audit.event import AuditEventKind
 from core.db import Row, UnitOfWork
 from core.directory.audit_trail import audit_change

@@ -1,4 +1,4 @@
-"""Stored credentials: type A (long-lived tokens and keys) is stored, removed and marked broken; both types are listed.
+"""Store of credentials: type A (long-lived tokens and keys) is stored, removed and marked broken.
 
 Credentials connected by OAuth (type B) are removed by broker/disconnect/disconnect_service.py, which revokes them.
 """
@@ -13,18 +13,12 @@ import asyncpg
 import msgspec
 
 from broker.vault.envelope import CiphertextContext
-from broker.vault.stored_credentials import (
-    CredentialOwner,
-    StoredCredential,
-    find_credential,
-    find_owner,
-    list_credentials,
-    read_owner,
-)
 from broker.vault.vault import Vault
 from core.audit.event import AuditEventKind
+from core.connection_state import CredentialKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.users import normalize_email
 from core.errors import Conflict, Invalid, NotFound
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.secret import Secret
@@ -38,6 +32,32 @@ REJECTED = "rejected"
 UNREADABLE = "unreadable"
 RECHECK_DELAY = timedelta(hours=1)
 BROKER_ACTOR = Actor("broker")
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialOwner:
+    """Owner of a credential: a user (personal) or a role (shared)."""
+
+    kind: CredentialKind
+    id: UUID
+
+    @property
+    def user_id(self) -> UUID | None:
+        return self.id if self.kind == "personal" else None
+
+    @property
+    def role_id(self) -> UUID | None:
+        return self.id if self.kind == "shared" else None
+
+    @property
+    def audit_details(self) -> dict[str, str]:
+        """How the audit log names them."""
+        return {"user" if self.kind == "personal" else "role": str(self.id)}
+
+
+def read_owner(row: Row) -> CredentialOwner:
+    """The owner in a row with `user_id` and `role_id`, of which one is empty."""
+    return CredentialOwner("personal", row["user_id"]) if row["user_id"] else CredentialOwner("shared", row["role_id"])
 
 
 class CredentialStore:
@@ -56,7 +76,7 @@ class CredentialStore:
             Invalid: the address is none.
         """
         async with self._database.tenant(tenant_id) as work:
-            return await find_owner(work, email=email, role=role)
+            return await _find_owner(work, email=email, role=role)
 
     async def put(
         self,
@@ -99,22 +119,6 @@ class CredentialStore:
             raise NotFound("there is no such user or role") from None
         except asyncpg.UniqueViolationError:
             raise _build_concurrent_change() from None
-
-    async def list(
-        self, tenant_id: UUID, module: str | None = None, owner: CredentialOwner | None = None
-    ) -> list[StoredCredential]:
-        """The tenant's credentials by module and owner, or those for one module, or of one owner; at most 1,000."""
-        async with self._database.tenant(tenant_id) as work:
-            return await list_credentials(work, module=module, owner=owner)
-
-    async def find(self, tenant_id: UUID, credential_id: UUID) -> tuple[StoredCredential, CredentialOwner]:
-        """One credential by its id, and whose it is.
-
-        Raises:
-            NotFound: the tenant has none of that id.
-        """
-        async with self._database.tenant(tenant_id) as work:
-            return await find_credential(work, credential_id)
 
     async def get_secret(self, tenant_id: UUID, module: str, owner: CredentialOwner) -> Secret:
         """The secret itself, for a test against the vendor; no part of the Broker interface.
@@ -190,6 +194,11 @@ class _NewCredential:
     scheme: str
 
 
+def decode_scheme(column: str) -> CredentialScheme:
+    """How a credential is sent, as its row says."""
+    return msgspec.json.decode(column, type=CredentialScheme)
+
+
 def build_credential_context(credential_id: UUID, version: int) -> CiphertextContext:
     """Return the encryption context that binds a secret to its credential row."""
     return CiphertextContext(CREDENTIALS_TABLE, credential_id, ACCESS_FIELD, version)
@@ -214,6 +223,18 @@ async def mark_broken(work: UnitOfWork, credential_id: UUID, version: int, cause
         work, BROKER_ACTOR, AuditEventKind.CREDENTIAL_BROKEN, row["module"], owner, credential_id, cause=cause
     )
     return True
+
+
+async def _find_owner(work: UnitOfWork, *, email: str = "", role: str = "") -> CredentialOwner:
+    if email:
+        user_id: UUID | None = await work.fetchval(_USER, normalize_email(email))
+        if user_id is None:
+            raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
+        return CredentialOwner("personal", user_id)
+    role_id: UUID | None = await work.fetchval(_ROLE, role)
+    if role_id is None:
+        raise NotFound(f"there is no role {role[:100]!r}; `mcpist role list` shows them")
+    return CredentialOwner("shared", role_id)
 
 
 async def _audit_credential(
@@ -247,6 +268,8 @@ def _build_concurrent_change() -> Conflict:
     return Conflict("somebody else changed this credential at the same moment; look at it and try again")
 
 
+_USER = "SELECT id FROM core.users WHERE tenant_id = $1 AND email = $2"
+_ROLE = "SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2"
 _FIND = """SELECT id, version, secret, account_id FROM vault.credentials
     WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)"""
 _INSERT = """INSERT INTO vault.credentials

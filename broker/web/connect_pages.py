@@ -156,11 +156,9 @@ class ServicePages:
         found = await self._connect.available_services.find_with_subject(session, module, role_id)
         if found is None or found[0].own is None:
             raise NotFound("there is nothing to disconnect")
-        service, whom = found
+        service, _ = found
         assert service.own is not None
-        ended = await self._connect.disconnect_service.disconnect(
-            session.actor, session.tenant_id, service.own, whom.owner
-        )
+        ended = await self._connect.disconnect_service.disconnect(session.actor, session.tenant_id, service.own)
         done = "disconnected" if ended.revoked else "removed"
         return RedirectResponse(build_next_path(module, role_id, ConnectQueue(), done), 303)
 

@@ -8,8 +8,8 @@ from broker.connect.client_registration import build_redirect_uri
 from broker.connections.available_services import AvailableService
 from broker.connections.connect_methods import ConnectMethod, build_method_scope_request
 from broker.connections.connection_status import HealthState, get_catalogue_word
-from broker.connections.credential_summary import CredentialSummary
 from broker.connections.oauth_client_store import OAuthClient
+from broker.connections.stored_credentials import StoredCredential
 from broker.providers.templates import fill_url, resolve_settings
 from core.connection_causes import CAUSES, WARNINGS
 from core.errors import Invalid
@@ -54,7 +54,7 @@ def get_display_state(service: AvailableService) -> str:
     """How the credential stands that a call uses."""
     if service.effective is None:
         return "none"
-    return DISPLAY_STATES.get(service.effective.status, service.effective.state)
+    return DISPLAY_STATES.get(service.effective.state, _get_page_state(service.effective))
 
 
 def build_refused_client_views(clients: Sequence[OAuthClient], public_url: str) -> Sequence[Mapping[str, Any]]:
@@ -71,7 +71,7 @@ def build_refused_client_views(clients: Sequence[OAuthClient], public_url: str) 
     ]
 
 
-def build_shared_views(held: Sequence[CredentialSummary], titles: Mapping[str, str]) -> list[Mapping[str, Any]]:
+def build_shared_views(held: Sequence[StoredCredential], titles: Mapping[str, str]) -> list[Mapping[str, Any]]:
     """Build the views of shared credentials, for an administrator."""
     return [
         {
@@ -87,7 +87,7 @@ def build_shared_views(held: Sequence[CredentialSummary], titles: Mapping[str, s
 def find_connected_title(
     module: str,
     services: Sequence[AvailableService],
-    shared: Sequence[CredentialSummary] = (),
+    shared: Sequence[StoredCredential] = (),
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The title of a module that is connected for somebody, or by a role that they administer, "" for any other
@@ -95,13 +95,13 @@ def find_connected_title(
     for one in services:
         if one.required_tools.module.name == module and is_current("connected", one):
             return one.required_tools.module.title
-    return titles[module] if any(one.module == module and one.state == "connected" for one in shared) else ""
+    return titles[module] if any(one.module == module and not one.broken for one in shared) else ""
 
 
 def is_current(done: str, service: AvailableService) -> bool:
     """Check the `done=` query parameter against stored state: anybody can write a URL."""
     if done in ("connected", "connected_less"):
-        return service.own is not None and service.own.state == "connected"
+        return service.own is not None and not service.own.broken
     return done not in ("disconnected", "removed") or service.own is None
 
 
@@ -129,15 +129,19 @@ def build_service_view(service: AvailableService, public_url: str) -> Mapping[st
     }
 
 
-def _build_credential_view(held: CredentialSummary | None) -> Mapping[str, Any] | None:
+def _get_page_state(held: StoredCredential) -> str:
+    return "broken" if held.broken else "connected"
+
+
+def _build_credential_view(held: StoredCredential | None) -> Mapping[str, Any] | None:
     if held is None:
         return None
     return {
         "type": held.type,
-        "name": held.name,
-        "state": held.state,
-        "cause": get_catalogue_word(held.cause, held.status),
-        "role": held.role,
+        "name": held.account,
+        "state": _get_page_state(held),
+        "cause": get_catalogue_word(held.cause, held.state),
+        "role": held.owner if held.role_id else "",
         "site": str(held.details.get("site_name", "")),
         "warning": held.warning if held.warning in WARNINGS else "",
         "scopes": held.scopes,
@@ -158,7 +162,7 @@ def _build_method_view(service: AvailableService, way: ConnectMethod) -> Mapping
         return shown
     base = build_method_scope_request(way, service.required_tools, writing=False)
     more = build_method_scope_request(way, service.required_tools, writing=True)
-    granted = service.own is not None and service.own.provider == provider.id and service.own.state == "connected"
+    granted = service.own is not None and service.own.provider == provider.id and not service.own.broken
     return shown | {
         "scopes": base.scopes,
         "fixed_scopes": provider.oauth is not None and provider.oauth.fixed_scopes,

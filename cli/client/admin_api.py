@@ -4,7 +4,7 @@ What makes a credential needs a new sign-in: where the API says so, the person i
 sent again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -14,6 +14,7 @@ from cli.client.api_errors import NewSignInRequired, build_api_error
 from cli.client.bearer_auth import BearerAuth, OperatorAuth
 from cli.client.server_http import ServerResponse
 from cli.output import print_note
+from core.directory.account_revocation import RevocationResult
 from core.errors import Invalid, NotFound, Unavailable
 from core.secret import Secret
 
@@ -59,8 +60,8 @@ class AdminApiClient:
         return AdminApiClient(self._http, self.server, self._access, {**(self._headers or {}), **headers})
 
     def get(self, path: str, form: type[_View], *names: str, **query: Any) -> _View:
-        """One thing, read as `form`."""
-        return _decode_answer(self._send("GET", _build_path(path, names, query)), form)
+        """Return one object, decoded as `form`."""
+        return _decode_response(self._send("GET", _build_path(path, names, query)), form)
 
     def iterate(self, path: str, form: type[_View], *names: str, **query: Any) -> Iterator[_View]:
         """Everything that a list has, page by page."""
@@ -75,8 +76,8 @@ class AdminApiClient:
 
     def create(self, path: str, form: type[_View], body: Mapping[str, Any], *names: str) -> tuple[_View, bool]:
         """Post something; what came of it, and whether it is new."""
-        answer = self._send("POST", _build_path(path, names, {}), body)
-        return _decode_answer(answer, form), answer.status == 201
+        response = self._send("POST", _build_path(path, names, {}), body)
+        return _decode_response(response, form), response.status == 201
 
     def change(
         self, method: str, path: str, body: Mapping[str, Any] | None, *names: str, missing: str = "", **query: Any
@@ -101,31 +102,31 @@ class AdminApiClient:
         except NewSignInRequired:
             bearer = self._access.reauthenticate()
             print_note("You have signed in; going on.")
-            answer = self._http.send(method, self.server + path, body=body, bearer=bearer, headers=self._headers)
-        if answer.status >= 400:
-            raise build_api_error(answer)
-        return answer
+            response = self._http.send(method, self.server + path, body=body, bearer=bearer, headers=self._headers)
+        if response.status >= 400:
+            raise build_api_error(response)
+        return response
 
     def _send_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> ServerResponse:
         bearer = self._access.get_token()
-        answer = self._http.send(method, self.server + path, body=body, bearer=bearer, headers=self._headers)
-        if answer.status == 401 and (other := self._access.renew_token(bearer)) is not None:
-            answer = self._http.send(method, self.server + path, body=body, bearer=other, headers=self._headers)
-        if answer.status >= 400:
-            raise build_api_error(answer)
-        return answer
+        response = self._http.send(method, self.server + path, body=body, bearer=bearer, headers=self._headers)
+        if response.status == 401 and (renewed := self._access.renew_token(bearer)) is not None:
+            response = self._http.send(method, self.server + path, body=body, bearer=renewed, headers=self._headers)
+        if response.status >= 400:
+            raise build_api_error(response)
+        return response
 
 
 def _build_path(path: str, names: tuple[str, ...], query: Mapping[str, Any]) -> str:
     if not all(name.strip(".") for name in names):
         raise Invalid("an id or a name is needed here, and not nothing or dots")  # which lead to another address
-    whole = API_PREFIX + path.format(*(quote(name, safe="") for name in names))
-    said = {name: value for name, value in query.items() if value is not None}
-    return f"{whole}?{urlencode(said)}" if said else whole
+    full_path = API_PREFIX + path.format(*(quote(name, safe="") for name in names))
+    parameters = {name: value for name, value in query.items() if value is not None}
+    return f"{full_path}?{urlencode(parameters)}" if parameters else full_path
 
 
-def _decode_answer(answer: ServerResponse, form: type[_View]) -> _View:
-    return _convert(answer.json(), form)
+def _decode_response(response: ServerResponse, form: type[_View]) -> _View:
+    return _convert(response.json(), form)
 
 
 def _convert(item: Any, form: type[_View]) -> _View:
@@ -133,3 +134,14 @@ def _convert(item: Any, form: type[_View]) -> _View:
         return msgspec.convert(item, form)
     except msgspec.ValidationError:
         raise Unavailable("this MCPist answers in a form that is not known here: is one of the two older?") from None
+
+
+def parse_remaining_accounts(response: ServerResponse) -> Sequence[RevocationResult]:
+    """Parse the accounts that stay active; none where an older server does not report them."""
+    body: Any = response.json() if response.status == 200 else {}
+    return [
+        RevocationResult(
+            str(account["provider"]), str(account["account"]), still_active=True, manage_url=str(account["manage_url"])
+        )
+        for account in body.get("remaining_accounts", ())
+    ]

@@ -37,22 +37,23 @@ _ERROR_TYPES: Mapping[str, type[MCPistError]] = {
 }
 
 
-def build_api_error(answer: ServerResponse) -> MCPistError:
-    """The error that a problem document (RFC 9457) stands for."""
-    said = answer.json()
-    code, told = str(said.get("code", "")), str(said.get("detail") or f"the server answers {answer.status}")
-    text = told[:MAX_TEXT_LENGTH] + _describe_field_errors(said.get("errors"))
+def build_api_error(response: ServerResponse) -> MCPistError:
+    """Build the error that a problem document (RFC 9457) stands for."""
+    body = response.json()
+    code, detail = str(body.get("code", "")), str(body.get("detail") or f"the server answers {response.status}")
+    text = detail[:MAX_TEXT_LENGTH] + _describe_field_errors(body.get("errors"))
     if code in _ERROR_TYPES:
         return _ERROR_TYPES[code](text)
-    if answer.status >= 500:
-        return Unavailable(f"{text} (request {str(said.get('request_id', ''))[:100]})")
+    if response.status >= 500:
+        return Unavailable(f"{text} (request {str(body.get('request_id', ''))[:100]})")
     return MCPistError(text)
 
 
 def _describe_field_errors(errors: Any) -> str:
-    """What is wrong with each field of the request."""
+    """Describe what is wrong with each field of the request."""
     if not isinstance(errors, list):
         return ""
-    listed = cast("list[Any]", errors)
-    told = [f"{one.get('field')}: {one.get('problem')}" for one in listed[:MAX_FIELD_ERRORS] if isinstance(one, dict)]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return f" ({'; '.join(told)[:MAX_TEXT_LENGTH]})" if told else ""
+    entries = cast("list[Any]", errors)
+    objects = [cast("dict[str, Any]", entry) for entry in entries[:MAX_FIELD_ERRORS] if isinstance(entry, dict)]
+    texts = [f"{entry.get('field')}: {entry.get('problem')}" for entry in objects]
+    return f" ({'; '.join(texts)[:MAX_TEXT_LENGTH]})" if texts else ""

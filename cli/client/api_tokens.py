@@ -28,10 +28,10 @@ def create_token(
     expires_at: datetime | None,
     tool_result_format: ToolResultFormat | None,
 ) -> tuple[str, Secret, str]:
-    """Make a token; its id, the token, and whose it is.
+    """Create a token; return its id, the token and its owner's address.
 
     Raises:
-        Forbidden: it shall be somebody else's.
+        Forbidden: it is for another user.
     """
     body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
     if api.is_operator:
@@ -43,8 +43,8 @@ def create_token(
             raise Forbidden(f"at a server people make tokens for themselves, and you are {email}: leave out --user")
     if tool_result_format is not None:  # a server of before it knows no such field
         body["tool_result_format"] = tool_result_format
-    made, _ = api.create("/tokens", _CreatedToken, body)
-    return made.id, Secret(made.token), email
+    created, _ = api.create("/tokens", _CreatedToken, body)
+    return created.id, Secret(created.token), email
 
 
 def fetch_tokens(api: AdminApiClient, user: str | None) -> list[ApiToken]:

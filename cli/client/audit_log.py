@@ -35,34 +35,36 @@ class _AuditPage(msgspec.Struct):
 
 
 def fetch_tenant_audit(
-    api: AdminApiClient, asked: AuditFilter, user: str | None, cursor: str | None, limit: int
+    api: AdminApiClient, filter: AuditFilter, user: str | None, cursor: str | None, limit: int
 ) -> tuple[AuditPage, dict[UUID, str]]:
-    """At most `limit` entries, and the addresses of the people in it."""
+    """Return at most `limit` entries, and the addresses of their users."""
     if api.is_operator:
         users = fetch_users(api)
-        person = None if user is None else fetch_user(api, user).id
-        return _fetch_entries(api, "/audit", asked, cursor, limit, user=person), {one.id: one.email for one in users}
-    mine = fetch_profile(api)
-    administers = mine.system_role == "admin"
-    person = None if user is None else mine.id if user.lower() == mine.email else fetch_user(api, user).id
-    found = _fetch_entries(api, "/audit", asked, cursor, limit, user=person)
-    emails = {one.id: one.email for one in fetch_users(api)} if administers else {mine.id: mine.email}
-    return found, emails
+        user_id = None if user is None else fetch_user(api, user).id
+        return _fetch_entries(api, "/audit", filter, cursor, limit, user=user_id), {
+            entry.id: entry.email for entry in users
+        }
+    profile = fetch_profile(api)
+    administers = profile.system_role == "admin"
+    user_id = None if user is None else profile.id if user.lower() == profile.email else fetch_user(api, user).id
+    page = _fetch_entries(api, "/audit", filter, cursor, limit, user=user_id)
+    emails = {entry.id: entry.email for entry in fetch_users(api)} if administers else {profile.id: profile.email}
+    return page, emails
 
 
 def fetch_deployment_audit(
-    api: AdminApiClient, asked: AuditFilter, cursor: str | None, limit: int
+    api: AdminApiClient, filter: AuditFilter, cursor: str | None, limit: int
 ) -> tuple[AuditPage, dict[UUID, str]]:
-    """The same of what belongs to no tenant, for whoever operates the deployment."""
-    return _fetch_entries(api, "/deployment/audit", asked, cursor, limit), {}
+    """Return the entries that belong to no tenant, for the operator."""
+    return _fetch_entries(api, "/deployment/audit", filter, cursor, limit), {}
 
 
 def _fetch_entries(
-    api: AdminApiClient, path: str, asked: AuditFilter, cursor: str | None, limit: int, **whose: UUID | None
+    api: AdminApiClient, path: str, filter: AuditFilter, cursor: str | None, limit: int, **owner: UUID | None
 ) -> AuditPage:
     items: list[AuditEntry] = []
     while True:
-        page = _fetch_page(api, path, asked, cursor, min(limit - len(items), PAGE_SIZE), **whose)
+        page = _fetch_page(api, path, filter, cursor, min(limit - len(items), PAGE_SIZE), **owner)
         items += page.items
         cursor = page.next_cursor
         if cursor is None or len(items) >= limit:
@@ -70,39 +72,39 @@ def _fetch_entries(
 
 
 def _fetch_page(
-    api: AdminApiClient, path: str, asked: AuditFilter, cursor: str | None, limit: int, **whose: UUID | None
+    api: AdminApiClient, path: str, filter: AuditFilter, cursor: str | None, limit: int, **owner: UUID | None
 ) -> AuditPage:
-    found = api.get(
+    page = api.get(
         path,
         _AuditPage,
-        since=None if asked.since is None else asked.since.isoformat(),
-        until=None if asked.until is None else asked.until.isoformat(),
-        kind=asked.kind,
-        module=asked.module,
-        tool=asked.tool,
-        outcome=asked.outcome,
+        since=None if filter.since is None else filter.since.isoformat(),
+        until=None if filter.until is None else filter.until.isoformat(),
+        kind=filter.kind,
+        module=filter.module,
+        tool=filter.tool,
+        outcome=filter.outcome,
         limit=limit,
         cursor=cursor,
-        **whose,
+        **owner,
     )
-    return AuditPage(tuple(map(_to_audit_item, found.items)), found.next_cursor)
+    return AuditPage(tuple(map(_to_audit_item, page.items)), page.next_cursor)
 
 
-def _to_audit_item(one: _AuditItem) -> AuditEntry:
+def _to_audit_item(item: _AuditItem) -> AuditEntry:
     return AuditEntry(
-        seq=one.seq,
-        at=one.occurred_at,
-        kind=one.kind,
-        user_id=one.user_id,
-        credential_id=one.credential_id,
-        client=one.client,
-        request_id=one.request_id,
-        module=one.module,
-        tool=one.tool,
-        outcome=one.outcome,
-        duration_us=one.duration_us,
-        digest=bytes.fromhex(one.arguments_digest),
-        arguments=None if one.arguments is None else one.arguments.encode(),
-        detail=one.detail,
-        actor=one.actor,
+        seq=item.seq,
+        at=item.occurred_at,
+        kind=item.kind,
+        user_id=item.user_id,
+        credential_id=item.credential_id,
+        client=item.client,
+        request_id=item.request_id,
+        module=item.module,
+        tool=item.tool,
+        outcome=item.outcome,
+        duration_us=item.duration_us,
+        digest=bytes.fromhex(item.arguments_digest),
+        arguments=None if item.arguments is None else item.arguments.encode(),
+        detail=item.detail,
+        actor=item.actor,
     )

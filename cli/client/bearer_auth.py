@@ -28,12 +28,12 @@ class BearerAuth(Protocol):
 
     def get_token(self) -> Secret: ...
 
-    def renew_token(self, refused: Secret) -> Secret | None:
+    def renew_token(self, rejected: Secret) -> Secret | None:
         """Another one in the place of one that the server has refused; None if there is none."""
         ...
 
     def reauthenticate(self) -> Secret:
-        """One that stands on a sign-in of these minutes."""
+        """Return a token of a recent sign-in."""
         ...
 
 
@@ -49,7 +49,7 @@ class StaticTokenAuth:
     def get_token(self) -> Secret:
         return self._token
 
-    def renew_token(self, refused: Secret) -> Secret | None:
+    def renew_token(self, rejected: Secret) -> Secret | None:
         return None
 
     def reauthenticate(self) -> Secret:
@@ -71,37 +71,37 @@ class LoginAuth:
         self._server = server
 
     def get_token(self) -> Secret:
-        """The access token, refreshed before it ends.
+        """Return the access token, refreshed before it expires.
 
         Raises:
-            NotSignedIn: nobody is signed in at the server, or not any more.
+            NotSignedIn: there is no login for the server, or it has ended.
         """
         tokens = self._get_login().tokens
         lasts = tokens.expires_at - datetime.now(UTC) > EXPIRY_MARGIN
         return tokens.access if lasts else self._refresh_token(tokens.access)
 
-    def renew_token(self, refused: Secret) -> Secret | None:
-        return self._refresh_token(refused)
+    def renew_token(self, rejected: Secret) -> Secret | None:
+        return self._refresh_token(rejected)
 
     def reauthenticate(self) -> Secret:
-        """Ask the person to sign in again, who has to be the same one.
+        """Ask the same person to sign in again.
 
         Raises:
-            Forbidden: somebody else has signed in.
+            Forbidden: another person has signed in.
         """
         before = self._get_login()
-        wish = SignInOptions(max_age=MAX_SIGN_IN_AGE_SECONDS, reason=SIGN_IN_AGAIN_REASON)
-        login = sign_in_and_store(self._http, self._logins, self._server, wish, expected=before.user_id)
+        options = SignInOptions(max_age=MAX_SIGN_IN_AGE_SECONDS, reason=SIGN_IN_AGAIN_REASON)
+        login = sign_in_and_store(self._http, self._logins, self._server, options, expected=before.user_id)
         return login.tokens.access
 
     def _get_login(self) -> Login:
-        found = self._logins.find(self._server)
-        if found is None:
+        login = self._logins.find(self._server)
+        if login is None:
             raise NotSignedIn(f"you are not signed in at {self._server}: run `mcpist login {self._server}`")
-        return found
+        return login
 
     def _refresh_token(self, old: Secret) -> Secret:
-        """Of several processes that come here at once, one refreshes and the others take what it got."""
+        """Refresh the token; of several processes at once, one refreshes and the others use its result."""
         with self._logins.lock_login(self._server):
             login = self._get_login()
             if login.tokens.access.reveal() != old.reveal():
@@ -114,16 +114,16 @@ class LoginAuth:
 
 
 def sign_in_and_store(
-    http: ServerHttp, logins: LoginStore, server: str, wish: SignInOptions, *, expected: str = ""
+    http: ServerHttp, logins: LoginStore, server: str, options: SignInOptions, *, expected: str = ""
 ) -> Login:
-    """Sign a person in and keep it, in the place of an earlier login, which ends.
+    """Sign a person in and store the login; an earlier one is replaced and revoked.
 
     Raises:
         Forbidden: they did not agree, or another person than `expected` (a user's id) has signed in.
-        Unavailable: nobody came in time, or the server is away.
+        Unavailable: the sign-in took too long, or the server is unavailable.
     """
     endpoints = discover_endpoints(http, server)
-    tokens = browser_sign_in.run_browser_sign_in(http, endpoints, wish)
+    tokens = browser_sign_in.run_browser_sign_in(http, endpoints, options)
     login = _fetch_login(http, server, tokens)
     if expected and login.user_id != expected:
         browser_sign_in.revoke_refresh_token(http, endpoints, tokens.refresh)
@@ -150,8 +150,8 @@ def sign_out(http: ServerHttp, logins: LoginStore, login: Login) -> bool:
 
 def _fetch_login(http: ServerHttp, server: str, tokens: LoginTokens) -> Login:
     """Whose tokens they are."""
-    answer: ServerResponse = http.send("GET", server + PROFILE_PATH, bearer=tokens.access)
-    if answer.status != 200:
-        raise build_api_error(answer)
-    said = answer.json()
-    return Login(server, str(said["id"]), str(said["email"]), str(said["tenant"]["slug"]), tokens)
+    response: ServerResponse = http.send("GET", server + PROFILE_PATH, bearer=tokens.access)
+    if response.status != 200:
+        raise build_api_error(response)
+    profile = response.json()
+    return Login(server, str(profile["id"]), str(profile["email"]), str(profile["tenant"]["slug"]), tokens)

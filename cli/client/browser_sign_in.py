@@ -11,8 +11,7 @@ from urllib.parse import quote, urlencode
 from broker.authorization_server.authorization_codes import compute_code_challenge
 from broker.authorization_server.client_registry import CLI_CLIENT
 from cli.client.api_errors import NotSignedIn
-from cli.client.browser import open_browser
-from cli.client.loopback_callback import format_duration, listen_for_callback
+from cli.client.browser import format_duration, listen_for_callback, open_browser
 from cli.client.server_http import ServerHttp
 from cli.client.server_metadata import ServerEndpoints
 from cli.output import print_note
@@ -48,23 +47,23 @@ class SignInOptions:
     reason: str = ""
 
 
-def run_browser_sign_in(http: ServerHttp, endpoints: ServerEndpoints, wish: SignInOptions) -> LoginTokens:
-    """Send a person to the authorization server, and wait for their tokens.
+def run_browser_sign_in(http: ServerHttp, endpoints: ServerEndpoints, options: SignInOptions) -> LoginTokens:
+    """Send a person to the authorization server and return the tokens.
 
     Raises:
         Forbidden: they did not agree, or the answer came from another server.
-        Unavailable: nobody came in time, or the server is away.
+        Unavailable: the sign-in took too long, or the server is unavailable.
     """
     state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
-    with listen_for_callback(state) as waiting:
-        url = _build_authorization_url(endpoints, wish, state, verifier, waiting.redirect_uri)
-        _show_link(url, wish)
-        code = _parse_code(endpoints, waiting.wait_for_parameters(wish.seconds))
+    with listen_for_callback(state) as callback:
+        url = _build_authorization_url(endpoints, options, state, verifier, callback.redirect_uri)
+        _show_link(url, options)
+        code = _parse_code(endpoints, callback.wait_for_parameters(options.seconds))
         form = {
             "grant_type": "authorization_code",
             "client_id": CLI_CLIENT.id,
             "code": code,
-            "redirect_uri": waiting.redirect_uri,
+            "redirect_uri": callback.redirect_uri,
             "code_verifier": verifier,
             "resource": endpoints.resource,
         }
@@ -72,10 +71,10 @@ def run_browser_sign_in(http: ServerHttp, endpoints: ServerEndpoints, wish: Sign
 
 
 def refresh_tokens(http: ServerHttp, endpoints: ServerEndpoints, refresh: Secret) -> LoginTokens:
-    """The next tokens.
+    """Exchange a refresh token for the next tokens.
 
     Raises:
-        NotSignedIn: the refresh token counts no more.
+        NotSignedIn: the refresh token is no longer valid.
         Unavailable: the server is away.
     """
     form = {"grant_type": "refresh_token", "client_id": CLI_CLIENT.id, "refresh_token": refresh.reveal()}
@@ -89,9 +88,9 @@ def revoke_refresh_token(http: ServerHttp, endpoints: ServerEndpoints, refresh: 
 
 
 def _build_authorization_url(
-    endpoints: ServerEndpoints, wish: SignInOptions, state: str, verifier: str, redirect_uri: str
+    endpoints: ServerEndpoints, options: SignInOptions, state: str, verifier: str, redirect_uri: str
 ) -> str:
-    asked = {
+    parameters = {
         "response_type": "code",
         "client_id": CLI_CLIENT.id,
         "redirect_uri": redirect_uri,
@@ -101,54 +100,55 @@ def _build_authorization_url(
         "code_challenge": compute_code_challenge(verifier),
         "code_challenge_method": "S256",
         "prompt": "consent",
-        **({} if wish.max_age is None else {"max_age": str(wish.max_age)}),
+        **({} if options.max_age is None else {"max_age": str(options.max_age)}),
     }
-    return f"{endpoints.authorize}?{urlencode(asked, quote_via=quote)}"
+    return f"{endpoints.authorize}?{urlencode(parameters, quote_via=quote)}"
 
 
-def _show_link(url: str, wish: SignInOptions) -> None:
-    if wish.reason:
-        print_note(wish.reason)
-    opened = wish.open_browser and open_browser(url)
-    where = "in the browser that opens; if none does, open this link on this machine" if opened else "with this link"
-    print_note(f"Sign in {where}:")
+def _show_link(url: str, options: SignInOptions) -> None:
+    if options.reason:
+        print_note(options.reason)
+    is_opened = options.open_browser and open_browser(url)
+    how = "in the browser that opens; if none does, open this link on this machine" if is_opened else "with this link"
+    print_note(f"Sign in {how}:")
     print_note(url)
-    print_note(f"Waiting for your sign-in, at most {format_duration(wish.seconds)}; Ctrl-C stops it.")
+    print_note(f"Waiting for your sign-in, at most {format_duration(options.seconds)}; Ctrl-C stops it.")
 
 
-def _parse_code(endpoints: ServerEndpoints, answer: Mapping[str, str]) -> str:
-    """The code of an answer whose state is right already; whose `iss` is wrong, another server has given (RFC 9207)."""
-    if not hmac.compare_digest(answer.get("iss", "").encode(), endpoints.issuer.encode()):
+def _parse_code(endpoints: ServerEndpoints, parameters: Mapping[str, str]) -> str:
+    """Parse the authorization code of an answer whose state was checked; a wrong `iss` is another server's (RFC
+    9207)."""
+    if not hmac.compare_digest(parameters.get("iss", "").encode(), endpoints.issuer.encode()):
         raise Forbidden(
             f"the answer came from another authorization server than {endpoints.issuer}, and was not used; "
             "if you opened no other link meanwhile, this may have been an attack"
         )
-    if "error" in answer:
-        if answer["error"] == "access_denied":
+    if "error" in parameters:
+        if parameters["error"] == "access_denied":
             raise Forbidden("you did not agree, so nothing was changed")
-        told = answer.get("error_description") or answer["error"]
-        raise Forbidden(f"the sign-in was refused: {told[:MAX_ERROR_LENGTH]}")
-    if not answer.get("code"):
+        description = parameters.get("error_description") or parameters["error"]
+        raise Forbidden(f"the sign-in was refused: {description[:MAX_ERROR_LENGTH]}")
+    if not parameters.get("code"):
         raise Unavailable("the answer of the authorization server has no code; begin again with `mcpist login`")
-    return answer["code"]
+    return parameters["code"]
 
 
 def _request_tokens(http: ServerHttp, endpoints: ServerEndpoints, form: Mapping[str, str]) -> LoginTokens:
     now = datetime.now(UTC)
-    answer = http.send("POST", endpoints.token, form=form)
-    said = answer.json()
-    if answer.status == 200:
-        return _parse_tokens(said, now)
-    if answer.status in (400, 401) and said.get("error") in ("invalid_grant", "invalid_client"):
+    response = http.send("POST", endpoints.token, form=form)
+    body = response.json()
+    if response.status == 200:
+        return _parse_tokens(body, now)
+    if response.status in (400, 401) and body.get("error") in ("invalid_grant", "invalid_client"):
         raise NotSignedIn(f"the access to {endpoints.issuer} has ended: `mcpist login {endpoints.issuer}` begins anew")
-    told = str(said.get("error_description") or said.get("detail") or said.get("error") or answer.status)
-    raise Unavailable(f"{endpoints.issuer} gives no token: {told[:MAX_ERROR_LENGTH]}")
+    description = str(body.get("error_description") or body.get("detail") or body.get("error") or response.status)
+    raise Unavailable(f"{endpoints.issuer} gives no token: {description[:MAX_ERROR_LENGTH]}")
 
 
-def _parse_tokens(said: Mapping[str, Any], now: datetime) -> LoginTokens:
+def _parse_tokens(body: Mapping[str, Any], now: datetime) -> LoginTokens:
     try:
-        access, refresh = Secret(str(said["access_token"])), Secret(str(said["refresh_token"]))
-        ends = now + timedelta(seconds=min(int(said["expires_in"]), 86_400))
-        return LoginTokens(access, refresh, ends, str(said.get("scope", "")))
+        access, refresh = Secret(str(body["access_token"])), Secret(str(body["refresh_token"]))
+        ends = now + timedelta(seconds=min(int(body["expires_in"]), 86_400))
+        return LoginTokens(access, refresh, ends, str(body.get("scope", "")))
     except (KeyError, TypeError, ValueError):
         raise Unavailable("the token endpoint does not answer as MCPist's does") from None

@@ -52,29 +52,30 @@ def start_connect_session(
 def follow_connect_session(
     api: AdminApiClient,
     session: RemoteConnectSession,
-    told: Callable[[RemoteServiceProgress], None],
+    on_change: Callable[[RemoteServiceProgress], None],
     *,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> RemoteConnectSession:
-    """Wait until nothing waits any more, or it is over; `told` hears of each service whose state has changed.
+    """Wait until no service is pending or the session ends; `on_change` is called with each service whose state
+    changes.
 
     Raises:
         Unavailable: the server was away for too long.
     """
-    seen = {one.module: one.state for one in session.services}
-    answered = clock()
+    states = {service.module: service.state for service in session.services}
+    answered_at = clock()
     while session.state == "open":
         sleep(POLL_SECONDS)
         try:
             session = api.get("/connect-sessions/{}", RemoteConnectSession, str(session.id))
         except Unavailable:
-            if clock() - answered > UNAVAILABLE_TIMEOUT:
+            if clock() - answered_at > UNAVAILABLE_TIMEOUT:
                 raise
             continue
-        answered = clock()
-        for one in session.services:
-            if seen.get(one.module) != one.state:
-                told(one)
-            seen[one.module] = one.state
+        answered_at = clock()
+        for service in session.services:
+            if states.get(service.module) != service.state:
+                on_change(service)
+            states[service.module] = service.state
     return session

@@ -65,11 +65,11 @@ class _TestView(msgspec.Struct, frozen=True):
 def fetch_credentials(api: AdminApiClient, module: str | None = None) -> list[RemoteCredential]:
     """Everybody's, for an administrator; else one's own and those that one's roles share."""
     administers = api.is_operator or fetch_profile(api).system_role == "admin"
-    found = list(api.iterate("/credentials", RemoteCredential, all_owners="true" if administers else None))
-    chosen = [one for one in found if module in (None, one.module)]
-    if module is not None and not chosen and administers:
+    credentials = list(api.iterate("/credentials", RemoteCredential, all_owners="true" if administers else None))
+    matching = [credential for credential in credentials if module in (None, credential.module)]
+    if module is not None and not matching and administers:
         require_vendor(api, module)
-    return chosen
+    return matching
 
 
 def check_owner(api: AdminApiClient, module: str, user: str | None, role: str | None) -> None:
@@ -77,7 +77,7 @@ def check_owner(api: AdminApiClient, module: str, user: str | None, role: str | 
 
     Raises:
         NotFound: there is no such module, user or role.
-        Forbidden: a person gives somebody else's key.
+        Forbidden: a person sets the key of another user.
     """
     if role is not None:
         fetch_role(api, role)
@@ -86,9 +86,9 @@ def check_owner(api: AdminApiClient, module: str, user: str | None, role: str | 
         if user is not None:
             resolve_user(api, user)
         return
-    mine = fetch_profile(api).email
-    if user is not None and user.lower() != mine:
-        raise Forbidden(f"at a server people give their own keys, and you are {mine}: they can do it at /connect")
+    own_email = fetch_profile(api).email
+    if user is not None and user.lower() != own_email:
+        raise Forbidden(f"at a server people give their own keys, and you are {own_email}: they can do it at /connect")
 
 
 def store_credential(
@@ -96,7 +96,7 @@ def store_credential(
     module: str,
     user: str | None,
     role: str | None,
-    pasted: PastedKey,
+    key: PastedKey,
     *,
     test: bool,
     replace_account: bool,
@@ -111,9 +111,9 @@ def store_credential(
     check_owner(api, module, user, role)
     role_id = None if role is None else str(fetch_role(api, role).id)
     body: dict[str, Any] = {
-        "secret": pasted.secret.reveal(),
-        "username": pasted.user,
-        "provider": pasted.provider,
+        "secret": key.secret.reveal(),
+        "username": key.user,
+        "provider": key.provider,
         "role_id": role_id,
         "allow_account_change": replace_account,
     }
@@ -125,22 +125,22 @@ def store_credential(
             f"and allow it to them by `mcpist role allow ROLE {module}:read`"
         )
     try:
-        answer = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
+        response = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
     except (Conflict, Forbidden, Invalid, Unavailable) as error:
         raise _name_options(error, api.is_operator) from None
-    stored = msgspec.convert(answer.json(), _StoredView)
+    result = msgspec.convert(response.json(), _StoredView)
     return {
-        "module": stored.module,
+        "module": result.module,
         "owner": user or f"role {role}",
-        "account": stored.account,
+        "account": result.account,
         "tested": test,
-        "replaced": stored.replaced,
-        "previous_account": stored.previous_account,
+        "replaced": result.replaced,
+        "previous_account": result.previous_account,
     }
 
 
 def _name_options(error: MCPistError, is_operator: bool) -> MCPistError:
-    """The API's error with the options of the command that help."""
+    """Return the API's error with the command's options that help."""
     text = str(error).replace("send allow_account_change", "add --replace-account")
     if text.startswith(render_key_error("user", "@").partition("@")[0]):
         text = f"{text}; give it by --key-user NAME, or leave out --key-user where the vendor wants none"
@@ -157,35 +157,43 @@ def check_credentials(
     Raises:
         NotFound: there is none.
     """
-    listed = fetch_credentials(api, module)
+    credentials = fetch_credentials(api, module)
     if user is not None or role is not None:
-        wanted = ("shared", role) if user is None else ("personal", user.lower())
-        listed = [one for one in listed if (one.kind, one.owner) == wanted]
+        owner = ("shared", role) if user is None else ("personal", user.lower())
+        credentials = [credential for credential in credentials if (credential.kind, credential.owner) == owner]
     elif not api.is_operator and fetch_profile(api).system_role != "admin":
-        listed = [one for one in listed if one.kind == "personal"]  # administrators test what roles share
-    if not listed:
+        credentials = [
+            credential for credential in credentials if credential.kind == "personal"
+        ]  # administrators test what roles share
+    if not credentials:
         raise NotFound(f"there is no such credential for {module}; `mcpist credential set {module}` stores one")
-    return [_test_credential(api, one) for one in listed]
+    return [_test_credential(api, credential) for credential in credentials]
 
 
-def _test_credential(api: AdminApiClient, one: RemoteCredential) -> CredentialTestResult:
+def _test_credential(api: AdminApiClient, credential: RemoteCredential) -> CredentialTestResult:
     try:
-        answer = api.change("POST", "/credentials/{}/test", None, str(one.id))
+        response = api.change("POST", "/credentials/{}/test", None, str(credential.id))
     except LimitReached as error:  # the results before it count
-        return CredentialTestResult(one.kind, one.owner, False, one.account, one.state, f"not tested: {error}")
-    found = msgspec.convert(answer.json(), _TestView)
-    return CredentialTestResult(one.kind, one.owner, found.works, found.account, found.state, found.message)
+        return CredentialTestResult(
+            credential.kind, credential.owner, False, credential.account, credential.state, f"not tested: {error}"
+        )
+    result = msgspec.convert(response.json(), _TestView)
+    return CredentialTestResult(
+        credential.kind, credential.owner, result.works, result.account, result.state, result.message
+    )
 
 
 def remove_credential(api: AdminApiClient, module: str, user: str | None, role: str | None) -> DisconnectResult:
-    """End a credential; whether the vendor of the account was told.
+    """Delete a credential; return how the revocation at the vendor ended.
 
     Raises:
         NotFound: there is none.
     """
-    wanted = ("shared", role) if user is None else ("personal", user.lower())
-    for one in fetch_credentials(api, module):
-        if (one.kind, one.owner) == wanted:
-            told = api.delete("/credentials/{}", str(one.id)).json()
-            return DisconnectResult((module,), told["revocation"], str(told["manage_url"]), one.provider, one.account)
+    owner = ("shared", role) if user is None else ("personal", user.lower())
+    for credential in fetch_credentials(api, module):
+        if (credential.kind, credential.owner) == owner:
+            removal = api.delete("/credentials/{}", str(credential.id)).json()
+            return DisconnectResult(
+                (module,), removal["revocation"], str(removal["manage_url"]), credential.provider, credential.account
+            )
     raise NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")

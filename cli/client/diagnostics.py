@@ -23,11 +23,9 @@ class _DoctorView(msgspec.Struct, frozen=True):
 
 
 def fetch_keys(api: AdminApiClient) -> VaultKeys:
-    """The keys, for whoever operates the server."""
-    found = api.get("/keys", _KeysView)
-    return VaultKeys(
-        Path(found.file), found.key_providers, found.keys, found.error, found.to_rewrap, found.to_reencrypt
-    )
+    """Return the vault's keys, for the operator."""
+    view = api.get("/keys", _KeysView)
+    return VaultKeys(Path(view.file), view.key_providers, view.keys, view.error, view.to_rewrap, view.to_reencrypt)
 
 
 def fetch_findings(api: AdminApiClient) -> list[Finding]:

@@ -57,7 +57,7 @@ class _LoginFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def get_config_folder(environment: Mapping[str, str]) -> Path:
-    """The user's own folder for MCPist, by the XDG base directory specification."""
+    """Return the user's own folder for MCPist, by the XDG base directory specification."""
     config = environment.get("XDG_CONFIG_HOME", "")
     if config.startswith("/"):  # a relative one is to be ignored
         return Path(config) / "mcpist"
@@ -79,7 +79,7 @@ class LoginStore:
         return sorted(_read_login_file(file).server for file in files)
 
     def find(self, server: str) -> Login | None:
-        """The login at a server.
+        """Find the login at a server.
 
         Raises:
             Invalid: its file can be read by others, or is damaged.
@@ -90,11 +90,11 @@ class LoginStore:
     def put(self, login: Login) -> None:
         """Keep a login in the place of the server's earlier one."""
         tokens = login.tokens
-        kept = _LoginFile(
+        content = _LoginFile(
             *(login.server, login.user_id, login.email, login.tenant),
             *(tokens.access.reveal(), tokens.refresh.reveal(), tokens.expires_at, tokens.scopes),
         )
-        _replace_file(self._get_path(login.server), msgspec.json.encode(kept))
+        _replace_file(self._get_path(login.server), msgspec.json.encode(content))
 
     def remove(self, server: str) -> None:
         """Forget a login."""
@@ -147,9 +147,11 @@ def _read_login_file(file: Path) -> _LoginFile:
         raise Invalid(f"{file} cannot be read: {error.strerror}") from None
 
 
-def _to_login(kept: _LoginFile) -> Login:
-    tokens = LoginTokens(Secret(kept.access_token), Secret(kept.refresh_token), kept.expires_at, kept.scopes)
-    return Login(kept.server, kept.user_id, kept.email, kept.tenant, tokens)
+def _to_login(content: _LoginFile) -> Login:
+    tokens = LoginTokens(
+        Secret(content.access_token), Secret(content.refresh_token), content.expires_at, content.scopes
+    )
+    return Login(content.server, content.user_id, content.email, content.tenant, tokens)
 
 
 def _replace_file(file: Path, content: bytes) -> None:
@@ -158,10 +160,10 @@ def _replace_file(file: Path, content: bytes) -> None:
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(opened.fileno())
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
         temporary.replace(file)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from core.errors import Invalid
 
 
 class ProfileTenant(msgspec.Struct, frozen=True):
-    """The tenant of whoever asks."""
+    """Tenant of the caller."""
 
     id: UUID
     slug: str
@@ -38,15 +38,15 @@ def fetch_profile(api: AdminApiClient) -> UserProfile:
 
 
 def check_tenant(api: AdminApiClient, slug: str | None) -> None:
-    """At a server the tenant is that of the person, and cannot be chosen.
+    """Check the tenant of a command: at a server it is the person's own.
 
     Raises:
         Invalid: another one is named.
     """
     if slug is None:
         return
-    mine = fetch_profile(api).tenant.slug
-    if slug != mine:
+    own_slug = fetch_profile(api).tenant.slug
+    if slug != own_slug:
         raise Invalid(
-            f"at {api.server} you act for the tenant {mine}, and not for {slug[:100]}: sign in there as one of it"
+            f"at {api.server} you act for the tenant {own_slug}, and not for {slug[:100]}: sign in there as one of it"
         )

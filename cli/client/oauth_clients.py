@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from broker.connections.oauth_client_store import OAuthClient
-from cli.client.admin_api import AdminApiClient
-from cli.client.remaining_accounts import parse_remaining_accounts
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from cli.client.roles import fetch_role
 from core.directory.account_revocation import RevocationResult
 from core.errors import NotFound
@@ -18,7 +17,7 @@ class _RegisteredView(msgspec.Struct, frozen=True):
 
 
 def fetch_oauth_clients(api: AdminApiClient) -> list[OAuthClient]:
-    """All of them, by provider."""
+    """Fetch all of them, by provider."""
     return list(api.iterate("/oauth-clients", OAuthClient))
 
 
@@ -41,18 +40,18 @@ def register_oauth_client(
         "settings": settings,
     }
     missing = "there is no such provider; `mcpist provider list` shows them"
-    answer = api.change("PUT", "/oauth-clients", body, missing=missing)
-    return msgspec.convert(answer.json(), _RegisteredView).redirect_uri
+    response = api.change("PUT", "/oauth-clients", body, missing=missing)
+    return msgspec.convert(response.json(), _RegisteredView).redirect_uri
 
 
 def remove_oauth_client(api: AdminApiClient, provider: str, role: str | None) -> Sequence[RevocationResult]:
-    """Forget one; which of the accounts that it has connected live on at their vendor.
+    """Remove an OAuth client; return the connected accounts that stay active at the vendor.
 
     Raises:
         NotFound: there is none for that provider, or for that role.
     """
     role_id = None if role is None else fetch_role(api, role).id
-    for one in fetch_oauth_clients(api):
-        if (one.provider, one.role_id) == (provider, role_id):
-            return parse_remaining_accounts(api.delete("/oauth-clients/{}", str(one.id)))
+    for oauth_client in fetch_oauth_clients(api):
+        if (oauth_client.provider, oauth_client.role_id) == (provider, role_id):
+            return parse_remaining_accounts(api.delete("/oauth-clients/{}", str(oauth_client.id)))
     raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")

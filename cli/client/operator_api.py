@@ -1,32 +1,42 @@
 """Client of this machine's admin API for its operator: the running product's, or one in the command's own process."""
 
+import asyncio
 import http.client
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import httpx2
+import orjson
 
 from cli.client.admin_api import AdminApiClient, HttpSender
 from cli.client.bearer_auth import OperatorAuth
+from cli.client.server_http import ServerResponse
 from cli.client.tenants import select_tenant
 from core.config.settings import Settings
+from core.secret import Secret
 from server.endpoint_file import find_running_server
 from server.operator_access import TENANT_HEADER, is_loopback
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from server.operator_access import OperatorAccess
+
 
 PROBE_TIMEOUT = 3.0  # seconds
 
 
 def find_operator_access(settings: Settings) -> "OperatorAccess | None":
     """Return the access to the product that runs on the data folder; None where none answers there."""
-    running = find_running_server(settings.home)
-    if running is None or running.operator is None:
+    server = find_running_server(settings.home)
+    if server is None or server.operator is None:
         return None
-    parts = urlsplit(running.operator.url)
+    url = urlsplit(server.operator.url)
     # The credential never leaves this machine, whatever the file says.
-    if parts.scheme != "http" or not is_loopback(parts.hostname or "") or not _is_alive(parts.netloc):
+    if url.scheme != "http" or not is_loopback(url.hostname or "") or not _is_alive(url.netloc):
         return None
-    return running.operator
+    return server.operator
 
 
 def create_operator_client(http: HttpSender, access: "OperatorAccess") -> AdminApiClient:
@@ -49,3 +59,33 @@ def _is_alive(netloc: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+class InProcessHttp:
+    """Implements :class:`cli.client.admin_api.HttpSender` for a synchronous caller in another thread than `loop`, which
+    the application's database belongs to."""
+
+    def __init__(self, app: "ASGIApp", base_url: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._client = httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app=app), base_url=base_url, timeout=None, trust_env=False
+        )
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        body: Any = None,
+        bearer: Secret | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ServerResponse:
+        """Send one request and wait for its answer."""
+        sent = {**(headers or {}), **({} if bearer is None else {"Authorization": f"Bearer {bearer.reveal()}"})}
+        content = None if body is None else orjson.dumps(body, default=str)
+        if content is not None:
+            sent["Content-Type"] = "application/json"
+        response = asyncio.run_coroutine_threadsafe(
+            self._client.request(method, url, content=content, headers=sent), self._loop
+        ).result()
+        return ServerResponse(url, response.status_code, response.content)

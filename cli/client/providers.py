@@ -13,12 +13,12 @@ from core.errors import NotFound
 
 
 def fetch_providers(api: AdminApiClient) -> list[ProviderSummary]:
-    """All of them, by id."""
+    """Fetch all of them, by id."""
     return list(api.iterate("/providers", ProviderSummary))
 
 
 def fetch_provider(api: AdminApiClient, provider: str) -> DetailedProvider:
-    """One with its document.
+    """Fetch one with its document.
 
     Raises:
         NotFound: there is none.
@@ -36,8 +36,8 @@ def put_provider(
     body: dict[str, Any] = {"document": document}
     if replace:
         body["version"] = _fetch_version(api, provider)
-    answer = api.change("PUT", "/providers/{}", body, provider, missing=_format_not_found(provider))
-    return msgspec.json.decode(answer.body, type=DetailedProvider), answer.status == 201
+    response = api.change("PUT", "/providers/{}", body, provider, missing=_format_not_found(provider))
+    return msgspec.json.decode(response.body, type=DetailedProvider), response.status == 201
 
 
 def remove_provider(api: AdminApiClient, provider: str) -> None:
@@ -45,11 +45,11 @@ def remove_provider(api: AdminApiClient, provider: str) -> None:
     api.delete("/providers/{}", provider, missing=_format_not_found(provider))
 
 
-def discover_provider(api: AdminApiClient, wish: DraftRequest) -> ProviderDraft:
+def discover_provider(api: AdminApiClient, request: DraftRequest) -> ProviderDraft:
     """Draft a provider document from the metadata of a server."""
-    body = {name: value for name, value in asdict(wish).items() if value}
-    made, _ = api.create("/providers/discover", ProviderDraft, body)
-    return made
+    body = {name: value for name, value in asdict(request).items() if value}
+    draft, _ = api.create("/providers/discover", ProviderDraft, body)
+    return draft
 
 
 def _fetch_version(api: AdminApiClient, provider: str) -> int | None:

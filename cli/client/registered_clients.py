@@ -1,4 +1,4 @@
-"""Registered OAuth clients of the admin API."""
+"""Registered OAuth clients of the admin API, and the identity providers whose assertions a tenant accepts."""
 
 from datetime import datetime
 from uuid import UUID
@@ -7,6 +7,7 @@ import msgspec
 
 from broker.authorization_server.client_registry import AuthMethod, Client
 from broker.authorization_server.registered_clients import ListedClient, NewClient
+from broker.authorization_server.trusted_issuers import TrustedIssuer
 from cli.client.admin_api import AdminApiClient
 from core.known_clients import ToolResultFormat
 from core.secret import Secret
@@ -31,38 +32,38 @@ class _CreatedClient(msgspec.Struct):
     secret: str | None
 
 
-def create_client(api: AdminApiClient, wanted: NewClient) -> tuple[Client, Secret | None]:
+def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, Secret | None]:
     """Register a client; it, and its secret."""
     body = {
-        "name": wanted.name,
-        "auth_method": wanted.auth_method,
-        "redirect_uris": wanted.redirect_uris,
-        "grant_types": sorted(wanted.grant_types),
-        "scopes": sorted(wanted.scopes),
-        "acts_as_user_id": wanted.user_id,
-        "jwks": wanted.jwks,
+        "name": new_client.name,
+        "auth_method": new_client.auth_method,
+        "redirect_uris": new_client.redirect_uris,
+        "grant_types": sorted(new_client.grant_types),
+        "scopes": sorted(new_client.scopes),
+        "acts_as_user_id": new_client.user_id,
+        "jwks": new_client.jwks,
     }
-    if wanted.tool_result_format is not None:  # a server of before it knows no such field
-        body["tool_result_format"] = wanted.tool_result_format
-    made, _ = api.create("/oauth/clients", _CreatedClient, body)
+    if new_client.tool_result_format is not None:  # a server of before it knows no such field
+        body["tool_result_format"] = new_client.tool_result_format
+    created, _ = api.create("/oauth/clients", _CreatedClient, body)
     client = Client(
-        id=made.id,
-        name=wanted.name,
+        id=created.id,
+        name=new_client.name,
         kind="registered",
-        redirect_uris=wanted.redirect_uris,
-        auth_method=wanted.auth_method,
-        grant_types=wanted.grant_types,
-        scopes=wanted.scopes,
-        user_id=wanted.user_id,
-        jwks=wanted.jwks,
-        tool_result_format=wanted.tool_result_format,
+        redirect_uris=new_client.redirect_uris,
+        auth_method=new_client.auth_method,
+        grant_types=new_client.grant_types,
+        scopes=new_client.scopes,
+        user_id=new_client.user_id,
+        jwks=new_client.jwks,
+        tool_result_format=new_client.tool_result_format,
     )
-    return client, None if made.secret is None else Secret(made.secret)
+    return client, None if created.secret is None else Secret(created.secret)
 
 
 def fetch_clients(api: AdminApiClient) -> list[ListedClient]:
-    """All of them, newest first."""
-    return [_to_listed_client(one) for one in api.iterate("/oauth/clients", _ClientView)]
+    """Fetch all of them, newest first."""
+    return [_to_listed_client(view) for view in api.iterate("/oauth/clients", _ClientView)]
 
 
 def set_client_enabled(api: AdminApiClient, client_id: str, enabled: bool) -> None:
@@ -87,16 +88,33 @@ def _format_not_found(client_id: str) -> str:
     return f"there is no client {client_id[:100]}; `mcpist client list` shows them"
 
 
-def _to_listed_client(one: _ClientView) -> ListedClient:
+def _to_listed_client(view: _ClientView) -> ListedClient:
     client = Client(
-        id=one.id,
-        name=one.name,
+        id=view.id,
+        name=view.name,
         kind="registered",
-        redirect_uris=one.redirect_uris,
-        auth_method=one.auth_method,
-        grant_types=one.grant_types,
-        scopes=one.scopes,
-        user_id=one.acts_as_user_id,
-        tool_result_format=one.tool_result_format,
+        redirect_uris=view.redirect_uris,
+        auth_method=view.auth_method,
+        grant_types=view.grant_types,
+        scopes=view.scopes,
+        user_id=view.acts_as_user_id,
+        tool_result_format=view.tool_result_format,
     )
-    return ListedClient(client, one.user_email, one.created_at, one.disabled_at)
+    return ListedClient(client, view.user_email, view.created_at, view.disabled_at)
+
+
+def trust_issuer(api: AdminApiClient, issuer: str, jwks_uri: str) -> TrustedIssuer:
+    """Trust an issuer; without `jwks_uri` its metadata says where its keys are."""
+    response = api.change("PUT", "/oauth/issuers", {"issuer": issuer, "jwks_uri": jwks_uri or None})
+    return msgspec.json.decode(response.body, type=TrustedIssuer)
+
+
+def fetch_issuers(api: AdminApiClient) -> list[TrustedIssuer]:
+    """Return all trusted issuers, ordered by name."""
+    return list(api.iterate("/oauth/issuers", TrustedIssuer))
+
+
+def remove_issuer(api: AdminApiClient, issuer: str) -> None:
+    """Stop trusting an issuer."""
+    missing = f"this tenant does not trust {issuer[:200]!r}; `mcpist issuer list` shows the trusted ones"
+    api.delete("/oauth/issuers", issuer=issuer, missing=missing)

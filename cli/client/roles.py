@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from cli.client.admin_api import AdminApiClient
-from cli.client.remaining_accounts import parse_remaining_accounts
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
 from core.directory.roles import RoleRecord, validate_role
 from core.directory.users import User
@@ -17,20 +16,20 @@ def fetch_roles(api: AdminApiClient) -> list[RoleRecord]:
 
 
 def fetch_role(api: AdminApiClient, name: str) -> RoleRecord:
-    """The role of a name.
+    """Fetch the role of a name.
 
     Raises:
         NotFound: there is none.
     """
-    for one in api.iterate("/roles", RoleRecord):
-        if one.name == name:
-            return one
+    for role in api.iterate("/roles", RoleRecord):
+        if role.name == name:
+            return role
     raise NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
 
 
 def fetch_role_members(api: AdminApiClient, role: RoleRecord) -> list[str]:
-    """The addresses of those who have a role."""
-    return [one.email for one in api.iterate("/roles/{}/users", User, str(role.id))]
+    """Fetch the addresses of those who have a role."""
+    return [user.email for user in api.iterate("/roles/{}/users", User, str(role.id))]
 
 
 def create_role(api: AdminApiClient, name: str, priority: int) -> None:
@@ -46,18 +45,16 @@ def create_role(api: AdminApiClient, name: str, priority: int) -> None:
 
 
 def delete_role(api: AdminApiClient, name: str) -> Sequence[RevocationResult]:
-    """Delete a role; which of the accounts that it shared live on at vendors."""
+    """Delete a role; return its shared accounts that stay active at vendors."""
     role = fetch_role(api, name)
-    return parse_remaining_accounts(
-        api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more")
-    )
+    return parse_remaining_accounts(api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r}"))
 
 
 def grant(api: AdminApiClient, name: str, effect: str, permission: str, *, allow_unknown: bool = False) -> None:
     """Add a permission to what a role allows or denies; one that matches no tool there only if `allow_unknown`."""
-    wanted, role = parse_permission(permission), fetch_role(api, name)
+    parsed, role = parse_permission(permission), fetch_role(api, name)
     allow, deny = {*role.allow}, {*role.deny}
-    (allow if effect == "allow" else deny).add(wanted)
+    (allow if effect == "allow" else deny).add(parsed)
     _put_permissions(api, role, allow, deny, allow_unknown=allow_unknown)
 
 
@@ -67,10 +64,10 @@ def revoke(api: AdminApiClient, name: str, permission: str) -> None:
     Raises:
         NotFound: it has no such permission.
     """
-    wanted, role = parse_permission(permission), fetch_role(api, name)
-    if wanted not in (*role.allow, *role.deny):
-        raise NotFound(f"role {name!r} has no permission {wanted}")
-    _put_permissions(api, role, {*role.allow} - {wanted}, {*role.deny} - {wanted})
+    parsed, role = parse_permission(permission), fetch_role(api, name)
+    if parsed not in (*role.allow, *role.deny):
+        raise NotFound(f"role {name!r} has no permission {parsed}")
+    _put_permissions(api, role, {*role.allow} - {parsed}, {*role.deny} - {parsed})
 
 
 def _put_permissions(

@@ -31,20 +31,20 @@ class ServerResponse:
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        """The JSON object in it.
+        """Return the body as a JSON object.
 
         Raises:
             Unavailable: there is none: something other than MCPist has answered.
         """
         try:
-            found: Any = orjson.loads(self.body)
+            value: Any = orjson.loads(self.body)
         except orjson.JSONDecodeError:
-            found = None
-        if not isinstance(found, dict):
+            value = None
+        if not isinstance(value, dict):
             raise Unavailable(
                 f"{_get_origin(self.url)} answers {self.status}, and not as MCPist does: is the URL right?"
             )
-        return found  # pyright: ignore[reportUnknownVariableType] JSON has no types
+        return value  # pyright: ignore[reportUnknownVariableType] JSON has no types
 
 
 class ServerHttp:
@@ -103,7 +103,7 @@ class ServerHttp:
 
 
 def _get_retry_wait(response: httpx2.Response) -> int | None:
-    """The seconds to wait before the same request, or None if the response is what the caller gets."""
+    """Return the seconds to wait before the same request, or None if the response is what the caller gets."""
     after = response.headers.get("Retry-After", "")
     if response.status_code != 429 or not (after.isascii() and after.isdecimal() and len(after) < 4):
         return None
@@ -111,17 +111,17 @@ def _get_retry_wait(response: httpx2.Response) -> int | None:
 
 
 def _read_body(response: httpx2.Response) -> bytes:
-    found = bytearray()
+    body = bytearray()
     for part in response.iter_bytes():
-        found += part
-        if len(found) > MAX_RESPONSE_BYTES:
+        body += part
+        if len(body) > MAX_RESPONSE_BYTES:
             raise Unavailable(f"{_get_origin(str(response.url))} answers with more than {MAX_RESPONSE_BYTES} bytes")
-    return bytes(found)
+    return bytes(body)
 
 
 def _get_origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    split = urlsplit(url)
+    return f"{split.scheme}://{split.netloc}"
 
 
 def _explain_error(error: BaseException) -> str:

@@ -32,26 +32,26 @@ class ServerEndpoints:
 
 
 def normalize_server_url(text: str) -> str:
-    """The URL of an MCPist as it names itself: without a path, and without a slash at the end.
+    """Normalize the URL of an MCPist as it names itself: without a path, and without a slash at the end.
 
     Raises:
         Invalid: it is none, or what is sent there could be read on the way.
     """
     try:
-        found = parse_base_url(text.strip().removesuffix("/").removesuffix(RESOURCE_PATH))
+        server = parse_base_url(text.strip().removesuffix("/").removesuffix(RESOURCE_PATH))
     except ValueError:
         raise Invalid(f"not the URL of an MCPist: {text[:100]!r}; write it as https://mcp.example.com") from None
-    if found.startswith("http:") and urlsplit(found).hostname not in LOOPBACK_HOSTS:
-        raise Invalid(f"{found} is plain http to another machine, where tokens can be read on the way: use https")
-    return found
+    if server.startswith("http:") and urlsplit(server).hostname not in LOOPBACK_HOSTS:
+        raise Invalid(f"{server} is plain http to another machine, where tokens can be read in transit: use https")
+    return server
 
 
 def discover_endpoints(http: ServerHttp, server: str) -> ServerEndpoints:
-    """The endpoints of the MCPist at `server`.
+    """Discover the endpoints of the MCPist at `server`.
 
     Raises:
         Unavailable: nothing answers there, or something other than MCPist.
-        Invalid: it calls itself otherwise, or takes its tokens from somebody else.
+        Invalid: it calls itself otherwise, or takes its tokens from another server.
     """
     resource = _fetch_document(http, server, server + RESOURCE_METADATA_PATH)
     _check_resource_name(server, resource)
@@ -64,24 +64,24 @@ def discover_endpoints(http: ServerHttp, server: str) -> ServerEndpoints:
 
 
 def _fetch_document(http: ServerHttp, server: str, url: str) -> dict[str, Any]:
-    answer: ServerResponse = http.send("GET", url)
-    if answer.status != 200:
-        raise Unavailable(f"there is no MCPist at {server} ({urlsplit(url).path} answers {answer.status})")
-    return answer.json()
+    response: ServerResponse = http.send("GET", url)
+    if response.status != 200:
+        raise Unavailable(f"there is no MCPist at {server} ({urlsplit(url).path} answers {response.status})")
+    return response.json()
 
 
 def _check_resource_name(server: str, resource: dict[str, Any]) -> None:
     name = resource.get("resource")
     if name == server + RESOURCE_PATH:
         return
-    other = str(name)[:200].removesuffix(RESOURCE_PATH)
-    raise Invalid(f"the MCPist at {server} calls itself {other!r}: sign in there, if that is the one you mean")
+    actual = str(name)[:200].removesuffix(RESOURCE_PATH)
+    raise Invalid(f"the MCPist at {server} calls itself {actual!r}: sign in there, if that is the one you mean")
 
 
-def _parse_endpoints(server: str, said: dict[str, Any]) -> ServerEndpoints:
-    found = [said.get(name) for name in ("authorization_endpoint", "token_endpoint", "revocation_endpoint")]
-    mine = [url for url in found if isinstance(url, str) and url.startswith(f"{server}/")]
-    safe = said.get("authorization_response_iss_parameter_supported") is True
-    if said.get("issuer") != server or len(mine) != len(found) or not safe:
+def _parse_endpoints(server: str, document: dict[str, Any]) -> ServerEndpoints:
+    urls = [document.get(name) for name in ("authorization_endpoint", "token_endpoint", "revocation_endpoint")]
+    own_urls = [url for url in urls if isinstance(url, str) and url.startswith(f"{server}/")]
+    names_issuer = document.get("authorization_response_iss_parameter_supported") is True
+    if document.get("issuer") != server or len(own_urls) != len(urls) or not names_issuer:
         raise Invalid(f"the authorization server's metadata at {server} is not that of an MCPist; nothing was sent")
-    return ServerEndpoints(server, *mine)
+    return ServerEndpoints(server, *own_urls)

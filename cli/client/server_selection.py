@@ -1,7 +1,7 @@
 """Selection of where a command acts: on this machine's data folder, or at a server.
 
-A server that is named (``--server``, MCPIST_SERVER) always counts. Otherwise whoever has a data folder or a database
-here is its operator; on a machine without either, the only stored login counts.
+A server that is named (``--server``, MCPIST_SERVER) always counts. Otherwise a data folder or a database here makes the
+user its operator; on a machine without either, the only stored login counts.
 """
 
 import contextlib
@@ -31,28 +31,28 @@ _named_server: ContextVar[str | None] = ContextVar("named server", default=None)
 
 @dataclass(frozen=True, slots=True)
 class ServerSelection:
-    """A server; `named` is False for the only stored login, which nobody has named."""
+    """A server; `is_explicit` is False for the only stored login, which no option names."""
 
     server: str
     is_explicit: bool
 
 
 def hoist_server_option(arguments: Sequence[str]) -> list[str]:
-    """The arguments with ``--server URL`` at their beginning, wherever it stood: it is for every command."""
+    """Move ``--server URL`` to the beginning of the arguments: it is an option of every command."""
     before, after = list(arguments), []
     if "--" in before:
-        place = before.index("--")
-        before, after = before[:place], before[place:]
-    hoisted, rest = list[str](), list[str]()
-    words = iter(before)
-    for word in words:
-        if word == SERVER_OPTION:
-            hoisted += [word, *([value] if (value := next(words, None)) is not None else [])]
-        elif word.startswith(SERVER_OPTION + "="):
-            hoisted.append(word)
+        index = before.index("--")
+        before, after = before[:index], before[index:]
+    hoisted, others = list[str](), list[str]()
+    remaining = iter(before)
+    for argument in remaining:
+        if argument == SERVER_OPTION:
+            hoisted += [argument, *([value] if (value := next(remaining, None)) is not None else [])]
+        elif argument.startswith(SERVER_OPTION + "="):
+            hoisted.append(argument)
         else:
-            rest.append(word)
-    return [*hoisted, *rest, *after]
+            others.append(argument)
+    return [*hoisted, *others, *after]
 
 
 def set_named_server(server: str | None) -> None:
@@ -61,19 +61,19 @@ def set_named_server(server: str | None) -> None:
 
 
 def get_named_server() -> str | None:
-    """The URL of the server that was named.
+    """Return the URL of the server that was named.
 
     Raises:
         Invalid: it is none.
     """
     from cli.client.server_metadata import normalize_server_url
 
-    given = _named_server.get()
-    return None if given is None else normalize_server_url(given)
+    named = _named_server.get()
+    return None if named is None else normalize_server_url(named)
 
 
 def refuse_named_server() -> None:
-    """For what has no counterpart at a server.
+    """Refuse ``--server`` for a command that works on this machine only.
 
     Raises:
         Invalid: one was named.
@@ -86,7 +86,7 @@ def select_server(settings: Settings) -> ServerSelection | None:
     """Select the server of a command; None is this machine's data folder.
 
     Raises:
-        Invalid: nothing is here, and somebody is signed in at several servers.
+        Invalid: there is no data folder, and there are logins for several servers.
     """
     if (server := get_named_server()) is not None:
         return ServerSelection(server, is_explicit=True)
@@ -99,7 +99,7 @@ def select_server(settings: Settings) -> ServerSelection | None:
 
 
 def open_login_store() -> "LoginStore":
-    """This user's logins."""
+    """Open this user's stored logins."""
     from cli.client.login_store import LoginStore, get_config_folder
 
     return LoginStore(get_config_folder(os.environ))
@@ -107,18 +107,19 @@ def open_login_store() -> "LoginStore":
 
 @contextlib.contextmanager
 def open_admin_api(settings: Settings, server: ServerSelection) -> Generator["AdminApiClient"]:
-    """A server's admin API. An API token of the environment comes before a stored login, at a server that was named."""
+    """Open a server's admin API. An API token of the environment comes before a stored login, at a server that was
+    named."""
     from cli.client.admin_api import AdminApiClient
     from cli.client.bearer_auth import LoginAuth, StaticTokenAuth
 
     with create_server_http(server.server) as http:
-        given = settings.token if server.is_explicit else None
-        access = LoginAuth(http, open_login_store(), server.server) if given is None else StaticTokenAuth(given)
+        token = settings.token if server.is_explicit else None
+        access = LoginAuth(http, open_login_store(), server.server) if token is None else StaticTokenAuth(token)
         yield AdminApiClient(http, server.server, access)
 
 
 def create_server_http(server: str) -> "ServerHttp":
-    """A client for one server."""
+    """Create a client for one server."""
     from cli.client.server_http import ServerHttp
 
     return ServerHttp(server)

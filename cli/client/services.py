@@ -31,32 +31,32 @@ class RemoteService(msgspec.Struct, frozen=True):
 
 
 def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
-    """All modules, those that are not installed last."""
-    found = sorted(api.iterate("/services", RemoteService), key=lambda one: not one.installed)
+    """Fetch all modules, those that are not installed last."""
+    services = sorted(api.iterate("/services", RemoteService), key=lambda service: not service.installed)
     return [
         {
-            "module": one.module,
-            "enabled": one.enabled,
-            "installed": one.installed,
-            "tool_count": one.tool_count,
-            "settings": one.settings,
-            "description": one.description,
+            "module": service.module,
+            "enabled": service.enabled,
+            "installed": service.installed,
+            "tool_count": service.tool_count,
+            "settings": service.settings,
+            "description": service.description,
         }
-        for one in found
+        for service in services
     ]
 
 
 def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str, str]]:
-    """The settings that a module has, with what they are.
+    """Fetch the settings that a module has, with what they are.
 
     Raises:
         NotFound: there is no such module; the text has the nearest right name.
     """
     try:
-        found = api.get("/services/{}", RemoteService, module)
+        service = api.get("/services/{}", RemoteService, module)
     except NotFound:
         raise build_module_not_found(api, module) from None
-    return [(one.name, one.description) for one in found.available_settings]
+    return [(setting.name, setting.description) for setting in service.available_settings]
 
 
 def require_vendor(api: AdminApiClient, module: str) -> None:
@@ -85,11 +85,11 @@ def set_service_enabled(api: AdminApiClient, module: str, enabled: bool) -> None
     _change_service(api, module, {"enabled": enabled})
 
 
-def set_settings(api: AdminApiClient, module: str, given: Mapping[str, Any], unset: Sequence[str]) -> TenantService:
+def set_settings(api: AdminApiClient, module: str, values: Mapping[str, Any], unset: Sequence[str]) -> TenantService:
     """Change settings; the service as it is now."""
-    changes = {**dict.fromkeys(unset), **given}
-    made = msgspec.convert(_change_service(api, module, {"settings": changes}).json(), RemoteService)
-    return TenantService(made.module, made.enabled, made.settings)
+    changes = {**dict.fromkeys(unset), **values}
+    service = msgspec.convert(_change_service(api, module, {"settings": changes}).json(), RemoteService)
+    return TenantService(service.module, service.enabled, service.settings)
 
 
 def _change_service(api: AdminApiClient, module: str, change: Mapping[str, Any]) -> ServerResponse:
@@ -104,6 +104,6 @@ def build_module_not_found(api: AdminApiClient, module: str) -> NotFound:
     from gateway.argument_validation import find_closest_match
 
     names = [service.module for service in api.iterate("/services", RemoteService) if service.installed]
-    near = find_closest_match(module, names)
-    hint = f"did you mean {near}?" if near else f"there are: {', '.join(names) or 'none'}"
+    closest = find_closest_match(module, names)
+    hint = f"did you mean {closest}?" if closest else f"there are: {', '.join(names) or 'none'}"
     return NotFound(f"there is no module {module[:100]!r}; {hint}")

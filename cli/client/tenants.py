@@ -1,10 +1,9 @@
-"""Tenants at a server, for whoever operates it; and one's own tenant, for its administrators."""
+"""Tenants at a server, for its operator; and the caller's own tenant, for its administrators."""
 
 from collections.abc import Sequence
 
-from cli.client.admin_api import AdminApiClient
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from cli.client.me import fetch_profile
-from cli.client.remaining_accounts import parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
 from core.directory.tenants import Tenant
 from core.errors import Conflict, Invalid, NotFound
@@ -14,7 +13,7 @@ MAX_LISTED_SLUGS = 20
 
 
 def fetch_tenants(api: AdminApiClient) -> list[Tenant]:
-    """All of them, by slug."""
+    """Fetch all of them, by slug."""
     return list(api.iterate("/tenants", Tenant))
 
 
@@ -24,10 +23,10 @@ def create_tenant(api: AdminApiClient, slug: str, name: str, administrator: str)
     Raises:
         Conflict: the slug is taken.
     """
-    made, new = api.create("/tenants", Tenant, {"slug": slug, "name": name, "administrator": administrator})
+    tenant, new = api.create("/tenants", Tenant, {"slug": slug, "name": name, "administrator": administrator})
     if not new:
         raise Conflict(f"there is a tenant {slug!r} already")
-    return made
+    return tenant
 
 
 def set_status(api: AdminApiClient, slug: str, status: str) -> None:
@@ -36,7 +35,7 @@ def set_status(api: AdminApiClient, slug: str, status: str) -> None:
 
 
 def remove_tenant(api: AdminApiClient, slug: str, confirmation: str) -> Sequence[RevocationResult]:
-    """Delete a tenant with all that is its people's; which of their accounts live on at vendors."""
+    """Delete a tenant with all its users' data; return the accounts that stay active at vendors."""
     return parse_remaining_accounts(api.delete("/tenants/{}", str(_fetch_tenant(api, slug).id), confirm=confirmation))
 
 
@@ -45,9 +44,9 @@ def set_recording(api: AdminApiClient, slug: str | None, default: str, *, argume
     named."""
     change = {"record_arguments": arguments}
     if api.is_operator:
-        chosen = select_tenant(api, slug, default)
-        api.change("PATCH", "/tenants/{}", change, str(_fetch_tenant(api, chosen).id))
-        return chosen
+        selected = select_tenant(api, slug, default)
+        api.change("PATCH", "/tenants/{}", change, str(_fetch_tenant(api, selected).id))
+        return selected
     mine = fetch_profile(api).tenant.slug
     if slug in (None, mine):
         api.change("PATCH", "/tenant", change)
@@ -57,9 +56,9 @@ def set_recording(api: AdminApiClient, slug: str | None, default: str, *, argume
 
 
 def _fetch_tenant(api: AdminApiClient, slug: str) -> Tenant:
-    for one in fetch_tenants(api):
-        if one.slug == slug:
-            return one
+    for tenant in fetch_tenants(api):
+        if tenant.slug == slug:
+            return tenant
     raise NotFound(f"there is no tenant {slug[:100]!r}; `mcpist tenant list` shows them")
 
 
@@ -89,5 +88,5 @@ def select_tenant(api: AdminApiClient, slug: str | None, default: str) -> str:
 
 
 def _join_slugs(slugs: Sequence[str]) -> str:
-    more = len(slugs) - MAX_LISTED_SLUGS
-    return ", ".join([*slugs[:MAX_LISTED_SLUGS], *([f"and {more} more"] if more > 0 else [])])
+    omitted = len(slugs) - MAX_LISTED_SLUGS
+    return ", ".join([*slugs[:MAX_LISTED_SLUGS], *([f"and {omitted} more"] if omitted > 0 else [])])

@@ -1,12 +1,13 @@
-"""Users, their roles and the allow list at a server; named as a person names them, by address and name."""
+"""Users, their roles, browser sessions and the allow list at a server; identified by address and name."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from cli.client.admin_api import AdminApiClient
-from cli.client.remaining_accounts import parse_remaining_accounts
+from broker.identity.browser_sessions import SessionEntry
+from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
+from cli.client.me import fetch_profile
 from cli.client.roles import fetch_role
 from core.directory.account_revocation import RevocationResult
 from core.directory.allow_list import AllowListEntry, normalize_entry
@@ -25,20 +26,20 @@ class _EntryView(msgspec.Struct):
 
 
 def fetch_users(api: AdminApiClient) -> list[User]:
-    """All of them, by address."""
+    """Fetch all of them, by address."""
     return list(api.iterate("/users", User))
 
 
 def fetch_user(api: AdminApiClient, email: str) -> User:
-    """The user of an address.
+    """Fetch the user of an address.
 
     Raises:
         NotFound: there is none.
     """
-    wanted = normalize_email(email)
-    for one in api.iterate("/users", User):
-        if one.email == wanted:
-            return one
+    normalized = normalize_email(email)
+    for user in api.iterate("/users", User):
+        if user.email == normalized:
+            return user
     raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
 
 
@@ -61,14 +62,14 @@ def create_user(api: AdminApiClient, email: str, name: str, system_role: str, ro
         Conflict: the tenant has this user already.
         NotFound: a role does not exist.
     """
-    given = [fetch_role(api, role) for role in roles]
+    role_records = [fetch_role(api, role) for role in roles]
     body = {"email": normalize_email(email), "name": name, "system_role": system_role}
-    made, new = api.create("/users", User, body)
+    user, new = api.create("/users", User, body)
     if not new:
-        raise Conflict(f"there is a user {made.email} already")
-    for role in given:
-        api.change("PUT", "/users/{}/roles/{}", None, str(made.id), str(role.id))
-    return api.get("/users/{}", User, str(made.id))
+        raise Conflict(f"there is a user {user.email} already")
+    for role in role_records:
+        api.change("PUT", "/users/{}/roles/{}", None, str(user.id), str(role.id))
+    return api.get("/users/{}", User, str(user.id))
 
 
 def set_status(api: AdminApiClient, email: str, status: str) -> None:
@@ -77,13 +78,13 @@ def set_status(api: AdminApiClient, email: str, status: str) -> None:
 
 
 def remove_user(api: AdminApiClient, email: str) -> Sequence[RevocationResult]:
-    """Delete a user; which of their accounts live on at vendors.
+    """Delete a user; return the accounts that stay active at vendors.
 
     Raises:
         Conflict: they are the tenant's last active administrator.
     """
     return parse_remaining_accounts(
-        api.delete("/users/{}", str(fetch_user(api, email).id), missing=f"there is no user {email} any more")
+        api.delete("/users/{}", str(fetch_user(api, email).id), missing=f"there is no user {email}")
     )
 
 
@@ -98,29 +99,29 @@ def unassign_role(api: AdminApiClient, email: str, role: str) -> None:
 
 
 def request_sign_in_link(api: AdminApiClient, email: str) -> tuple[str, Secret]:
-    """A link that signs a user in, and whom."""
+    """Request a sign-in link; return the user's address and the link."""
     user = resolve_user(api, email)
-    made, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
-    return user.email, Secret(made.url)
+    link, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
+    return user.email, Secret(link.url)
 
 
 def fetch_allow_list(api: AdminApiClient) -> list[AllowListEntry]:
-    """The allow list."""
+    """Fetch the allow list."""
     return list(api.iterate("/allow-list", AllowListEntry))
 
 
 def add_entry(api: AdminApiClient, entry: str) -> str:
     """Let an address or a domain in; the entry as it is stored."""
-    answer = api.change("PUT", "/allow-list/{}", None, normalize_entry(entry))
-    return msgspec.json.decode(answer.body, type=_EntryView).entry
+    response = api.change("PUT", "/allow-list/{}", None, normalize_entry(entry))
+    return msgspec.json.decode(response.body, type=_EntryView).entry
 
 
 def remove_entry(api: AdminApiClient, entry: str) -> str:
     """Take an entry away."""
-    stored = normalize_entry(entry)
-    missing = f"the allow list has no entry {stored}; `mcpist allow list` shows them"
-    api.delete("/allow-list/{}", stored, missing=missing)
-    return stored
+    normalized = normalize_entry(entry)
+    missing = f"the allow list has no entry {normalized}; `mcpist allow list` shows them"
+    api.delete("/allow-list/{}", normalized, missing=missing)
+    return normalized
 
 
 def _get_only_administrator(users: Sequence[User]) -> User:
@@ -134,3 +135,20 @@ def _get_only_administrator(users: Sequence[User]) -> User:
 def _refuse_suspended(user: User) -> None:
     if user.status != "active":
         raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
+
+
+def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[SessionEntry]]:
+    """Return the owner and the live sessions, newest first."""
+    if api.is_operator:
+        owner = resolve_user(api, user)
+    else:
+        profile = fetch_profile(api)
+        if user is None or user.lower() == profile.email:
+            return profile.email, list(api.iterate("/sessions", SessionEntry))
+        owner = fetch_user(api, user)
+    return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
+
+
+def end_session(api: AdminApiClient, session_id: str) -> None:
+    """End a session at once."""
+    api.delete("/sessions/{}", session_id, missing="there is no such live session; `mcpist session list` shows them")

@@ -29,13 +29,13 @@ def add(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) 
 
         return add_entry(api, entry)
 
-    added = run_api_command(call_api, tenant=tenant)
-    print_result(as_json, {"entry": added, "allowed": True}, lambda: print_line(f"{added} may sign in."))
+    allowed = run_api_command(call_api, tenant=tenant)
+    print_result(as_json, {"entry": allowed, "allowed": True}, lambda: print_line(f"{allowed} may sign in."))
 
 
 @app.command("remove", epilog="Example: mcpist allow remove eve@acme.example")
 def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
-    """Take an address or a domain off the list: nobody signs in by it from now on.
+    """Take an address or a domain off the list: it no longer lets anyone sign in.
 
     Sessions and tokens stay valid: `mcpist user suspend` ends both.
     """
@@ -45,8 +45,10 @@ def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = Fals
 
         return remove_entry(api, entry)
 
-    removed = run_api_command(call_api, tenant=tenant)
-    print_result(as_json, {"entry": removed, "allowed": False}, lambda: print_line(f"{removed} may sign in no more."))
+    disallowed = run_api_command(call_api, tenant=tenant)
+    print_result(
+        as_json, {"entry": disallowed, "allowed": False}, lambda: print_line(f"{disallowed} may sign in no more.")
+    )
 
 
 @app.command("list", epilog="Example: mcpist allow list --json")
@@ -58,10 +60,10 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_allow_list(api)
 
-    found = run_api_command(call_api, tenant=tenant)
-    rows = [(one.entry, one.created_at) for one in found]
+    entries = run_api_command(call_api, tenant=tenant)
+    rows = [(item.entry, item.created_at) for item in entries]
     print_result(
         as_json,
-        found,
+        entries,
         lambda: print_table(("Entry", "Since"), rows, empty="Nobody yet: `mcpist allow add` lets people in."),
     )

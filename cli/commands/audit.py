@@ -61,21 +61,21 @@ def show(
         from server.role_database import get_utc_now
 
         begin, end = parse_past_time(since, get_utc_now()), parse_past_time(until, get_utc_now())
-        asked = AuditFilter(since=begin, until=end, kind=kind, module=module, tool=tool, outcome=outcome)
+        filter = AuditFilter(since=begin, until=end, kind=kind, module=module, tool=tool, outcome=outcome)
         if deployment:
-            return fetch_deployment_audit(api, asked, cursor, limit)
-        return fetch_tenant_audit(api, asked, user, cursor, limit)
+            return fetch_deployment_audit(api, filter, cursor, limit)
+        return fetch_tenant_audit(api, filter, user, cursor, limit)
 
-    shown, emails = run_api_command(call_api, tenant=tenant, needs_tenant=not deployment)
+    page, emails = run_api_command(call_api, tenant=tenant, needs_tenant=not deployment)
 
     def print_text() -> None:
         columns = ("Time", "Who", "What", "Tool", "Outcome", "Took", "Details")
-        print_table(columns, [_build_row(item, emails) for item in shown.items], empty="Nothing.")
-        if shown.next_cursor:
-            print_note(f"There is more: add --cursor {shown.next_cursor}")
+        print_table(columns, [_build_row(item, emails) for item in page.items], empty="Nothing.")
+        if page.next_cursor:
+            print_note(f"There is more: add --cursor {page.next_cursor}")
 
-    items = [_build_document(item, emails) for item in shown.items]
-    print_result(as_json, {"items": items, "next_cursor": shown.next_cursor}, print_text)
+    items = [_build_document(item, emails) for item in page.items]
+    print_result(as_json, {"items": items, "next_cursor": page.next_cursor}, print_text)
 
 
 @app.command("verify", epilog="Example: mcpist audit verify --anchors anchors.json")
@@ -92,52 +92,58 @@ def verify(
     """Check the chain of the log: nothing was changed, removed or put in. Exit code 1 if something was."""
     from pathlib import Path
 
-    async def work(operating: "OperatorContext") -> "list[tuple[str, ChainVerification]]":
+    async def work(context: "OperatorContext") -> "list[tuple[str, ChainVerification]]":
         from core.audit.query import verify_chain
         from core.audit.sealer import seal_pending_events
         from server.role_database import get_utc_now
 
-        known = _read_anchors(Path(anchors)) if anchors else []
-        await seal_pending_events(operating.console, get_utc_now)
-        chains = await _list_chains(operating, tenant)
-        return [(slug, await verify_chain(operating.console, chain, against=known)) for slug, chain in chains]
+        expected = _read_anchors(Path(anchors)) if anchors else []
+        await seal_pending_events(context.console, get_utc_now)
+        chains = await _list_chains(context, tenant)
+        return [(slug, await verify_chain(context.console, chain, against=expected)) for slug, chain in chains]
 
-    found = run_on_data_folder(work)
+    results = run_on_data_folder(work)
     document = [
         {
             "tenant": slug,
-            "ok": one.ok,
-            "checked": one.checked,
-            "head": one.head and {"seq": one.head.seq, "hash": one.head.hash},
-            "first_bad": one.first_bad,
-            "problem": one.problem,
+            "ok": result.ok,
+            "checked": result.checked,
+            "head": result.head and {"seq": result.head.seq, "hash": result.head.hash},
+            "first_bad": result.first_bad,
+            "problem": result.problem,
         }
-        for slug, one in found
+        for slug, result in results
     ]
     columns = ("Tenant", "Whole", "Checked", "Newest", "What is wrong")
-    rows = [(slug, one.ok, one.checked, one.head.seq if one.head else 0, _describe_break(one)) for slug, one in found]
+    rows = [
+        (slug, result.ok, result.checked, result.head.seq if result.head else 0, _describe_break(result))
+        for slug, result in results
+    ]
     print_result(as_json, document, lambda: print_table(columns, rows, empty="No tenant yet."))
-    if not all(one.ok for _, one in found):
+    if not all(result.ok for _, result in results):
         raise CommandExit(1)
 
 
 @app.command("anchors", epilog="Example: mcpist audit anchors --json > /media/elsewhere/anchors.json")
 def anchors(as_json: JsonOption = False) -> None:
-    """Show the newest hash of every chain. Kept where nobody can change it, it proves the log later."""
+    """Show the newest hash of every chain. Kept in a safe place, it proves the log later."""
 
-    async def work(operating: "OperatorContext") -> list[tuple[str, UUID, int, bytes]]:
+    async def work(context: "OperatorContext") -> list[tuple[str, UUID, int, bytes]]:
         from core.audit.query import list_anchors
         from core.audit.sealer import seal_pending_events
         from server.role_database import get_utc_now
 
-        await seal_pending_events(operating.console, get_utc_now)
-        slugs = {chain: slug for slug, chain in await _list_chains(operating, None)}
-        found = await list_anchors(operating.console)
-        return [(slugs.get(one.tenant_id, str(one.tenant_id)), one.tenant_id, one.seq, one.hash) for one in found]
+        await seal_pending_events(context.console, get_utc_now)
+        slugs = {chain: slug for slug, chain in await _list_chains(context, None)}
+        chains = await list_anchors(context.console)
+        return [
+            (slugs.get(anchor.tenant_id, str(anchor.tenant_id)), anchor.tenant_id, anchor.seq, anchor.hash)
+            for anchor in chains
+        ]
 
-    found = run_on_data_folder(work)
-    document = [{"tenant": slug, "tenant_id": id, "seq": seq, "hash": hash} for slug, id, seq, hash in found]
-    rows = [(slug, seq, hash.hex()) for slug, _, seq, hash in found]
+    chains = run_on_data_folder(work)
+    document = [{"tenant": slug, "tenant_id": id, "seq": seq, "hash": hash} for slug, id, seq, hash in chains]
+    rows = [(slug, seq, hash.hex()) for slug, _, seq, hash in chains]
     print_result(
         as_json, document, lambda: print_table(("Tenant", "Newest", "Hash"), rows, empty="Nothing is recorded yet.")
     )
@@ -152,11 +158,11 @@ def drop(
 ) -> None:
     """Delete the oldest months of the log, of all tenants, for good. The chains stay verifiable."""
 
-    async def work(operating: "OperatorContext") -> list[str]:
+    async def work(context: "OperatorContext") -> list[str]:
         from core.audit.retention import drop_old_partitions
         from core.db import Database
 
-        administrator = Database(operating.deployment.admin, most_connections=1)
+        administrator = Database(context.deployment.admin, max_connections=1)
         await administrator.open()
         try:
             return await drop_old_partitions(administrator, keep_months)
@@ -171,14 +177,14 @@ def drop(
     )
 
 
-async def _list_chains(operating: "OperatorContext", slug: str | None) -> list[tuple[str, UUID]]:
+async def _list_chains(context: "OperatorContext", slug: str | None) -> list[tuple[str, UUID]]:
     from core.audit.event import DEPLOYMENT_CHAIN
     from core.directory.tenants import find_tenant, list_tenants
 
     if slug is not None:
-        return [(slug, (await find_tenant(operating.console, slug)).id)]
-    tenants: list[Tenant] = await list_tenants(operating.console)
-    return [*((one.slug, one.id) for one in tenants), ("(deployment)", DEPLOYMENT_CHAIN)]
+        return [(slug, (await find_tenant(context.console, slug)).id)]
+    tenants: list[Tenant] = await list_tenants(context.console)
+    return [*((tenant.slug, tenant.id) for tenant in tenants), ("(deployment)", DEPLOYMENT_CHAIN)]
 
 
 def _read_anchors(path: "Path") -> list[Any]:
@@ -188,14 +194,17 @@ def _read_anchors(path: "Path") -> list[Any]:
     from core.errors import Invalid
 
     try:
-        found: Any = json.loads(path.read_text())
-        return [ChainAnchor(UUID(one["tenant_id"]), int(one["seq"]), bytes.fromhex(one["hash"])) for one in found]
+        documents: Any = json.loads(path.read_text())
+        return [
+            ChainAnchor(UUID(document["tenant_id"]), int(document["seq"]), bytes.fromhex(document["hash"]))
+            for document in documents
+        ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is not what `mcpist audit anchors --json` gives ({type(error).__name__})") from None
 
 
-def _describe_break(found: "ChainVerification") -> str:
-    return "" if found.ok else f"event {found.first_bad}: {found.problem}"
+def _describe_break(verification: "ChainVerification") -> str:
+    return "" if verification.ok else f"event {verification.first_bad}: {verification.problem}"
 
 
 def _build_row(item: "AuditEntry", emails: dict[UUID, str]) -> tuple[Any, ...]:

@@ -138,7 +138,7 @@ _COPY_KEYS_NOTE = (
 
 
 def _build_url(admin: "DatabaseAddress") -> str:
-    """One URL with everything in it; the password goes on in an environment, never on a command line."""
+    """Build one URL with everything in it; the password goes on in an environment, never on a command line."""
     url = admin.url.reveal()
     login: dict[str, Any] = {}
     if admin.password is not None:
@@ -152,7 +152,7 @@ async def _adopt_or_disown(deployment: "Deployment", *, adopted: bool) -> None:
     from server.role_database import BROKER_ROLE, open_role_database
     from server.vault_keys import get_id_file_path
 
-    async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
+    async with open_role_database(deployment, BROKER_ROLE, max_connections=1) as broker:
         if adopted:
             await deployment_guard.adopt(broker, get_id_file_path(deployment), OPERATOR_ACTOR)
         else:
@@ -165,5 +165,5 @@ async def _record_event(deployment: "Deployment", kind: "AuditEventKind") -> Non
     from server.role_database import CONSOLE_ROLE, open_role_database
 
     actor = f"operator (uid {os.getuid()})"
-    async with open_role_database(deployment, CONSOLE_ROLE, most=1) as console:
+    async with open_role_database(deployment, CONSOLE_ROLE, max_connections=1) as console:
         await append_events(console, [AuditEvent(at=time.time_ns(), kind=kind, outcome="ok", actor=actor)])

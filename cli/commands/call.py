@@ -48,12 +48,12 @@ def call(
 
     It takes the same way as a client's call: the same permissions, the same checks, the same audit log.
     """
-    given = _parse_params(params)
+    arguments = _parse_params(params)
 
     async def work(caller: "LocalCaller") -> Any:
         from gateway.tool_runner import NO_SUCH_TOOL
 
-        outcome = await caller.call(module, tool, given)
+        outcome = await caller.call(module, tool, arguments)
         if outcome.error == NO_SUCH_TOOL:
             raise NotFound("no such tool for this user; `mcpist schema` shows those that they can use")
         if outcome.result is None:
@@ -76,9 +76,9 @@ def schema(
     """
 
     async def work(caller: "LocalCaller") -> Any:
-        answer = await caller.get_schema({} if module is None else {"module": module})
-        text: str = answer["content"][0]["text"]
-        if answer["isError"]:
+        result_document = await caller.get_schema({} if module is None else {"module": module})
+        text: str = result_document["content"][0]["text"]
+        if result_document["isError"]:
             raise NotFound("no such module for this user; `mcpist schema` shows those that they can use")
         return orjson.loads(text)
 
@@ -92,10 +92,10 @@ def _run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | N
         from server.local_call import open_local_caller
         from server.operator_context import open_operator_context
 
-        async with open_operator_context(settings, report) as operating:
-            tenant = await resolve_tenant(operating, slug)
-            user = await resolve_user(operating, tenant, email)
-            async with open_local_caller(operating, settings, tenant.id, user.id) as caller:
+        async with open_operator_context(settings, report) as context:
+            tenant = await resolve_tenant(context, slug)
+            user = await resolve_user(context, tenant, email)
+            async with open_local_caller(context, settings, tenant.id, user.id) as caller:
                 return await work(caller)
 
     return run_local(run)

@@ -76,24 +76,28 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Register a program, and show its id; and its secret, this once and never again."""
-    uris, wanted = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
-    wishes = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, wanted, tool_result_format)
+    uris, scopes = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
+    options = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, scopes, tool_result_format)
 
     def call_api(api: "AdminApiClient") -> "tuple[Client, Secret | None]":
         from cli.client.registered_clients import create_client
         from cli.client.users import resolve_user
 
-        return create_client(api, _build_new_client(wishes, resolve_user(api, acts_as).id if acts_as else None))
+        return create_client(api, _build_new_client(options, resolve_user(api, acts_as).id if acts_as else None))
 
-    made, shown = run_api_command(call_api, tenant=tenant)
+    client, secret_value = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
-        print_line(f"client_id={made.id}")
-        if shown is not None:
-            print_line(f"client_secret={shown.reveal()}")
+        print_line(f"client_id={client.id}")
+        if secret_value is not None:
+            print_line(f"client_secret={secret_value.reveal()}")
             print_note("The secret is shown this once: keep it where you keep passwords.")
 
-    print_result(as_json, _build_document(made) | {"client_secret": shown.reveal() if shown else None}, print_text)
+    print_result(
+        as_json,
+        _build_document(client) | {"client_secret": secret_value.reveal() if secret_value else None},
+        print_text,
+    )
 
 
 @app.command("list", epilog="Example: mcpist client list --json")
@@ -105,26 +109,26 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_clients(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    clients = run_api_command(call_api, tenant=tenant)
     columns = ("Id", "Name", "For", "Proves itself by", "Redirect URIs", "Acts as", "Scopes", "Created", "Disabled")
     rows = [
         (
-            one.client.id,
-            one.client.name,
-            [shown for grant, shown in GRANT_LABELS.items() if grant in one.client.grant_types],
-            one.client.auth_method,
-            one.client.redirect_uris,
-            one.user_email,
-            sorted(one.client.scopes),
-            one.created_at,
-            one.disabled_at,
+            listed.client.id,
+            listed.client.name,
+            [shown for grant, shown in GRANT_LABELS.items() if grant in listed.client.grant_types],
+            listed.client.auth_method,
+            listed.client.redirect_uris,
+            listed.user_email,
+            sorted(listed.client.scopes),
+            listed.created_at,
+            listed.disabled_at,
         )
-        for one in found
+        for listed in clients
     ]
     documents = [
-        _build_document(one.client)
-        | {"acts_as": one.user_email or None, "created_at": one.created_at, "disabled_at": one.disabled_at}
-        for one in found
+        _build_document(listed.client)
+        | {"acts_as": listed.user_email or None, "created_at": listed.created_at, "disabled_at": listed.disabled_at}
+        for listed in clients
     ]
     print_result(
         as_json,
@@ -162,15 +166,15 @@ def set_(
     as_json: JsonOption = False,
 ) -> None:
     """Change what a client is sent; it holds within a second, on every process."""
-    wanted: ToolResultFormat | None = None if tool_result_format == "default" else tool_result_format
+    stored_format: ToolResultFormat | None = None if tool_result_format == "default" else tool_result_format
 
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.registered_clients import set_client_tool_result_format
 
-        set_client_tool_result_format(api, client_id, wanted)
+        set_client_tool_result_format(api, client_id, stored_format)
 
     run_api_command(call_api, tenant=tenant)
-    document = {"client_id": client_id, "tool_result_format": wanted}
+    document = {"client_id": client_id, "tool_result_format": stored_format}
     print_result(
         as_json, document, lambda: print_line(f"Client {client_id} gets the {tool_result_format} text of results.")
     )
@@ -200,29 +204,29 @@ def _set_client_enabled(client_id: str, tenant: str | None, *, enabled: bool) ->
     run_api_command(call_api, tenant=tenant)
 
 
-def _build_new_client(wishes: _ClientOptions, acts_as: "UUID | None") -> "NewClient":
+def _build_new_client(options: _ClientOptions, acts_as: "UUID | None") -> "NewClient":
     from broker.authorization_server.client_registry import BROWSER_GRANTS, CLIENT_CREDENTIALS, JWT_BEARER
     from broker.authorization_server.registered_clients import NewClient
     from core.errors import Invalid
 
-    grants = frozenset(BROWSER_GRANTS if wishes.redirect_uris else ())
+    grants = frozenset(BROWSER_GRANTS if options.redirect_uris else ())
     grants |= {CLIENT_CREDENTIALS} if acts_as else frozenset()
-    grants |= {JWT_BEARER} if wishes.enterprise else frozenset()
+    grants |= {JWT_BEARER} if options.enterprise else frozenset()
     if not grants:
         raise Invalid("say what the client is for: --redirect-uri URI for people, --acts-as EMAIL for a machine")
-    if wishes.jwks is not None and wishes.secret:
+    if options.jwks is not None and options.secret:
         raise Invalid("a client proves who it is by --secret or by --jwks, not by both")
-    keys = None if wishes.jwks is None else _read_jwks(wishes.jwks)
-    with_secret = wishes.secret or ((acts_as is not None or wishes.enterprise) and keys is None)
+    keys = None if options.jwks is None else _read_jwks(options.jwks)
+    with_secret = options.secret or ((acts_as is not None or options.enterprise) and keys is None)
     return NewClient(
-        name=wishes.name,
+        name=options.name,
         auth_method="private_key_jwt" if keys is not None else "client_secret_basic" if with_secret else "none",
-        redirect_uris=wishes.redirect_uris,
+        redirect_uris=options.redirect_uris,
         grant_types=grants,
-        scopes=wishes.scopes,
+        scopes=options.scopes,
         user_id=acts_as,
         jwks=keys,
-        tool_result_format=wishes.tool_result_format,
+        tool_result_format=options.tool_result_format,
     )
 
 
@@ -233,13 +237,13 @@ def _read_jwks(path: Path) -> Any:
 
     try:
         with path.open("rb") as file:
-            found: Any = orjson.loads(file.read(MAX_JWKS_BYTES))
+            document: Any = orjson.loads(file.read(MAX_JWKS_BYTES))
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}") from None
     except orjson.JSONDecodeError:
         raise Invalid(f'{path} is not a JWK set; that looks like {{"keys": [...]}}') from None
-    alone = isinstance(found, dict) and "kty" in found
-    return {"keys": [cast("Any", found)]} if alone else cast("Any", found)
+    is_single_key = isinstance(document, dict) and "kty" in document
+    return {"keys": [cast("Any", document)]} if is_single_key else cast("Any", document)
 
 
 def _build_document(client: "Client") -> dict[str, Any]:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cli.client.browser import open_browser
 from cli.failures import CommandExit
 from cli.options import JsonOption
 from cli.output import print_line, print_note, print_result
@@ -45,6 +44,7 @@ def connect(
         raise Invalid("name the services to connect, or --all")
 
     def call_api(api: "AdminApiClient") -> "RemoteConnectSession":
+        from cli.client.browser import open_browser
         from cli.client.connect_sessions import follow_connect_session, start_connect_session
 
         session = start_connect_session(api, service or None, role, reconnect=reconnect)
@@ -73,26 +73,34 @@ def _fail_without_server() -> NoReturn:
     )
 
 
-def _print_progress(one: "RemoteServiceProgress") -> None:
-    account = f" as {one.account}" if one.account else ""
+def _print_progress(service: "RemoteServiceProgress") -> None:
+    account = f" as {service.account}" if service.account else ""
     texts = {
-        "done": f"{one.module} is connected{account}.",
-        "failed": f"{one.module} was not connected: {one.cause}.",
+        "done": f"{service.module} is connected{account}.",
+        "failed": f"{service.module} was not connected: {service.cause}.",
     }
-    print_note(texts.get(one.state, f"{one.module} is to be connected."))
+    print_note(texts.get(service.state, f"{service.module} is to be connected."))
 
 
 def _print_summary(session: "RemoteConnectSession") -> None:
-    done = sum(one.state == "done" for one in session.services)
+    connected = sum(service.state == "done" for service in session.services)
     if not session.services:
         print_line("Nothing needs to be connected.")
     elif session.state == "open":
         print_line(
-            f"{done} of {len(session.services)} services are connected; the link counts until {session.expires_at}."
+            f"{connected} of {len(session.services)} services are connected; "
+            f"the link counts until {session.expires_at}."
         )
     else:
-        left = ", ".join(f"{one.module} ({one.cause or one.state})" for one in session.services if one.state != "done")
-        print_line(f"{done} of {len(session.services)} services are connected" + (f"; not {left}." if left else "."))
+        remaining = ", ".join(
+            f"{service.module} ({service.cause or service.state})"
+            for service in session.services
+            if service.state != "done"
+        )
+        print_line(
+            f"{connected} of {len(session.services)} services are connected"
+            + (f"; not {remaining}." if remaining else ".")
+        )
 
 
 def _build_document(session: "RemoteConnectSession") -> dict[str, Any]:
@@ -101,8 +109,8 @@ def _build_document(session: "RemoteConnectSession") -> dict[str, Any]:
         "state": session.state,
         "url": session.url,
         "services": [
-            {"module": one.module, "state": one.state, "cause": one.cause, "account": one.account}
-            for one in session.services
+            {"module": service.module, "state": service.state, "cause": service.cause, "account": service.account}
+            for service in session.services
         ],
         "expires_at": session.expires_at,
     }

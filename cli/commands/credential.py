@@ -62,23 +62,21 @@ def set_(
     the address as --key-user.
     """
     refuse_on_command_line(context.args)
-    whose = _require_one_owner(user, role)
+    owner = _require_one_owner(user, role)
     if is_prompted(from_file, stdin):  # before anybody looks for a secret that cannot be stored
         run_api_command(lambda api: _check_owner(api, module, user, role), tenant=tenant)
-    secret = read_secret(f"Secret of {whose} for {module}", from_file, stdin)
+    secret = read_secret(f"Secret of {owner} for {module}", from_file, stdin)
 
     def call_api(api: "AdminApiClient") -> "Mapping[str, Any]":
         from broker.connections.api_keys import PastedKey
         from cli.client.credentials import store_credential
 
-        pasted = PastedKey(secret, key_user, provider)
-        return store_credential(api, module, user, role, pasted, test=not no_test, replace_account=replace_account)
+        key = PastedKey(secret, key_user, provider)
+        return store_credential(api, module, user, role, key, test=not no_test, replace_account=replace_account)
 
     document = run_api_command(call_api, tenant=tenant)
     if no_test:
-        print_note(
-            "Note: the vendor was not asked, so nobody knows yet whether this secret works: mcpist credential test"
-        )
+        print_note("Note: the vendor was not asked, so this secret is untested: mcpist credential test")
     print_result(as_json, document, lambda: _print_stored(document))
 
 
@@ -93,14 +91,17 @@ def list_(
     def call_api(api: "AdminApiClient") -> list[dict[str, Any]]:
         from cli.client.credentials import fetch_credentials
 
-        return [_build_document(one) for one in fetch_credentials(api, module)]
+        return [_build_document(credential) for credential in fetch_credentials(api, module)]
 
-    found = run_api_command(call_api, tenant=tenant)
+    credentials = run_api_command(call_api, tenant=tenant)
     columns = ("Module", "Owner", "Kind", "By", "Account", "State", "Cause", "Since", "Last used")
-    shown = ("module", "owner", "kind", "provider", "account", "state", "cause", "since", "last_used_at")
-    rows = [[one[name] or ("key" if name == "provider" else one[name]) for name in shown] for one in found]
+    names = ("module", "owner", "kind", "provider", "account", "state", "cause", "since", "last_used_at")
+    rows = [
+        [credential[name] or ("key" if name == "provider" else credential[name]) for name in names]
+        for credential in credentials
+    ]
     empty = "No credential yet: `mcpist credential set` stores one."
-    print_result(as_json, found, lambda: print_table(columns, rows, empty=empty))
+    print_result(as_json, credentials, lambda: print_table(columns, rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist credential remove github --user ada@acme.example")
@@ -113,9 +114,9 @@ def remove(
 ) -> None:
     """Delete a credential: within a second nothing uses it.
 
-    The vendor of an account is told. A pasted key stays valid there until it is revoked.
+    A connected account is revoked at its vendor. A pasted key stays valid there until it is revoked.
     """
-    whose = _require_one_owner(user, role)
+    owner = _require_one_owner(user, role)
 
     def call_api(api: "AdminApiClient") -> "DisconnectResult":
         from cli.client import credentials
@@ -125,8 +126,8 @@ def remove(
     print_disconnect_result(run_api_command(call_api, tenant=tenant))
     print_result(
         as_json,
-        {"module": module, "owner": whose, "removed": True},
-        lambda: print_line(f"Removed {module} of {whose}."),
+        {"module": module, "owner": owner, "removed": True},
+        lambda: print_line(f"Removed {module} of {owner}."),
     )
 
 
@@ -151,13 +152,13 @@ def run_test(
 
         return check_credentials(api, module, user, role)
 
-    tested = run_api_command(call_api, tenant=tenant)
-    works = all(one.works for one in tested)
+    results = run_api_command(call_api, tenant=tenant)
+    all_work = all(result.works for result in results)
     columns = ("Owner", "Kind", "Account", "State", "Found")
-    rows = [(one.owner, one.kind, one.account, one.state, one.message) for one in tested]
-    document = {"module": module, "works": works, "results": tested}
+    rows = [(result.owner, result.kind, result.account, result.state, result.message) for result in results]
+    document = {"module": module, "works": all_work, "results": results}
     print_result(as_json, document, lambda: print_table(columns, rows, empty=""))
-    if not works:
+    if not all_work:
         raise CommandExit(1)
 
 
@@ -183,17 +184,17 @@ def _print_stored(document: "Mapping[str, Any]") -> None:
     )
 
 
-def _build_document(one: "RemoteCredential") -> dict[str, Any]:
+def _build_document(credential: "RemoteCredential") -> dict[str, Any]:
     return {
-        "module": one.module,
-        "owner": one.owner,
-        "kind": one.kind,
-        "type": one.type,
-        "provider": one.provider,
-        "account": one.account,
-        "state": one.state,
-        "cause": one.cause,
-        "since": one.updated_at,
-        "last_used_at": one.last_used_at,
-        "created_at": one.created_at,
+        "module": credential.module,
+        "owner": credential.owner,
+        "kind": credential.kind,
+        "type": credential.type,
+        "provider": credential.provider,
+        "account": credential.account,
+        "state": credential.state,
+        "cause": credential.cause,
+        "since": credential.updated_at,
+        "last_used_at": credential.last_used_at,
+        "created_at": credential.created_at,
     }

@@ -26,8 +26,7 @@ def doctor(as_json: JsonOption = False) -> None:
     """Look for everything that can be wrong.
 
     It checks data folder, keys, database, schema, clock, audit log, modules, port and accounts, and changes nothing. At
-    a server, administrators are told of their tenant, and whoever operates it of all the rest. Exit code 1 if one of
-    the checks fails.
+    a server, administrators see their tenant, and the operator everything. Exit code 1 if one of the checks fails.
     """
 
     def run_here() -> "list[Finding]":
@@ -42,14 +41,14 @@ def doctor(as_json: JsonOption = False) -> None:
 
         return fetch_findings(api)
 
-    found = run_local_or_remote(run_here, call_api)
-    healthy = all(finding.state != "error" for finding in found)
-    print_result(as_json, {"healthy": healthy, "checks": found}, lambda: _print_findings(found, healthy))
+    findings = run_local_or_remote(run_here, call_api)
+    healthy = all(finding.state != "error" for finding in findings)
+    print_result(as_json, {"healthy": healthy, "checks": findings}, lambda: _print_findings(findings, healthy))
     if not healthy:
         raise CommandExit(1)
 
 
-def _print_findings(found: "list[Finding]", healthy: bool) -> None:
-    rows = [(STATE_MARKS[finding.state], finding.check, finding.message) for finding in found]
+def _print_findings(findings: "list[Finding]", healthy: bool) -> None:
+    rows = [(STATE_MARKS[finding.state], finding.check, finding.message) for finding in findings]
     print_table(("", "Check", "Found"), rows, empty="")
     print_line("\nAll is well." if healthy else "\nThere are errors: the lines above say what to do.")

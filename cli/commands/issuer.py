@@ -32,13 +32,15 @@ def trust(
     """
 
     def call_api(api: "AdminApiClient") -> "TrustedIssuer":
-        from cli.client.trusted_issuers import trust_issuer
+        from cli.client.registered_clients import trust_issuer
 
         return trust_issuer(api, issuer, jwks_uri)
 
-    trusted = run_api_command(call_api, tenant=tenant)
+    trusted_issuer = run_api_command(call_api, tenant=tenant)
     print_result(
-        as_json, trusted, lambda: print_line(f"{trusted.issuer} is trusted; its keys are at {trusted.jwks_uri}")
+        as_json,
+        trusted_issuer,
+        lambda: print_line(f"{trusted_issuer.issuer} is trusted; its keys are at {trusted_issuer.jwks_uri}"),
     )
 
 
@@ -47,14 +49,14 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show whose assertions a tenant accepts."""
 
     def call_api(api: "AdminApiClient") -> "list[TrustedIssuer]":
-        from cli.client.trusted_issuers import fetch_issuers
+        from cli.client.registered_clients import fetch_issuers
 
         return fetch_issuers(api)
 
-    found = run_api_command(call_api, tenant=tenant)
-    rows = [(one.issuer, one.jwks_uri, one.created_at) for one in found]
+    issuers = run_api_command(call_api, tenant=tenant)
+    rows = [(trusted_issuer.issuer, trusted_issuer.jwks_uri, trusted_issuer.created_at) for trusted_issuer in issuers]
     empty = "No issuer is trusted: `mcpist issuer trust` begins."
-    print_result(as_json, found, lambda: print_table(("Issuer", "Keys", "Since"), rows, empty=empty))
+    print_result(as_json, issuers, lambda: print_table(("Issuer", "Keys", "Since"), rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist issuer remove https://acme.okta.com")
@@ -62,7 +64,7 @@ def remove(issuer: Issuer, tenant: TenantOption = None, as_json: JsonOption = Fa
     """Accept an identity provider's assertions no more: what was granted by its own ends within a second."""
 
     def call_api(api: "AdminApiClient") -> None:
-        from cli.client.trusted_issuers import remove_issuer
+        from cli.client.registered_clients import remove_issuer
 
         remove_issuer(api, issuer)
 

@@ -72,8 +72,8 @@ def rewrap(as_json: JsonOption = False) -> None:
     async def work(rotation: "KeyRotation", report: Report) -> "RewrapResult":
         return await rotation.rewrap(report)
 
-    done = _run_with_keys(work)
-    print_result(as_json, done, lambda: _print_rewrapped(done))
+    result = _run_with_keys(work)
+    print_result(as_json, result, lambda: _print_rewrap_result(result))
 
 
 def reencrypt(
@@ -84,48 +84,50 @@ def reencrypt(
 ) -> None:
     """Seal all stored secrets anew, under data keys that were made under the active key.
 
-    That is for keys that somebody else may know (see docs/operations.md); to change keys now and then, `mcpist keys
+    That is for keys that others may know (see docs/operations.md); to change keys now and then, `mcpist keys
     rewrap` is enough. It goes on beside everything else. Interrupted, run it again. Exit code 1 if a secret is left.
     """
 
     async def work(rotation: "KeyRotation", report: Report) -> "ReencryptionResult":
         return await rotation.reencrypt(report, fresh=fresh)
 
-    done = _run_with_keys(work)
+    result = _run_with_keys(work)
     print_result(
-        as_json, done, lambda: print_line(f"Sealed {done.secrets} secrets anew; {done.data_keys} new data keys.")
+        as_json, result, lambda: print_line(f"Sealed {result.secrets} secrets anew; {result.data_keys} new data keys.")
     )
-    if done.busy:
-        print_note(f"{done.busy} secrets were in use all the time; run it again.")
-    if done.damaged:
-        print_note(f"{done.damaged} secrets cannot be opened and stay as they are; `mcpist doctor` names their owners.")
-    if done.busy or done.damaged:
+    if result.busy:
+        print_note(f"{result.busy} secrets were in use all the time; run it again.")
+    if result.damaged:
+        print_note(
+            f"{result.damaged} secrets cannot be opened and stay as they are; `mcpist doctor` names their owners."
+        )
+    if result.busy or result.damaged:
         raise CommandExit(1)
 
 
 def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
-    """Give up a key on which nothing hangs any more, and take it out of the key file.
-
-    Refused while a data key, a signing key or anything else hangs on it, which the database itself proves.
+    """Retire a key that nothing uses any longer, and remove it from the key file. Refused while a data key, a signing
+    key or anything else uses it, which the database itself checks.
     """
 
     async def work(rotation: "KeyRotation", _report: Report) -> bool:
         return await rotation.retire(kek_id)
 
-    removed = _run_with_keys(work)
+    removed_from_file = _run_with_keys(work)
 
     def print_text() -> None:
         print_line(
-            f"Nothing hangs on the key {kek_id}; it is retired" + (", and out of the key file." if removed else ".")
+            f"Nothing uses the key {kek_id}; it is retired"
+            + (", and out of the key file." if removed_from_file else ".")
         )
         print_note("Backups that were made before still need it: keep its copy for as long as you keep them.")
 
-    print_result(as_json, {"id": kek_id, "retired": True, "removed_from_file": removed}, print_text)
+    print_result(as_json, {"id": kek_id, "retired": True, "removed_from_file": removed_from_file}, print_text)
 
 
-def _print_rewrapped(done: "RewrapResult") -> None:
+def _print_rewrap_result(result: "RewrapResult") -> None:
     print_line(
-        f"{done.data_keys} data keys and {done.signing_keys} signing keys were wrapped anew, under {done.kek_id}."
+        f"{result.data_keys} data keys and {result.signing_keys} signing keys were wrapped anew, under {result.kek_id}."
     )
 
 
@@ -136,8 +138,8 @@ def _run_with_keys(work: "Callable[[KeyRotation, Report], Awaitable[_T]]") -> _T
         from server.operator_context import open_operator_context
 
         async with (
-            open_operator_context(settings, report) as operating,
-            open_key_rotation(operating.deployment, operating.console, OPERATOR_ACTOR) as rotation,
+            open_operator_context(settings, report) as context,
+            open_key_rotation(context.deployment, context.console, OPERATOR_ACTOR) as rotation,
         ):
             return await work(rotation, report)
 

@@ -36,11 +36,11 @@ def status(as_json: JsonOption = False) -> None:
 
         return fetch_keys(api)
 
-    found = run_api_command(call_api, needs_tenant=False)
+    keys = run_api_command(call_api, needs_tenant=False)
     print_result(
-        as_json, {"healthy": found.healthy, **asdict(found), "file": str(found.file)}, lambda: _print_vault_keys(found)
+        as_json, {"healthy": keys.healthy, **asdict(keys), "file": str(keys.file)}, lambda: _print_vault_keys(keys)
     )
-    if not found.healthy:
+    if not keys.healthy:
         raise CommandExit(1)
 
 
@@ -48,20 +48,20 @@ def status(as_json: JsonOption = False) -> None:
 def list_(as_json: JsonOption = False) -> None:
     """Show the signing keys: the one that signs, the one to follow, and those whose tokens may still be about."""
 
-    async def work(operating: "OperatorContext") -> "list[SigningKeyInfo]":
+    async def work(context: "OperatorContext") -> "list[SigningKeyInfo]":
         from server.operator_signing_keys import open_signing_key_store_without_keys
 
-        async with open_signing_key_store_without_keys(operating.deployment) as store:
+        async with open_signing_key_store_without_keys(context.deployment) as store:
             return await store.list()
 
-    found = run_on_data_folder(work)
-    print_result(as_json, [asdict(key) for key in found], lambda: _print_signing_keys(found))
+    keys = run_on_data_folder(work)
+    print_result(as_json, [asdict(key) for key in keys], lambda: _print_signing_keys(keys))
 
 
 @signing.command("rotate", epilog="Example: mcpist keys signing rotate")
 def rotate(
     compromised: Annotated[
-        bool, typer.Option("--compromised", help="Somebody else may know the keys: trust none of them any more.")
+        bool, typer.Option("--compromised", help="Others may know the keys: trust none of them from now on.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -71,11 +71,11 @@ def rotate(
     new ones by themselves.
     """
 
-    async def work(operating: "OperatorContext") -> str:
+    async def work(context: "OperatorContext") -> str:
         from server.bootstrap import OPERATOR_ACTOR
         from server.operator_signing_keys import open_signing_key_store
 
-        async with open_signing_key_store(operating.deployment) as store:
+        async with open_signing_key_store(context.deployment) as store:
             return await (store.replace_all(OPERATOR_ACTOR) if compromised else store.rotate(OPERATOR_ACTOR))
 
     kid = run_on_data_folder(work)
@@ -84,30 +84,30 @@ def rotate(
         print_note("Every access token from before has stopped counting; clients get new ones by their refresh tokens.")
 
 
-def _print_signing_keys(found: "list[SigningKeyInfo]") -> None:
+def _print_signing_keys(keys: "list[SigningKeyInfo]") -> None:
     columns = ("Key", "State", "Counts", "Made", "Signs since", "Until")
-    rows = [(key.kid, key.state, key.published, key.created_at, key.activated_at, key.retired_at) for key in found]
+    rows = [(key.kid, key.state, key.published, key.created_at, key.activated_at, key.retired_at) for key in keys]
     print_table(columns, rows, empty="No signing key yet: the first start makes one.")
 
 
-def _print_vault_keys(found: "VaultKeys") -> None:
+def _print_vault_keys(vault_keys: "VaultKeys") -> None:
     columns = ("Key", "Active", "Needed", "Usable", "Tenants", "Data keys", "Signing keys", "Found")
     rows = [
         (key.kek_id, key.active, key.in_use, key.usable, key.tenants, key.data_keys, key.signing_keys, key.message)
-        for key in found.keys
+        for key in vault_keys.keys
     ]
     print_table(columns, rows, empty="No key yet: the first start makes one.")
-    if found.to_rewrap or found.to_reencrypt:
+    if vault_keys.to_rewrap or vault_keys.to_reencrypt:
         print_line(
-            f"\n{found.to_rewrap} data and signing keys hang on another key than the active one: mcpist keys rewrap"
+            f"\n{vault_keys.to_rewrap} data and signing keys are not wrapped by the active key: mcpist keys rewrap"
         )
-        print_line(f"{found.to_reencrypt} secrets hang on another data key than the newest: mcpist keys reencrypt")
-    if found.error:
-        print_line(f"\n{found.error}")
-    if "file" in found.key_providers:
+        print_line(f"{vault_keys.to_reencrypt} secrets are sealed by an older data key: mcpist keys reencrypt")
+    if vault_keys.error:
+        print_line(f"\n{vault_keys.error}")
+    if "file" in vault_keys.key_providers:
         print_line(
-            f"\nThe keys are in {found.file}. Copy that file, and keep the copy apart from the backups of the "
-            "database: together they open every stored credential, and without the keys nobody opens any."
+            f"\nThe keys are in {vault_keys.file}. Copy that file, and keep the copy apart from the backups of the "
+            "database: together they open every stored credential, and without the keys none can be opened."
         )
     else:
-        print_line(f"\nThe keys are kept by {', '.join(found.key_providers)}.")
+        print_line(f"\nThe keys are kept by {', '.join(vault_keys.key_providers)}.")

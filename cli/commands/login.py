@@ -33,7 +33,7 @@ def login(
         bool, typer.Option("--browser/--no-browser", help="Open the browser, or only show the link.")
     ] = True,
     new: Annotated[
-        bool, typer.Option("--new", help="Sign in anew, even if the browser is signed in: to be somebody else.")
+        bool, typer.Option("--new", help="Sign in anew, even if the browser is signed in: as another person.")
     ] = False,
     timeout: Annotated[
         int, typer.Option("--timeout", metavar="SECONDS", min=1, max=3600, help="How long to wait for you.")
@@ -50,12 +50,12 @@ def login(
     quiet_logs(read_settings())
     server = _resolve_server(url)
     with server_selection.create_server_http(server) as http:
-        wish = SignInOptions(max_age=0 if new else None, open_browser=browser, seconds=timeout)
-        made = sign_in_and_store(http, server_selection.open_login_store(), server, wish)
+        options = SignInOptions(max_age=0 if new else None, open_browser=browser, seconds=timeout)
+        stored = sign_in_and_store(http, server_selection.open_login_store(), server, options)
     print_result(
         as_json,
-        _build_login_document(made),
-        lambda: print_line(f"Signed in at {server} as {made.email}, tenant {made.tenant}."),
+        _build_login_document(stored),
+        lambda: print_line(f"Signed in at {server} as {stored.email}, tenant {stored.tenant}."),
     )
 
 
@@ -68,17 +68,17 @@ def logout(url: Url = None, as_json: JsonOption = False) -> None:
     server = (
         _resolve_server(url) if url or server_selection.get_named_server() else _get_only_server(logins.list_servers())
     )
-    found = logins.find(server)
-    if found is None:
+    stored = logins.find(server)
+    if stored is None:
         raise NotFound(f"you are not signed in at {server}")
     with server_selection.create_server_http(server) as http:
         try:
-            ended = sign_out(http, logins, found)
+            is_revoked = sign_out(http, logins, stored)
         except (Unavailable, Invalid):
-            ended = False
-    print_result(as_json, {"server": server, "revoked": ended}, lambda: print_line(f"Signed out at {server}."))
-    if not ended:
-        print_note(f"{server} could not be told: end the access of the command line on its page /account.")
+            is_revoked = False
+    print_result(as_json, {"server": server, "revoked": is_revoked}, lambda: print_line(f"Signed out at {server}."))
+    if not is_revoked:
+        print_note(f"The login could not be revoked at {server}: end the command line's access on its page /account.")
         raise CommandExit(Unavailable.exit_code)
 
 
@@ -102,17 +102,19 @@ def whoami(as_json: JsonOption = False) -> None:
         print_result(as_json, document, lambda: _print_operator(document))
         return
     with server_selection.open_admin_api(settings, server) as api:
-        found = fetch_profile(api)
-    print_result(as_json, _build_profile_document(server.server, found), lambda: _print_profile(server.server, found))
+        profile = fetch_profile(api)
+    print_result(
+        as_json, _build_profile_document(server.server, profile), lambda: _print_profile(server.server, profile)
+    )
 
 
 def _resolve_server(url: str | None) -> str:
     from cli.client.server_metadata import normalize_server_url
 
-    named = server_selection.get_named_server()
-    if url is None and named is None:
+    selected = server_selection.get_named_server()
+    if url is None and selected is None:
         raise Invalid("say where: mcpist login https://mcp.example.com")
-    return normalize_server_url(url) if url is not None else named or ""
+    return normalize_server_url(url) if url is not None else selected or ""
 
 
 def _get_only_server(servers: list[str]) -> str:
@@ -123,27 +125,27 @@ def _get_only_server(servers: list[str]) -> str:
     raise Invalid(f"you are signed in at {', '.join(servers[:10])}: say where to sign out")
 
 
-def _build_login_document(made: "Login") -> dict[str, Any]:
+def _build_login_document(login: "Login") -> dict[str, Any]:
     return {
-        "server": made.server,
-        "user": made.email,
-        "tenant": made.tenant,
-        "scopes": sorted(made.tokens.scopes.split()),
+        "server": login.server,
+        "user": login.email,
+        "tenant": login.tenant,
+        "scopes": sorted(login.tokens.scopes.split()),
     }
 
 
-def _build_profile_document(server: str, found: "UserProfile") -> dict[str, Any]:
+def _build_profile_document(server: str, profile: "UserProfile") -> dict[str, Any]:
     return {
         "server": server,
-        "operator": found.operator,
-        "user": found.email,
-        "name": found.name,
-        "tenant": found.tenant.slug,
-        "system_role": found.system_role,
-        "roles": found.roles,
-        "scopes": found.scopes,
-        "authentication_method": found.authentication_method,
-        "authenticated_at": found.authenticated_at,
+        "operator": profile.operator,
+        "user": profile.email,
+        "name": profile.name,
+        "tenant": profile.tenant.slug,
+        "system_role": profile.system_role,
+        "roles": profile.roles,
+        "scopes": profile.scopes,
+        "authentication_method": profile.authentication_method,
+        "authenticated_at": profile.authenticated_at,
     }
 
 
@@ -157,7 +159,9 @@ def _print_operator(document: dict[str, Any]) -> None:
         print_line(f"Signed in at {server} too: --server {server}")
 
 
-def _print_profile(server: str, found: "UserProfile") -> None:
-    what = "administrator" if found.system_role == "admin" else "user"
-    print_line(f"{found.email} at {server}, {what} of the tenant {found.tenant.slug}.")
-    print_line(f"Roles: {', '.join(found.roles) or 'none'}. This access may: {', '.join(found.scopes) or 'nothing'}.")
+def _print_profile(server: str, profile: "UserProfile") -> None:
+    role = "administrator" if profile.system_role == "admin" else "user"
+    print_line(f"{profile.email} at {server}, {role} of the tenant {profile.tenant.slug}.")
+    print_line(
+        f"Roles: {', '.join(profile.roles) or 'none'}. This access may: {', '.join(profile.scopes) or 'nothing'}."
+    )

@@ -81,33 +81,32 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_oauth_clients(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    clients = run_api_command(call_api, tenant=tenant)
     columns = ("Provider", "For", "Client id", "Secret", "Settings", "State", "Cause", "Accounts", "Since")
     rows = [
         (
-            one.provider,
-            f"role {one.role}" if one.role else "everybody",
-            one.client_id,
-            "stored" if one.has_secret else "none",
-            [f"{name}={value}" for name, value in one.settings.items()],
-            one.state,
-            one.cause,
-            one.accounts,
-            one.updated_at,
+            client.provider,
+            f"role {client.role}" if client.role else "everybody",
+            client.client_id,
+            "stored" if client.has_secret else "none",
+            [f"{name}={value}" for name, value in client.settings.items()],
+            client.state,
+            client.cause,
+            client.accounts,
+            client.updated_at,
         )
-        for one in found
+        for client in clients
     ]
     empty = "No OAuth app yet: `mcpist oauth-client set` registers one, `mcpist provider list` shows for which vendors."
-    print_result(as_json, [asdict(one) for one in found], lambda: print_table(columns, rows, empty=empty))
+    print_result(as_json, [asdict(client) for client in clients], lambda: print_table(columns, rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist oauth-client remove github")
 def remove(
     provider: ProviderName, role: RoleOption = None, tenant: TenantOption = None, as_json: JsonOption = False
 ) -> None:
-    """Forget an OAuth app, with every account that was connected by it.
-
-    The vendor is told that these are over. They have to be connected again by another app.
+    """Remove an OAuth app, with every account that was connected by it. These are revoked at the vendor and have to be
+    connected again by another app.
     """
 
     def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
@@ -120,12 +119,12 @@ def remove(
     print_result(as_json, document, lambda: print_line(f"The OAuth app for {provider} is removed."))
 
 
-def _parse_settings(given: list[str] | None) -> dict[str, str] | None:
+def _parse_settings(assignments: list[str] | None) -> dict[str, str] | None:
     from core.errors import Invalid
 
-    if given is None:
+    if assignments is None:
         return None
-    pairs = [text.partition("=") for text in given]
+    pairs = [text.partition("=") for text in assignments]
     if not all(name and sign for name, sign, _ in pairs):
         raise Invalid("write a setting as NAME=VALUE")
     return {name: value for name, _, value in pairs}

@@ -39,15 +39,22 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_providers(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    providers = run_api_command(call_api, tenant=tenant)
     columns = ("Id", "Vendor", "From", "By", "Modules", "Settings", "Redirect URI", "Problem")
     rows = [
-        (one.id, one.title, _format_origin(one), _list_methods(one), one.modules, [a.name for a in one.settings],
-         one.redirect_uri,
-         one.problem)
-        for one in found
-    ]  # fmt: skip
-    print_result(as_json, [asdict(one) for one in found], lambda: print_table(columns, rows, empty=""))
+        (
+            provider.id,
+            provider.title,
+            _format_origin(provider),
+            _list_methods(provider),
+            provider.modules,
+            [setting.name for setting in provider.settings],
+            provider.redirect_uri,
+            provider.problem,
+        )
+        for provider in providers
+    ]
+    print_result(as_json, [asdict(provider) for provider in providers], lambda: print_table(columns, rows, empty=""))
 
 
 @app.command("show", epilog="Example: mcpist provider show github --document > my_github.json")
@@ -59,20 +66,20 @@ def show(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show one vendor with its whole document, and what stands on it."""
+    """Show one vendor with its whole document, and what uses it."""
 
     def call_api(api: "AdminApiClient") -> "DetailedProvider":
         from cli.client.providers import fetch_provider
 
         return fetch_provider(api, provider)
 
-    found = run_api_command(call_api, tenant=tenant)
+    provider_details = run_api_command(call_api, tenant=tenant)
     if document:
-        print_json({found.id: found.document}) if as_json else typer.echo(
-            escape_control_characters(format_json({found.id: found.document}))
+        print_json({provider_details.id: provider_details.document}) if as_json else typer.echo(
+            escape_control_characters(format_json({provider_details.id: provider_details.document}))
         )
     else:
-        print_result(as_json, asdict(found), lambda: _print_provider(found))
+        print_result(as_json, asdict(provider_details), lambda: _print_provider(provider_details))
 
 
 @app.command("add", epilog="Example: mcpist provider add --discover https://id.acme.example --module jira")
@@ -86,7 +93,7 @@ def add(
     resource: Annotated[
         str, typer.Option("--resource", metavar="URL", help="With --discover: what tokens are for.")
     ] = "",
-    named: Annotated[str, typer.Option("--id", metavar="ID", help="With --discover: the provider's id.")] = "",
+    provider_id: Annotated[str, typer.Option("--id", metavar="ID", help="With --discover: the provider's id.")] = "",
     title: Annotated[str, typer.Option("--title", metavar="TEXT", help="With --discover: its name for people.")] = "",
     module: Annotated[
         list[str] | None, typer.Option("--module", metavar="NAME", help="With --discover: a module that it serves.")
@@ -105,26 +112,28 @@ def add(
     """
     from broker.providers.drafts import DraftRequest
 
-    only_with_discover = bool(resource or named or title or module or draft)
+    only_with_discover = bool(resource or provider_id or title or module or draft)
     source = _read_source(file, discover, only_with_discover)
-    given = source if isinstance(source, tuple) else None
-    wish = None if given else DraftRequest(str(source), resource, named, title, tuple(module or ()))
+    file_document = source if isinstance(source, tuple) else None
+    request = None if file_document else DraftRequest(str(source), resource, provider_id, title, tuple(module or ()))
 
     def call_api(api: "AdminApiClient") -> "ProviderDraft | tuple[DetailedProvider, bool]":
         from cli.client.providers import discover_provider, put_provider
 
-        found = discover_provider(api, wish) if wish is not None else None
-        if draft and found is not None:
-            return found
-        provider, document = (found.id, found.document) if found is not None else _require_document(given)
+        discovered = discover_provider(api, request) if request is not None else None
+        if draft and discovered is not None:
+            return discovered
+        provider, document = (
+            (discovered.id, discovered.document) if discovered is not None else _require_document(file_document)
+        )
         return put_provider(api, provider, document, replace=replace)
 
-    made = run_api_command(call_api, tenant=tenant)
-    if not isinstance(made, tuple):
-        _print_draft(made, as_json)
+    result = run_api_command(call_api, tenant=tenant)
+    if not isinstance(result, tuple):
+        _print_draft(result, as_json)
         return
-    found, new = made
-    print_result(as_json, asdict(found), lambda: _print_added(found, new))
+    discovered, new = result
+    print_result(as_json, asdict(discovered), lambda: _print_added(discovered, new))
 
 
 @app.command("remove", epilog="Example: mcpist provider remove acme_crm")
@@ -141,7 +150,7 @@ def remove(provider: ProviderName, tenant: TenantOption = None, as_json: JsonOpt
 
 
 def _read_source(file: Path | None, discover: str | None, only_with_discover: bool) -> tuple[str, dict[str, Any]] | str:
-    """The id and document in the file, or the URL to ask."""
+    """Read the id and document in the file, or the URL to ask."""
     from broker.providers.catalogue import parse_provider_text
     from core.errors import Invalid
 
@@ -159,49 +168,49 @@ def _read_source(file: Path | None, discover: str | None, only_with_discover: bo
         raise Invalid(f"{file} is no text in UTF-8") from None
 
 
-def _require_document(given: tuple[str, dict[str, Any]] | None) -> tuple[str, dict[str, Any]]:
-    assert given is not None, "there is a file where nothing is discovered"
-    return given
+def _require_document(file_document: tuple[str, dict[str, Any]] | None) -> tuple[str, dict[str, Any]]:
+    assert file_document is not None, "there is a file where nothing is discovered"
+    return file_document
 
 
-def _print_draft(found: "ProviderDraft", as_json: bool) -> None:
-    print_json({found.id: found.document}) if as_json else typer.echo(
-        escape_control_characters(format_json({found.id: found.document}))
+def _print_draft(draft: "ProviderDraft", as_json: bool) -> None:
+    print_json({draft.id: draft.document}) if as_json else typer.echo(
+        escape_control_characters(format_json({draft.id: draft.document}))
     )
-    if found.scopes and not as_json:
-        print_note(f"Scopes that the server says it has: {' '.join(found.scopes)}")
+    if draft.scopes and not as_json:
+        print_note(f"Scopes that the server says it has: {' '.join(draft.scopes)}")
 
 
-def _print_added(found: "DetailedProvider", new: bool) -> None:
-    print_line(f"The provider {found.id} is {'added' if new else 'there as you asked for'}.")
-    if found.client_registration:
+def _print_added(provider: "DetailedProvider", new: bool) -> None:
+    print_line(f"The provider {provider.id} is {'added' if new else 'there as you asked for'}.")
+    if provider.client_registration:
         print_line("MCPist becomes a client there by itself; an OAuth app that you register comes before that.")
-    elif found.redirect_uri:
-        print_line(f"Register an OAuth app there with the redirect URI {found.redirect_uri}")
-        print_line(f"and give its id and secret to `mcpist oauth-client set {found.id}`.")
+    elif provider.redirect_uri:
+        print_line(f"Register an OAuth app there with the redirect URI {provider.redirect_uri}")
+        print_line(f"and give its id and secret to `mcpist oauth-client set {provider.id}`.")
 
 
-def _print_provider(found: "DetailedProvider") -> None:
-    told = {
-        "Vendor": found.title,
-        "From": _format_origin(found),
-        "Problem": found.problem,
-        "Redirect URI": found.redirect_uri,
-        "Without a registered OAuth app": found.client_registration and f"by {found.client_registration}",
-        "Register an OAuth app at": found.console_url,
-        "The vendor's page on how": found.docs_url,
-        "Version": found.version,
-        "Stand on it": str(found.usage),
+def _print_provider(provider: "DetailedProvider") -> None:
+    fields = {
+        "Vendor": provider.title,
+        "From": _format_origin(provider),
+        "Problem": provider.problem,
+        "Redirect URI": provider.redirect_uri,
+        "Without a registered OAuth app": provider.client_registration and f"by {provider.client_registration}",
+        "Register an OAuth app at": provider.console_url,
+        "The vendor's page on how": provider.docs_url,
+        "Version": provider.version,
+        "Usage": str(provider.usage),
     }
-    for name, value in told.items():
+    for name, value in fields.items():
         if value:
             print_line(f"{name}: {value}")
-    typer.echo(escape_control_characters(format_json({found.id: found.document})))
+    typer.echo(escape_control_characters(format_json({provider.id: provider.document})))
 
 
-def _format_origin(one: "ProviderSummary") -> str:
-    return "MCPist" if one.origin == "built_in" else "custom"
+def _format_origin(provider: "ProviderSummary") -> str:
+    return "MCPist" if provider.origin == "built_in" else "custom"
 
 
-def _list_methods(one: "ProviderSummary") -> list[str]:
-    return [way for way, is_there in (("oauth", one.oauth), ("key", one.key)) if is_there]
+def _list_methods(provider: "ProviderSummary") -> list[str]:
+    return [method for method, is_there in (("oauth", provider.oauth), ("key", provider.key)) if is_there]

@@ -69,13 +69,13 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_roles(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    roles = run_api_command(call_api, tenant=tenant)
     document = [
-        {"name": one.name, "priority": one.priority, "allow": one.allow, "deny": one.deny, "members": one.members}
-        for one in found
+        {"name": role.name, "priority": role.priority, "allow": role.allow, "deny": role.deny, "members": role.members}
+        for role in roles
     ]
     columns = ("Name", "Priority", "Allows", "Denies", "Members")
-    rows = [(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
+    rows = [(role.name, role.priority, role.allow, role.deny, role.members) for role in roles]
     print_result(
         as_json, document, lambda: print_table(columns, rows, empty="No role yet: `mcpist role create` makes one.")
     )
@@ -98,7 +98,7 @@ def show(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -
         print_line(f"{role.name}, priority {role.priority}")
         print_line(f"Allows:  {', '.join(role.allow) or 'nothing'}")
         print_line(f"Denies:  {', '.join(role.deny) or 'nothing'}")
-        print_line(f"Members: {', '.join(having) or 'nobody'}")
+        print_line(f"Members: {', '.join(having) or 'none'}")
 
     print_result(as_json, document, print_text)
 
@@ -155,7 +155,7 @@ def revoke(name: Name, permission: Permission, tenant: TenantOption = None, as_j
 
     run_api_command(call_api, tenant=tenant)
     document = {"role": name, "permission": permission, "revoked": True}
-    print_result(as_json, document, lambda: print_line(f"{name} says nothing of {permission} any more."))
+    print_result(as_json, document, lambda: print_line(f"{name} no longer allows or denies {permission}."))
 
 
 def _grant(tenant: str | None, name: str, effect: str, permission: str, *, allow_unknown: bool) -> None:

@@ -87,8 +87,8 @@ def migrate(as_json: JsonOption = False) -> None:
             return await to_head(deployment.admin, deployment.passwords), get_head_revision()
 
     changed, revision = run_local(work)
-    told = f"The database is at schema {revision}" + (" now." if changed else " already.")
-    print_result(as_json, {"changed": changed, "revision": revision}, lambda: print_line(told))
+    text = f"The database is at schema {revision}" + (" now." if changed else " already.")
+    print_result(as_json, {"changed": changed, "revision": revision}, lambda: print_line(text))
 
 
 def _run_gateway_command(runner: Runner, as_json: bool, human: "Callable[[ServerReady], None]") -> None:

@@ -28,13 +28,19 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_services(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    services = run_api_command(call_api, tenant=tenant)
     rows = [
-        (one["module"], one["enabled"], one["tool_count"], _format_settings(one["settings"]), one["description"])
-        for one in found
+        (
+            service["module"],
+            service["enabled"],
+            service["tool_count"],
+            _format_settings(service["settings"]),
+            service["description"],
+        )
+        for service in services
     ]
     columns = ("Module", "Enabled", "Tools", "Settings", "What for")
-    print_result(as_json, found, lambda: print_table(columns, rows, empty="No module is installed."))
+    print_result(as_json, services, lambda: print_table(columns, rows, empty="No module is installed."))
 
 
 @app.command("enable", epilog="Example: mcpist service enable knowledge_graph")
@@ -52,7 +58,7 @@ def disable(module: ModuleName, tenant: TenantOption = None, as_json: JsonOption
 @app.command("set", epilog="Example: mcpist service set github base_url=https://github.acme.example/api/v3 timeout=60")
 def set_(
     module: ModuleName,
-    given: Annotated[
+    assignments: Annotated[
         list[str] | None,
         typer.Argument(metavar="NAME=VALUE", help="A setting, such as timeout=60; several may be set."),
     ] = None,
@@ -71,9 +77,11 @@ def set_(
         from cli.client.services import fetch_available_settings, set_settings
         from gateway.service_settings import parse_typed_value
 
-        values = _parse_pairs(given or (), unset or (), () if given or unset else fetch_available_settings(api, module))
-        typed = {name: parse_typed_value(value) for name, value in values.items()}
-        service = set_settings(api, module, typed, unset or ())
+        values = _parse_pairs(
+            assignments or (), unset or (), () if assignments or unset else fetch_available_settings(api, module)
+        )
+        changes = {name: parse_typed_value(value) for name, value in values.items()}
+        service = set_settings(api, module, changes, unset or ())
         # The settings of this machine's product say which addresses it may ask; those of another server are not known.
         return service, _find_unreachable_reason(values.get("base_url")) if api.is_operator else None
 
@@ -88,12 +96,12 @@ def set_(
     )
 
 
-def _parse_pairs(given: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str, str]]) -> dict[str, str]:
-    if not given and not unset:
-        told = ", ".join(f"{name} ({description})" for name, description in forms)
-        raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. There are: {told}")
+def _parse_pairs(assignments: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str, str]]) -> dict[str, str]:
+    if not assignments and not unset:
+        names = ", ".join(f"{name} ({description})" for name, description in forms)
+        raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. There are: {names}")
     values: dict[str, str] = {}
-    for pair in given:
+    for pair in assignments:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise Invalid("a setting is written NAME=VALUE, such as timeout=60")
@@ -111,9 +119,9 @@ def _find_unreachable_reason(base_url: str | None) -> str | None:
     from core.http.outbound_addresses import AllowedAddresses, SystemLookup
     from gateway.vendor_session.reachability import find_unreachable_reason
 
-    allowed, lookup = AllowedAddresses.from_hosts(read_settings().allowed_private_hosts), SystemLookup()
+    addresses, lookup = AllowedAddresses.from_hosts(read_settings().allowed_private_hosts), SystemLookup()
     try:
-        return asyncio.run(find_unreachable_reason(base_url, allowed, lookup))
+        return asyncio.run(find_unreachable_reason(base_url, addresses, lookup))
     finally:
         lookup.close()
 

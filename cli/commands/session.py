@@ -30,17 +30,25 @@ def list_(
     """Show the live sessions of a user, newest first."""
 
     def call_api(api: "AdminApiClient") -> "tuple[str, list[SessionEntry]]":
-        from cli.client.browser_sessions import fetch_sessions
+        from cli.client.users import fetch_sessions
 
         return fetch_sessions(api, user)
 
-    email, found = run_api_command(call_api, tenant=tenant)
+    email, sessions = run_api_command(call_api, tenant=tenant)
     columns = ("Id", "By", "From", "Browser", "Since", "Last seen", "Until")
     rows = [
-        (one.id, one.method, one.address, one.user_agent, one.created_at, one.last_seen_at, one.expires_at)
-        for one in found
+        (
+            session.id,
+            session.method,
+            session.address,
+            session.user_agent,
+            session.created_at,
+            session.last_seen_at,
+            session.expires_at,
+        )
+        for session in sessions
     ]
-    documents = [{"user": email, **asdict(one)} for one in found]
+    documents = [{"user": email, **asdict(session)} for session in sessions]
     print_result(as_json, documents, lambda: print_table(columns, rows, empty=f"{email} is signed in with no browser."))
 
 
@@ -53,15 +61,15 @@ def end(
     as_json: JsonOption = False,
 ) -> None:
     """End a session at once. Clients that the person has let in go on, as API tokens do."""
-    wanted = _parse_session_id(session_id)
+    parsed = _parse_session_id(session_id)
 
     def call_api(api: "AdminApiClient") -> None:
-        from cli.client.browser_sessions import end_session
+        from cli.client.users import end_session
 
-        end_session(api, str(wanted))
+        end_session(api, str(parsed))
 
     run_api_command(call_api, tenant=tenant)
-    print_result(as_json, {"id": wanted, "ended": True}, lambda: print_line(f"Session {wanted} has ended."))
+    print_result(as_json, {"id": parsed, "ended": True}, lambda: print_line(f"Session {parsed} has ended."))
 
 
 def _parse_session_id(text: str) -> UUID:

@@ -74,19 +74,20 @@ async def _run_relay(settings: "Settings", output: int, user: str | None, tenant
         ):
             lines = LineReader(sys.stdin.fileno())
             lines.start()
-            looking = asyncio.create_task(_find_upstream(upstream), name="finding MCPist")
+            finding = asyncio.create_task(_find_upstream(upstream), name="finding MCPist")
             relaying = asyncio.create_task(StdioRelay(upstream, session, LineWriter(output)).run(lines), name="relay")
-            waiting = asyncio.create_task(stopped.wait())
-            await asyncio.wait({relaying, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            code = looking.result() if looking.done() else 0
-            for task in (looking, relaying, waiting):
+            stopping = asyncio.create_task(stopped.wait())
+            await asyncio.wait({relaying, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            code = finding.result() if finding.done() else 0
+            for task in (finding, relaying, stopping):
                 task.cancel()
-            await asyncio.gather(looking, relaying, waiting, return_exceptions=True)
+            await asyncio.gather(finding, relaying, stopping, return_exceptions=True)
             return code
 
 
 async def _find_upstream(upstream: "Upstream") -> int:
-    """Find MCPist before the first message asks for it; a failure is told to the client's log, too. The exit code."""
+    """Find MCPist before the first message asks for it; a failure is also written to the client's log. Return the exit
+    code."""
     try:
         await upstream.get_endpoint()
     except Exception as error:  # noqa: BLE001 what is expected and what is not: classify_error tells them apart
@@ -108,13 +109,13 @@ async def _open_upstream(
         return
     from cli.stdio.attach import AttachedServer
 
-    async def find_subject(operating: "OperatorContext") -> "tuple[UUID, UUID]":
+    async def find_subject(context: "OperatorContext") -> "tuple[UUID, UUID]":
         from cli.lookup import resolve_tenant, resolve_user
 
-        found = await resolve_tenant(operating, tenant)
-        return found.id, (await resolve_user(operating, found, user)).id
+        chosen_tenant = await resolve_tenant(context, tenant)
+        return chosen_tenant.id, (await resolve_user(context, chosen_tenant, user)).id
 
-    attached = AttachedServer(settings, _ignore_progress, find_subject, given=settings.token, on_start=listen)
+    attached = AttachedServer(settings, _ignore_progress, find_subject, token=settings.token, on_start=listen)
     try:
         yield attached
     finally:
@@ -123,20 +124,21 @@ async def _open_upstream(
 
 @contextlib.contextmanager
 def _claim_output() -> Generator[int]:
-    """A descriptor for the protocol alone: whatever else is printed, by whomever, goes to standard error."""
+    """Reserve a descriptor for the protocol: everything else that is printed goes to standard error."""
     sys.stdout.flush()
-    own = os.dup(OUTPUT_DESCRIPTOR)
+    output = os.dup(OUTPUT_DESCRIPTOR)
     os.dup2(ERROR_DESCRIPTOR, OUTPUT_DESCRIPTOR)
     try:
-        yield own
+        yield output
     finally:
-        os.dup2(own, OUTPUT_DESCRIPTOR)
-        os.close(own)
+        os.dup2(output, OUTPUT_DESCRIPTOR)
+        os.close(output)
 
 
 @contextlib.contextmanager
 def _watch_stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]:
-    """An event that SIGINT and SIGTERM set, and a function to listen anew: a product that starts takes them over."""
+    """Return an event that SIGINT and SIGTERM set, and a function to listen anew: a product that starts takes them
+    over."""
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def listen() -> None:
@@ -152,4 +154,4 @@ def _watch_stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]
 
 
 def _ignore_progress(_line: str) -> None:
-    """What clients show of standard error is for faults."""
+    """Ignore progress: clients show standard error as faults."""

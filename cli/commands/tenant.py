@@ -45,13 +45,13 @@ def create(
         email = normalize_email(admin)
         return create_tenant(api, slug, name, email), email
 
-    made, email = run_api_command(call_api, needs_tenant=False)
+    created, email = run_api_command(call_api, needs_tenant=False)
 
     def print_text() -> None:
-        print_line(f"Made tenant {made.slug} with administrator {email}.")
-        print_line(f"A token for them: mcpist token create --tenant {made.slug} --user {email}")
+        print_line(f"Made tenant {created.slug} with administrator {email}.")
+        print_line(f"A token for them: mcpist token create --tenant {created.slug} --user {email}")
 
-    print_result(as_json, {"id": made.id, "slug": made.slug, "name": made.name, "admin": email}, print_text)
+    print_result(as_json, {"id": created.id, "slug": created.slug, "name": created.name, "admin": email}, print_text)
 
 
 @app.command("list", epilog="Example: mcpist tenant list --json")
@@ -63,11 +63,11 @@ def list_(as_json: JsonOption = False) -> None:
 
         return fetch_tenants(api)
 
-    found = run_api_command(call_api, needs_tenant=False)
-    rows = [(one.slug, one.name, one.status, one.record_arguments) for one in found]
+    tenants = run_api_command(call_api, needs_tenant=False)
+    rows = [(tenant.slug, tenant.name, tenant.status, tenant.record_arguments) for tenant in tenants]
     columns = ("Slug", "Name", "Status", "Records arguments")
     print_result(
-        as_json, found, lambda: print_table(columns, rows, empty="No tenant yet: `mcpist up` makes the first one.")
+        as_json, tenants, lambda: print_table(columns, rows, empty="No tenant yet: `mcpist up` makes the first one.")
     )
 
 
@@ -99,7 +99,7 @@ def remove(
         return remove_tenant(api, slug, confirm)
 
     print_remaining_accounts(run_api_command(call_api, needs_tenant=False))
-    print_result(as_json, {"slug": slug, "removed": True}, lambda: print_line(f"{slug} is gone."))
+    print_result(as_json, {"slug": slug, "removed": True}, lambda: print_line(f"Removed the tenant {slug}."))
 
 
 @app.command("record-arguments", epilog="Example: mcpist tenant record-arguments on --tenant acme")

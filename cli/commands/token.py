@@ -49,22 +49,24 @@ def create(
         from cli.time_arguments import parse_future_time
         from server.role_database import get_utc_now
 
-        until = parse_future_time(expires, get_utc_now())
-        return *create_token(api, user, name, scope or [*DEFAULT_SCOPES], read_only, until, tool_result_format), until
+        expires_at = parse_future_time(expires, get_utc_now())
+        return *create_token(
+            api, user, name, scope or [*DEFAULT_SCOPES], read_only, expires_at, tool_result_format
+        ), expires_at
 
-    made_id, token, email, until = run_api_command(call_api, tenant=tenant)
+    token_id, token, email, expires_at = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(token.reveal())
-        print_note(f"Token {made_id} for {email}. It is shown this once: keep it where you keep passwords.")
+        print_note(f"Token {token_id} for {email}. It is shown this once: keep it where you keep passwords.")
 
     document = {
         "token": token.reveal(),
-        "id": made_id,
+        "id": token_id,
         "user": email,
         "name": name,
         "read_only": read_only,
-        "expires_at": until,
+        "expires_at": expires_at,
         "tool_result_format": tool_result_format,
     }
     print_result(as_json, document, print_text)
@@ -83,25 +85,25 @@ def list_(
         from cli.client.api_tokens import fetch_tokens
         from server.role_database import get_utc_now
 
-        return [one for one in fetch_tokens(api, user) if everything or _is_live(one, get_utc_now())]
+        return [token for token in fetch_tokens(api, user) if everything or _is_live(token, get_utc_now())]
 
-    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in run_api_command(call_api, tenant=tenant)]
+    tokens = [replace(token, scopes=tuple(sorted(token.scopes))) for token in run_api_command(call_api, tenant=tenant)]
     columns = ("Id", "User", "Name", "Read-only", "Created", "Expires", "Last used", "Revoked")
     rows = [
         (
-            one.id,
-            one.user_email,
-            one.name,
-            one.read_only,
-            one.created_at,
-            one.expires_at or "never",
-            one.last_used_at,
-            one.revoked_at,
+            token.id,
+            token.user_email,
+            token.name,
+            token.read_only,
+            token.created_at,
+            token.expires_at or "never",
+            token.last_used_at,
+            token.revoked_at,
         )
-        for one in found
+        for token in tokens
     ]
     print_result(
-        as_json, found, lambda: print_table(columns, rows, empty="No live token: `mcpist token create` makes one.")
+        as_json, tokens, lambda: print_table(columns, rows, empty="No live token: `mcpist token create` makes one.")
     )
 
 
@@ -123,16 +125,16 @@ def revoke(
     print_result(as_json, {"id": token_id, "revoked": True}, lambda: print_line(f"Token {token_id} is revoked."))
 
 
-def _refuse_whole_token(given: str) -> None:
-    """A token on a command line stays in the shell's history: say so before anything else."""
+def _refuse_whole_token(text: str) -> None:
+    """Refuse a whole token on the command line, where it stays in the shell's history."""
     from core.errors import Invalid
     from core.token_format import TOKEN_PREFIX, parse_token
 
-    if not given.startswith(TOKEN_PREFIX):
+    if not text.startswith(TOKEN_PREFIX):
         return
-    parts = parse_token(given)
-    what = f"its id is {parts.id}" if parts else "`mcpist token list` shows the ids"
-    raise Invalid(f"that is a whole token, and your shell may remember it now; give only the id ({what})")
+    token = parse_token(text)
+    hint = f"its id is {token.id}" if token else "`mcpist token list` shows the ids"
+    raise Invalid(f"that is a whole token, and your shell may remember it now; give only the id ({hint})")
 
 
 def _is_live(token: "ApiToken", now: "datetime") -> bool:

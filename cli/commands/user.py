@@ -40,18 +40,19 @@ def create(
 
         return create_user(api, email, name, "admin" if admin else "user", tuple(dict.fromkeys(role or ())))
 
-    made = run_api_command(call_api, tenant=tenant)
+    created = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
         print_line(
-            f"Made user {made.email}" + (f" with {', '.join(made.roles)}." if made.roles else " without a role.")
+            f"Made user {created.email}"
+            + (f" with {', '.join(created.roles)}." if created.roles else " without a role.")
         )
-        if not made.roles:
+        if not created.roles:
             from cli.lookup import format_tenant_option
 
-            print_line(f"Give them one: mcpist user assign {made.email} ROLE{format_tenant_option(tenant)}")
+            print_line(f"Give them one: mcpist user assign {created.email} ROLE{format_tenant_option(tenant)}")
 
-    print_result(as_json, made, print_text)
+    print_result(as_json, created, print_text)
 
 
 @app.command("list", epilog="Example: mcpist user list --tenant acme --json")
@@ -63,11 +64,14 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return fetch_users(api)
 
-    found = run_api_command(call_api, tenant=tenant)
+    users = run_api_command(call_api, tenant=tenant)
     columns = ("E-mail", "Name", "System role", "Status", "Roles", "Since")
-    rows = [(one.email, one.name, one.system_role, one.status, one.roles, one.created_at) for one in found]
+    rows = [
+        (listed.email, listed.name, listed.system_role, listed.status, listed.roles, listed.created_at)
+        for listed in users
+    ]
     print_result(
-        as_json, found, lambda: print_table(columns, rows, empty="No user yet: `mcpist user create` makes one.")
+        as_json, users, lambda: print_table(columns, rows, empty="No user yet: `mcpist user create` makes one.")
     )
 
 
@@ -96,8 +100,9 @@ def remove(
 ) -> None:
     """Delete a user with all that is theirs; only the audit log stays. Their access ends within a second.
 
-    Roles, tokens, sessions, connected accounts and notes go, and so does their own entry of the allow list; the vendors
-    of their accounts are told. A tenant's last active administrator stays. `mcpist user suspend` may be enough.
+    Roles, tokens, sessions, connected accounts and notes are deleted, and so is their own entry of the allow list; the
+    accounts are revoked at their vendors. A tenant's last active administrator stays. `mcpist user suspend` may be
+    enough.
     """
     from core.directory.users import normalize_email
 
@@ -111,14 +116,14 @@ def remove(
         return remove_user(api, address)
 
     print_remaining_accounts(run_api_command(call_api, tenant=tenant))
-    print_result(as_json, {"email": address, "removed": True}, lambda: print_line(f"{address} is gone."))
+    print_result(as_json, {"email": address, "removed": True}, lambda: print_line(f"Removed the user {address}."))
 
 
 @app.command("link", epilog="Example: mcpist user link ada@acme.example")
 def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Make a link that signs a user in without an identity provider: once, within 15 minutes.
 
-    Whoever opens it is that person: give it to nobody else. Earlier links stop working.
+    Anyone who opens it signs in as that person: give it to no one else. Earlier links stop working.
     """
 
     def call_api(api: "AdminApiClient") -> "tuple[str, Secret]":
@@ -126,13 +131,13 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
 
         return request_sign_in_link(api, email)
 
-    address, made = run_api_command(call_api, tenant=tenant)
+    address, sign_in_link = run_api_command(call_api, tenant=tenant)
 
     def print_text() -> None:
-        print_line(made.reveal())
-        print_note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to nobody else.")
+        print_line(sign_in_link.reveal())
+        print_note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to no one else.")
 
-    print_result(as_json, {"user": address, "sign_in_link": made.reveal(), "expires_in": 900}, print_text)
+    print_result(as_json, {"user": address, "sign_in_link": sign_in_link.reveal(), "expires_in": 900}, print_text)
 
 
 @app.command("assign", epilog="Example: mcpist user assign ada@acme.example editor")
@@ -155,10 +160,10 @@ def unassign(email: Email, role: RoleName, tenant: TenantOption = None, as_json:
     )
 
 
-def _change(change: str, tenant: str | None, *given: Any) -> None:
+def _change(change: str, tenant: str | None, *arguments: Any) -> None:
     def call_api(api: "AdminApiClient") -> None:
         from cli.client import users
 
-        getattr(users, change)(api, *given)
+        getattr(users, change)(api, *arguments)
 
     run_api_command(call_api, tenant=tenant)

@@ -41,23 +41,23 @@ SubjectLookup = Callable[[OperatorContext], Awaitable[tuple[UUID, UUID]]]
 class AttachedServer:
     """Implements :class:`cli.stdio.upstream.Upstream` on a data folder.
 
-    `whom` finds the tenant and the user to speak for. The tokens made for them live for twelve hours at most and are
-    revoked by :meth:`close`. `given` is a token to use instead. `on_start` is called when a product was started here.
+    `find_subject` finds the tenant and the user to speak for. Their tokens live for at most twelve hours and are
+    revoked by :meth:`close`. `token` is a token to use instead. `on_start` is called when a product was started here.
     """
 
     def __init__(
         self,
         settings: Settings,
         report: Report,
-        whom: SubjectLookup,
+        find_subject: SubjectLookup,
         *,
-        given: Secret | None,
+        token: Secret | None,
         on_start: Callable[[], None],
     ) -> None:
         self._settings = settings
         self._report = report
-        self._whom = whom
-        self._given = given
+        self._find_subject = find_subject
+        self._token = token
         self._on_start = on_start
         self._turn = asyncio.Lock()
         self._endpoint: UpstreamEndpoint | None = None
@@ -77,10 +77,10 @@ class AttachedServer:
             return self._endpoint
 
     async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
-        """Look again, after a product has gone or a token has expired."""
+        """Find the server again, after it has stopped or a token has expired."""
         async with self._turn:
             if self._endpoint is None or self._endpoint == old:
-                self._endpoint = await self._find_endpoint(again=True)
+                self._endpoint = await self._find_endpoint(is_retry=True)
             return self._endpoint
 
     async def close(self) -> None:
@@ -94,18 +94,18 @@ class AttachedServer:
         finally:
             await self._stop_product()
 
-    async def _find_endpoint(self, *, again: bool = False) -> UpstreamEndpoint:
-        url = await self._find_url(again)
-        return UpstreamEndpoint(url, self._given or await self._create_token())
+    async def _find_endpoint(self, *, is_retry: bool = False) -> UpstreamEndpoint:
+        url = await self._find_url(is_retry)
+        return UpstreamEndpoint(url, self._token or await self._create_token())
 
-    async def _find_url(self, again: bool) -> str:
+    async def _find_url(self, is_retry: bool) -> str:
         loop = asyncio.get_running_loop()
         began = loop.time()
         while loop.time() - began < READY_TIMEOUT:
-            running = find_running_server(self._settings.home)
-            if running is not None and await is_answering(running.mcp_url, "/healthz"):
-                return running.mcp_url
-            patient = again and self._product is None and loop.time() - began < RESTART_GRACE
+            server = find_running_server(self._settings.home)
+            if server is not None and await is_answering(server.mcp_url, "/healthz"):
+                return server.mcp_url
+            patient = is_retry and self._product is None and loop.time() - began < RESTART_GRACE
             if not patient and not self._is_folder_owned() and (url := await self._start_product()):
                 return url
             await asyncio.sleep(POLL_SECONDS)
@@ -116,11 +116,13 @@ class AttachedServer:
         return layout is not None and is_held(layout.lock)
 
     async def _start_product(self) -> str | None:
-        """Run a product here; None where somebody else was quicker."""
+        """Start MCPist in this process; None where another process was quicker."""
         await self._stop_product()
         ready: asyncio.Future[ServerReady] = asyncio.get_running_loop().create_future()
-        own = replace(self._settings, host="127.0.0.1", port=_find_free_port(), public_url="", metrics_port=0)
-        self._product = asyncio.create_task(run_all_in_one(own, self._report, ready.set_result), name="own product")
+        settings = replace(self._settings, host="127.0.0.1", port=_find_free_port(), public_url="", metrics_port=0)
+        self._product = asyncio.create_task(
+            run_all_in_one(settings, self._report, ready.set_result), name="own product"
+        )
         await asyncio.wait({self._product, ready}, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
             try:
@@ -130,29 +132,29 @@ class AttachedServer:
             raise Unavailable("MCPist was stopped")
         self._on_start()
         first = ready.result().api_token
-        self._unseen = parts.id if first is not None and (parts := parse_token(first.reveal())) else None
+        self._unseen = token.id if first is not None and (token := parse_token(first.reveal())) else None
         return ready.result().mcp_url
 
     async def _create_token(self) -> Secret:
-        async with open_operator_context(self._settings, self._report) as operating:
-            tenant_id, user_id = await self._whom(operating)
-            if self._unseen is not None:  # the token of the first start: here is nobody whom it could be shown to
-                await operating.tokens.revoke(OPERATOR_ACTOR, tenant_id, self._unseen)
+        async with open_operator_context(self._settings, self._report) as context:
+            tenant_id, user_id = await self._find_subject(context)
+            if self._unseen is not None:  # the token of the first start cannot be shown to anyone here
+                await context.tokens.revoke(OPERATOR_ACTOR, tenant_id, self._unseen)
                 self._unseen = None
-            made, token = await operating.tokens.create(
+            token_id, token = await context.tokens.create(
                 OPERATOR_ACTOR,
                 tenant_id,
                 user_id,
                 f"mcpist stdio, process {os.getpid()}",
                 expires_at=get_utc_now() + TOKEN_LIFETIME,
             )
-            self._tokens.append((tenant_id, made))
+            self._tokens.append((tenant_id, token_id))
             return token
 
     async def _revoke_tokens(self) -> None:
-        async with open_operator_context(self._settings, self._report) as operating:
-            for tenant_id, made in self._tokens:
-                await operating.tokens.revoke(OPERATOR_ACTOR, tenant_id, made)
+        async with open_operator_context(self._settings, self._report) as context:
+            for tenant_id, token_id in self._tokens:
+                await context.tokens.revoke(OPERATOR_ACTOR, tenant_id, token_id)
 
     async def _stop_product(self) -> None:
         product, self._product = self._product, None

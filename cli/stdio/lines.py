@@ -20,12 +20,12 @@ class LineTooLong(Exception):
 class LineReader:
     """The lines of a descriptor. A thread reads: files and terminals cannot be waited for in an event loop."""
 
-    def __init__(self, descriptor: int, *, most: int = MAX_LINE_BYTES) -> None:
+    def __init__(self, descriptor: int, *, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._descriptor = descriptor
-        self._most = most
+        self._max_bytes = max_bytes
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
         self._room = threading.Semaphore(READ_AHEAD_CHUNKS)
-        self._rest = bytearray()
+        self._unread = bytearray()
         self._skipping = False
         self._ended = False
         self._loop = asyncio.get_running_loop()
@@ -35,38 +35,38 @@ class LineReader:
         threading.Thread(target=self._read_chunks, name="standard input", daemon=True).start()
 
     async def read_line(self) -> bytes | None:
-        """The next line without its end, None at the end of the input.
+        """Read the next line without its end, None at the end of the input.
 
         Raises:
             LineTooLong: the line was too long; the next call gives the line after it.
         """
         while True:
-            end = self._rest.find(b"\n")
+            end = self._unread.find(b"\n")
             if end >= 0:
-                line = bytes(self._rest[:end])
-                del self._rest[: end + 1]
+                line = bytes(self._unread[:end])
+                del self._unread[: end + 1]
                 return self._check_length(line)
-            if len(self._rest) > self._most:
+            if len(self._unread) > self._max_bytes:
                 self._skipping = True
-                self._rest.clear()
+                self._unread.clear()
             if self._ended:
-                line = bytes(self._rest)
-                self._rest.clear()
+                line = bytes(self._unread)
+                self._unread.clear()
                 return self._check_length(line) if line or self._skipping else None
             chunk = await self._chunks.get()
             self._room.release()
             self._ended = not chunk
-            self._rest += chunk
+            self._unread += chunk
 
     def _check_length(self, line: bytes) -> bytes:
-        if self._skipping or len(line) > self._most:
+        if self._skipping or len(line) > self._max_bytes:
             self._skipping = False
             raise LineTooLong
         return line
 
     def _read_chunks(self) -> None:
         # os.read and not sys.stdin: a thread that waits inside a buffered file would stop the interpreter from ending.
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: there is no reader
             while True:
                 try:
                     chunk = os.read(self._descriptor, CHUNK_BYTES)
@@ -79,7 +79,7 @@ class LineReader:
 
 
 class LineWriter:
-    """Whole lines to a descriptor, one after the other, whoever writes. A slow reader holds up nobody but writers."""
+    """Writer of whole lines to a descriptor, one after the other. A slow reader delays writers only."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -89,7 +89,7 @@ class LineWriter:
         """Write one message; a line break inside it can only be space between tokens of JSON.
 
         Raises:
-            OSError: nobody reads any more.
+            OSError: the reader has closed its end.
         """
         data = line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
         async with self._turn:
@@ -102,13 +102,13 @@ class LineWriter:
         return bool(select.select([], [self._descriptor], [], 0)[1])
 
     def _write_all(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+        remaining = memoryview(data)
+        while remaining:
+            remaining = remaining[os.write(self._descriptor, remaining) :]
 
 
 async def read_lines(lines: LineReader) -> AsyncIterator[bytes | None]:
-    """Every line that is not blank; None stands for one that was too long."""
+    """Read every line that is not blank; None stands for one that was too long."""
     while True:
         try:
             line = await lines.read_line()

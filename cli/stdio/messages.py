@@ -48,21 +48,21 @@ def parse_line(line: bytes, negotiated: str | None) -> ClientMessage:
 
 
 def parse_request_id(value: Any) -> RequestId | None:
-    """The id of a request; None for everything else."""
+    """Parse the id of a request; None for everything else."""
     if not isinstance(value, dict) or "method" not in value:
         return None
     return _as_id(cast("dict[str, Any]", value).get("id"))
 
 
 def parse_response_id(value: Any) -> RequestId | None:
-    """The id that a response answers; None for everything else."""
+    """Parse the id that a response answers; None for everything else."""
     if not isinstance(value, dict) or "method" in value:
         return None
     return _as_id(cast("dict[str, Any]", value).get("id"))
 
 
 def parse_messages(body: bytes) -> Sequence[Any]:
-    """The messages of a JSON text, a batch or a single one; none where it is no JSON."""
+    """Parse the messages of a JSON text, a batch or a single one; none where it is no JSON."""
     try:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -71,12 +71,12 @@ def parse_messages(body: bytes) -> Sequence[Any]:
 
 
 def build_error(id: RequestId | None, code: int, text: str) -> dict[str, Any]:
-    """An error that the relay itself gives."""
+    """Build an error that the relay itself gives."""
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}
 
 
 def parse_negotiated_version(value: Any) -> str | None:
-    """The revision in the answer to ``initialize``."""
+    """Parse the revision in the answer to ``initialize``."""
     result = cast("dict[str, Any]", value).get("result") if isinstance(value, dict) else None
     version = cast("dict[str, Any]", result).get("protocolVersion") if isinstance(result, dict) else None
     return version if isinstance(version, str) and _PLAIN_HEADER_VALUE.fullmatch(version) else None
@@ -97,7 +97,7 @@ def _parse_single(line: bytes, message: dict[str, Any], negotiated: str | None) 
 
 
 def _build_mirror_headers(version: str, method: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """The headers that repeat the body ([2026-07-28] Streamable HTTP)."""
+    """Build the headers that repeat the body ([2026-07-28] Streamable HTTP)."""
     headers = {"MCP-Protocol-Version": encode_header_value(version), "Mcp-Method": encode_header_value(method)}
     name = params.get(_NAME_PARAMS.get(method, ""))
     if isinstance(name, str):
@@ -106,7 +106,7 @@ def _build_mirror_headers(version: str, method: str, params: Mapping[str, Any]) 
 
 
 def encode_header_value(value: str) -> str:
-    """A header value: as it is where HTTP keeps it as it is, else wrapped as base64."""
+    """Encode a header value: as it is where HTTP keeps it as it is, else wrapped as base64."""
     if _PLAIN_HEADER_VALUE.fullmatch(value) and not _ENCODED_HEADER_VALUE.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="

@@ -45,14 +45,14 @@ class StdioRelay:
     async def run(self, lines: LineReader) -> None:
         """Relay until the input ends; then wait for what is under way."""
         reading = asyncio.create_task(self._read_messages(read_lines(lines)), name="client's input")
-        gone = asyncio.create_task(self._client_gone.wait())
+        departure = asyncio.create_task(self._client_gone.wait())
         try:
-            await asyncio.wait({reading, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({reading, departure}, return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
                 reading.result()
-                await self._wait_for_running(gone)
+                await self._wait_for_running(departure)
         finally:
-            await _cancel_tasks({reading, gone, *self._running})
+            await _cancel_tasks({reading, departure, *self._running})
 
     async def _read_messages(self, lines: AsyncIterator[bytes | None]) -> None:
         async for line in lines:
@@ -70,9 +70,9 @@ class StdioRelay:
             if message.is_initialize:
                 await asyncio.wait({task})  # what follows names the revision that is agreed on here
 
-    async def _wait_for_running(self, gone: "asyncio.Task[Any]") -> None:
-        while self._running and not gone.done():
-            await asyncio.wait({*self._running, gone}, return_when=asyncio.FIRST_COMPLETED)
+    async def _wait_for_running(self, departure: "asyncio.Task[Any]") -> None:
+        while self._running and not departure.done():
+            await asyncio.wait({*self._running, departure}, return_when=asyncio.FIRST_COMPLETED)
 
     def _finish_task(self, task: "asyncio.Task[None]") -> None:
         del self._running[task]
@@ -89,26 +89,26 @@ class StdioRelay:
                 task.cancel()
 
     async def _carry_message(self, message: ClientMessage) -> None:
-        waiting = list(message.request_ids)
-        problem = await self._send(message, waiting)
-        if problem and waiting:
-            errors = [messages.build_error(id, messages.INTERNAL_ERROR, problem) for id in waiting]
+        unanswered = list(message.request_ids)
+        problem = await self._send(message, unanswered)
+        if problem and unanswered:
+            errors = [messages.build_error(id, messages.INTERNAL_ERROR, problem) for id in unanswered]
             await self._write_answer(errors if message.is_batch else errors[0])
         elif problem:
             log.warning("a notification was not delivered: %s", problem)
 
-    async def _send(self, message: ClientMessage, waiting: list[RequestId]) -> str:
-        """Send and relay the answers; the ids that they answer are taken out of `waiting`. What went wrong, or ""."""
+    async def _send(self, message: ClientMessage, unanswered: list[RequestId]) -> str:
+        """Send the message and relay the answers, whose ids leave `unanswered`; return what went wrong, or ""."""
         try:
             endpoint = await self._upstream.get_endpoint()
-            problem = await self._try_send(endpoint, message, waiting)
+            problem = await self._try_send(endpoint, message, unanswered)
             if problem is None:
                 # Refused before it was read, so nothing runs twice.
                 endpoint, old = await self._upstream.renew_endpoint(endpoint), endpoint
                 problem = (
                     _REFUSED_TEXT
                     if endpoint == old
-                    else await self._try_send(endpoint, message, waiting) or _REFUSED_TEXT
+                    else await self._try_send(endpoint, message, unanswered) or _REFUSED_TEXT
                 )
         except aiohttp.ClientConnectorError as error:
             return f"MCPist cannot be reached at {error.host}:{error.port}; is it running, and is the URL right?"
@@ -118,12 +118,12 @@ class StdioRelay:
             return f"the answer is too long; {_OUTCOME_UNKNOWN_TEXT}"
         except (MCPistError, PostgresError) as error:
             return str(error)
-        return problem or (f"MCPist did not answer this request; {_OUTCOME_UNKNOWN_TEXT}" if waiting else "")
+        return problem or (f"MCPist did not answer this request; {_OUTCOME_UNKNOWN_TEXT}" if unanswered else "")
 
     async def _try_send(
-        self, endpoint: UpstreamEndpoint, message: ClientMessage, waiting: list[RequestId]
+        self, endpoint: UpstreamEndpoint, message: ClientMessage, unanswered: list[RequestId]
     ) -> str | None:
-        """One attempt: what went wrong, or ""; None where the token, or the connection as such, was refused."""
+        """Try to send once; return what went wrong, or "", or None where the token or the connection was refused."""
         try:
             async with self._session.post(
                 endpoint.url,
@@ -133,42 +133,42 @@ class StdioRelay:
             ) as response:
                 if response.status == 401:
                     return None
-                return await self._relay_response(response, message, waiting)
+                return await self._relay_response(response, message, unanswered)
         except aiohttp.ClientConnectorError:
             if await self._upstream.renew_endpoint(endpoint) == endpoint:
                 raise
             return None
 
     async def _relay_response(
-        self, response: aiohttp.ClientResponse, message: ClientMessage, waiting: list[RequestId]
+        self, response: aiohttp.ClientResponse, message: ClientMessage, unanswered: list[RequestId]
     ) -> str:
         if response.content_type == "text/event-stream":
             async for data in read_events(response):
-                await self._relay_body(data, message, waiting)
+                await self._relay_body(data, message, unanswered)
             return ""
         body = await read_body(response)
         if response.status == 202 or (not body and response.ok):
             return ""
-        if response.content_type == "application/json" and self._is_answer(body, waiting):
-            await self._relay_body(body, message, waiting)
+        if response.content_type == "application/json" and self._is_answer(body, unanswered):
+            await self._relay_body(body, message, unanswered)
             return ""
         return _describe_response(response)
 
-    async def _relay_body(self, body: bytes, message: ClientMessage, waiting: list[RequestId]) -> None:
+    async def _relay_body(self, body: bytes, message: ClientMessage, unanswered: list[RequestId]) -> None:
         for member in messages.parse_messages(body):
             id = messages.parse_response_id(member)
-            if id in waiting:
-                waiting.remove(id)
+            if id in unanswered:
+                unanswered.remove(id)
                 if message.is_initialize:
                     self._negotiated = messages.parse_negotiated_version(member) or self._negotiated
         await self._output.write(body)
 
-    def _is_answer(self, body: bytes, waiting: list[RequestId]) -> bool:
-        """Whether this answers somebody who waits; without anybody who waits, any JSON-RPC error will do."""
-        found = messages.parse_messages(body)
-        if waiting:
-            return any(messages.parse_response_id(member) in waiting for member in found)
-        return any(isinstance(member, dict) and "jsonrpc" in member for member in found)
+    def _is_answer(self, body: bytes, unanswered: list[RequestId]) -> bool:
+        """Check whether this answers a pending request; without pending requests any JSON-RPC error counts."""
+        messages_received = messages.parse_messages(body)
+        if unanswered:
+            return any(messages.parse_response_id(member) in unanswered for member in messages_received)
+        return any(isinstance(member, dict) and "jsonrpc" in member for member in messages_received)
 
     async def _write_answer(self, document: Any) -> None:
         await self._output.write(orjson.dumps(document))

@@ -38,7 +38,8 @@ class Upstream(Protocol):
         ...
 
     async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
-        """The endpoint after `old` has refused a connection or its token; `old` itself where nothing else is known."""
+        """Return the endpoint to use after `old` refused a connection or its token; `old` itself where no other is
+        known."""
         ...
 
 
@@ -60,9 +61,9 @@ class ResponseTooLarge(Exception):
 
 
 def complete_mcp_url(url: str) -> str:
-    """The endpoint's URL; a bare ``https://host`` means its ``/mcp``."""
-    parts = urlsplit(url)
-    return url if parts.path not in ("", "/") else urlunsplit(parts._replace(path="/mcp"))
+    """Complete the endpoint's URL; a bare ``https://host`` means its ``/mcp``."""
+    split = urlsplit(url)
+    return url if split.path not in ("", "/") else urlunsplit(split._replace(path="/mcp"))
 
 
 def create_http_session(version: str) -> aiohttp.ClientSession:
@@ -77,7 +78,7 @@ def create_http_session(version: str) -> aiohttp.ClientSession:
 
 
 def build_request_headers(endpoint: UpstreamEndpoint, mirrored: Mapping[str, str]) -> dict[str, str]:
-    """All headers of one request."""
+    """Build all headers of one request."""
     return {
         "Authorization": f"Bearer {endpoint.token.reveal()}",
         "Content-Type": "application/json",
@@ -87,7 +88,7 @@ def build_request_headers(endpoint: UpstreamEndpoint, mirrored: Mapping[str, str
 
 
 async def read_body(response: aiohttp.ClientResponse) -> bytes:
-    """The body of an answer.
+    """Read the body of an answer.
 
     Raises:
         ResponseTooLarge: it does not end.
@@ -101,21 +102,22 @@ async def read_body(response: aiohttp.ClientResponse) -> bytes:
 
 
 async def read_events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The data of every server-sent event, as it arrives (WHATWG HTML §9.2.6; comments and other fields are skipped).
+    """Read the data of every server-sent event, as it arrives (WHATWG HTML §9.2.6; comments and other fields are
+    skipped).
 
     Raises:
         ResponseTooLarge: an event does not end.
     """
-    rest, data = bytearray(), bytearray()
+    buffer, data = bytearray(), bytearray()
     async for chunk in response.content.iter_any():
-        rest += chunk
-        while (end := rest.find(b"\n")) >= 0:
-            line = bytes(rest[:end]).removesuffix(b"\r")
-            del rest[: end + 1]
+        buffer += chunk
+        while (end := buffer.find(b"\n")) >= 0:
+            line = bytes(buffer[:end]).removesuffix(b"\r")
+            del buffer[: end + 1]
             if line.startswith(b"data:"):
                 data += (b"\n" if data else b"") + line[5:].removeprefix(b" ")
             elif not line and data:
                 yield bytes(data)
                 data.clear()
-        if len(rest) + len(data) > MAX_RESPONSE_BYTES:
+        if len(buffer) + len(data) > MAX_RESPONSE_BYTES:
             raise ResponseTooLarge

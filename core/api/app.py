@@ -1,4 +1,4 @@
-"""One application out of routers: the same errors, limits and OpenAPI document, whoever serves which routes."""
+"""One application out of routers: the same errors, limits and OpenAPI document for the routes of every part."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _SECURITY: Mapping[str, Any] = {
 
 
 def create_router(tag: str) -> APIRouter:
-    """An empty router whose routes have to declare who may call them."""
+    """Create an empty router whose routes have to declare who may call them."""
     return APIRouter(route_class=DeclaredRoute, tags=[tag])
 
 
@@ -46,21 +46,21 @@ class ApiSection:
 
 
 def build_application(
-    door: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
+    security: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
 ) -> ASGIApp:
-    """The application that serves these sections under ``/api/v1``, with one OpenAPI document unless it is not to
+    """Build the application that serves these sections under ``/api/v1``, with one OpenAPI document unless it is not to
     `describe` itself: that takes as long as all the rest.
 
     Raises:
         TypeError: a route does not declare who may call it.
     """
-    return ApiMiddleware(build_fastapi_app(door, sections, version, describe=describe))
+    return ApiMiddleware(build_fastapi_app(security, sections, version, describe=describe))
 
 
 def build_fastapi_app(
-    door: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
+    security: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
 ) -> FastAPI:
-    """The same, before what stands outside the framework: for the tests that look at its routes."""
+    """Build the FastAPI application without the middleware around it, for tests that look at its routes."""
     app = FastAPI(
         title="MCPist",
         version=version,
@@ -77,12 +77,12 @@ def build_fastapi_app(
             }
         },
     )
-    app.state.door = door
+    app.state.door = security
     for section in sections:
         for name, part in section.state.items():
             setattr(app.state, name, part)
-        for one in section.routers:
-            app.include_router(one, prefix=API_PREFIX)
+        for router in section.routers:
+            app.include_router(router, prefix=API_PREFIX)
     install_error_handlers(app)
     routes = tuple(list_declared_routes(sections))
     if describe:
@@ -97,8 +97,8 @@ def list_declared_routes(sections: Sequence[ApiSection]) -> Iterator[DeclaredRou
     Raises:
         TypeError: one is not of the kind that has to declare who may call it.
     """
-    for one in (router for section in sections for router in section.routers):
-        for route in one.routes:
+    for router in (router for section in sections for router in section.routers):
+        for route in router.routes:
             if not isinstance(route, DeclaredRoute):
                 raise TypeError(f"{route} is not declared: make routers with core.api.app.create_router")
             yield route

@@ -32,7 +32,7 @@ class RouteAccess:
     operator_allowed: bool = False
 
     async def __call__(self, request: Request) -> Principal:
-        """The principal, whom the route has checked before it looked at anything else of the request."""
+        """Return the principal, checked before anything else of the request is read."""
         return request.state.principal
 
     async def authorize(self, request: Request) -> Principal:
@@ -41,8 +41,8 @@ class RouteAccess:
         Raises:
             core.errors.MCPistError: they may not; the error says why.
         """
-        door = get_security(request)
-        principal = await door.authenticate_request(request)
+        security = get_security(request)
+        principal = await security.authenticate_request(request)
         if self.required_role == "user" and principal.is_operator_credential and not self.operator_allowed:
             raise Forbidden("the operator's credential is no user's: this needs a signed-in person")
         if self.required_role == "operator" and not principal.operator:
@@ -51,7 +51,7 @@ class RouteAccess:
             raise Forbidden("only administrators may do this")
         if self.scopes and not any(covers(principal.scopes, scope) for scope in self.scopes):
             raise MissingCredentialScope(self.scopes[0])
-        if self.recent_sign_in and not _has_signed_in_recently(principal, door.own_clients, door.clock()):
+        if self.recent_sign_in and not _has_signed_in_recently(principal, security.own_clients, security.clock()):
             raise RecentSignInRequired(
                 "sign in again: this needs a sign-in of the last ten minutes, and no token will do"
             )
@@ -102,10 +102,12 @@ class DeclaredRoute(APIRoute):
         Raises:
             TypeError: it has none, or several.
         """
-        declared = [one.call for one in self.dependant.dependencies if isinstance(one.call, RouteAccess)]
-        if len(declared) != 1:
+        accesses = [
+            dependency.call for dependency in self.dependant.dependencies if isinstance(dependency.call, RouteAccess)
+        ]
+        if len(accesses) != 1:
             raise TypeError(f"{self.path} has to declare who may call it, once: core.api.authorization.allow")
-        return declared[0]
+        return accesses[0]
 
 
 def _has_signed_in_recently(principal: Principal, own_clients: frozenset[str], now: datetime) -> bool:

@@ -45,7 +45,8 @@ OperatorWrite = Annotated[Principal, Depends(allow("operator", scope=ADMIN_WRITE
 
 
 def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:
-    """The user whose things are asked for: the caller unless another is named, which takes an administrator's `scope`.
+    """Resolve the user whose things are asked for: the caller unless another is named, which takes an administrator's
+    `scope`.
 
     Raises:
         Forbidden: another is named, and the caller is no administrator.
@@ -61,7 +62,7 @@ def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:
 
 
 def resolve_credential_owner(caller: Principal, user: UUID | None) -> UUID:
-    """The user for whom a credential is made: the caller. The operator names one.
+    """Resolve the user for whom a credential is made: the caller. The operator names one.
 
     Raises:
         Forbidden: a person names another.
@@ -105,7 +106,8 @@ AllOwners = Annotated[
 
 
 def resolve_owner_filter(caller: Principal, user: UUID | None, all_owners: bool) -> UUID | None:
-    """The user whose things are asked for, as :func:`resolve_owner` has it for reading; None for those of everyone.
+    """Resolve the user whose things are asked for, as :func:`resolve_owner` has it for reading; None for those of
+    everyone.
 
     Raises:
         Forbidden: the caller is no administrator, and asks for more than their own.

@@ -30,11 +30,11 @@ class ApiMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        answer = _ResponseSender(send, scope.setdefault("mcpist.request_id", str(uuid4())))
+        responder = _ResponseSender(send, scope.setdefault("mcpist.request_id", str(uuid4())))
         try:
-            await self._app(scope, _BoundedBody(receive).receive, answer.send)
+            await self._app(scope, _BoundedBody(receive).receive, responder.send)
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor end the connection
-            fields = {"request_id": answer.request_id, **describe_error(error)}
+            fields = {"request_id": responder.request_id, **describe_error(error)}
             log.error("an API request failed", extra={"event": "api_request_failed", **fields})
 
 
@@ -47,21 +47,21 @@ class _BoundedBody:
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._until = asyncio.get_running_loop().time() + BODY_SECONDS
-        self._whole = False
-        self._left = MAX_BODY_BYTES
+        self._is_complete = False
+        self._bytes_left = MAX_BODY_BYTES
 
     async def receive(self) -> Message:
-        if self._whole:
+        if self._is_complete:
             return await self._receive()
         try:
             async with asyncio.timeout_at(self._until):
                 message = await self._receive()
         except TimeoutError:
             raise HTTPException(408) from None
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
+        self._bytes_left -= len(message.get("body", b""))
+        if self._bytes_left < 0:
             raise HTTPException(413)
-        self._whole = not message.get("more_body", False)
+        self._is_complete = not message.get("more_body", False)
         return message
 
 
@@ -69,11 +69,11 @@ class _ResponseSender:
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
         self.request_id = request_id
-        self.begun = False
+        self.is_started = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.begun = True
+            self.is_started = True
             message["headers"] = [
                 *message.get("headers", ()),
                 *RESPONSE_HEADERS,

@@ -36,7 +36,7 @@ def encode_cursor(key: Any) -> str:
 
 
 def decode_cursor(cursor: str, form: Any) -> Any:
-    """The key in a cursor, which must have the type `form`.
+    """Decode the key in a cursor, which must have the type `form`.
 
     Raises:
         Invalid: no page has given this cursor.
@@ -48,8 +48,8 @@ def decode_cursor(cursor: str, form: Any) -> Any:
         raise Invalid("this cursor is not from a page of this list: leave it out to begin anew") from None
 
 
-def split_page(found: Sequence[_Item], limit: int, key: Callable[[_Item], Any]) -> tuple[Sequence[_Item], str | None]:
-    """One page of what was asked for with one item more than `limit`, and the cursor for the next, if there is one."""
-    if len(found) <= limit:
-        return found, None
-    return found[:limit], encode_cursor(key(found[limit - 1]))
+def split_page(items: Sequence[_Item], limit: int, key: Callable[[_Item], Any]) -> tuple[Sequence[_Item], str | None]:
+    """Split items that were requested with one more than `limit` into a page and the cursor for the next, if any."""
+    if len(items) <= limit:
+        return items, None
+    return items[:limit], encode_cursor(key(items[limit - 1]))

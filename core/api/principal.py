@@ -56,7 +56,7 @@ class RequestAuthenticator(Protocol):
     """Tells whom a request speaks for; the composition root gives one to each application."""
 
     async def __call__(self, request: "Request") -> Principal:
-        """The principal behind a bearer credential or a session cookie.
+        """Return the principal of a bearer credential or a session cookie.
 
         Raises:
             Unauthenticated: there is none that counts; for a client all of those look alike.

@@ -68,7 +68,7 @@ def build_problem_response(
     errors: Sequence[Mapping[str, str]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The answer that says what went wrong."""
+    """Build the answer that says what went wrong."""
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -115,9 +115,9 @@ def _get_safe_detail(error: MCPistError) -> str:
 
 async def _handle_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    told = [_describe_field_error(one) for one in list(error.errors())[:MAX_FIELD_PROBLEMS]]
+    field_errors = [_describe_field_error(field_error) for field_error in list(error.errors())[:MAX_FIELD_PROBLEMS]]
     return build_problem_response(
-        400, "invalid", "the request is not what this address expects", _get_request_id(request), errors=told
+        400, "invalid", "the request is not what this address expects", _get_request_id(request), errors=field_errors
     )
 
 
@@ -141,12 +141,12 @@ async def _handle_unexpected_error(request: Request, error: Exception) -> Respon
 def _describe_field_error(error: Mapping[str, Any]) -> dict[str, str]:
     """Return the field and its problem without the input, which may be a secret; an unknown field's name is input
     too."""
-    place = ".".join(str(part)[:60] for part in error["loc"])
+    field = ".".join(str(part)[:60] for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        return {"field": place[:200], "problem": "there is no such field"}
+        return {"field": field[:200], "problem": "there is no such field"}
     if error["type"] == "json_invalid":
         return {"field": "body", "problem": "this is no JSON"}
-    return {"field": place[:200], "problem": str(error["msg"])[:300]}
+    return {"field": field[:200], "problem": str(error["msg"])[:300]}
 
 
 def _get_request_id(request: Request) -> str:

@@ -59,10 +59,10 @@ class RemovalView(ResponseModel):
     )
 
 
-def build_removal_view(said: Sequence[RevocationResult]) -> RemovalView:
+def build_removal_view(results: Sequence[RevocationResult]) -> RemovalView:
     """Describe the vendor accounts that were removed with their owner."""
-    left = [RemainingAccountView.model_validate(one) for one in said if one.still_active]
-    return RemovalView(accounts=len(said), remaining_accounts=left[:MAX_REMAINING_ACCOUNTS])
+    remaining = [RemainingAccountView.model_validate(result) for result in results if result.still_active]
+    return RemovalView(accounts=len(results), remaining_accounts=remaining[:MAX_REMAINING_ACCOUNTS])
 
 
 _View = TypeVar("_View")

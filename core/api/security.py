@@ -47,7 +47,7 @@ class ApiSecurity:
         """Return the principal of the request.
 
         Raises:
-            core.api.principal.AuthenticationRequired: nobody.
+            core.api.principal.AuthenticationRequired: it has no valid credential.
             CrossOriginRequest: a browser sent it with its cookie from another site.
         """
         principal = await self.authenticate(request)
@@ -81,11 +81,11 @@ class ApiSecurity:
 
 
 def get_security(request: Request) -> ApiSecurity:
-    """The door of the application that serves `request`."""
+    """Return the security of the application that serves `request`."""
     return request.app.state.door
 
 
 def _check_same_origin(request: Request, public_url: str) -> None:
-    site = request.headers.get("sec-fetch-site")
-    if not is_same_origin(request.headers.get("origin"), site, public_url):
+    fetch_site = request.headers.get("sec-fetch-site")
+    if not is_same_origin(request.headers.get("origin"), fetch_site, public_url):
         raise CrossOriginRequest("a browser may ask for this from MCPist's own pages only")

@@ -24,7 +24,7 @@ class EventAggregator:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self) -> None:
-        """One more."""
+        """Count one more."""
         self._count += 1
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._interval, self.flush)

@@ -41,7 +41,7 @@ class SealedEvent(NamedTuple):
 
 
 def hash_event(previous: bytes, entry: SealedEvent) -> bytes:
-    """The entry's hash: SHA-256 over one compact JSON array in UTF-8, the keys of `detail` in order.
+    """Hash the entry: SHA-256 over one compact JSON array in UTF-8, the keys of `detail` in order.
 
     Times are microseconds since 1970; bytes are lower-case hexadecimal; the last element is the hash before.
     """

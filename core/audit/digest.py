@@ -1,4 +1,4 @@
-"""A keyed digest of a call's arguments: equal arguments are recognised, and nobody can guess them from it."""
+"""A keyed digest of a call's arguments: equal arguments are recognised, and they cannot be guessed from it."""
 
 import hashlib
 from uuid import UUID

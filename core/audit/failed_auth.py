@@ -86,21 +86,21 @@ class AuthFailureLog:
         """Count a credential that was good until it expired."""
         self._counters.count_refused(EXPIRED_REASON)
 
-    async def record_refused(self, client: str, refused: RefusedCredential) -> None:
+    async def record_refused(self, client: str, refusal: RefusedCredential) -> None:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""
         self._attempts.record_failure(client)
-        self._counters.count_refused(refused.reason)
+        self._counters.count_refused(refusal.reason)
         if self._passes is not None:
-            self._passes.store(refused.tenant_id, refused.audit_pass)
+            self._passes.store(refusal.tenant_id, refusal.audit_pass)
         await self._audit.write(
             AuditEvent(
                 at=time.time_ns(),
                 kind=AuditEventKind.AUTH_REFUSED,
-                tenant_id=refused.tenant_id,
-                user_id=refused.user_id,
-                credential_id=refused.credential_id or "",
+                tenant_id=refusal.tenant_id,
+                user_id=refusal.user_id,
+                credential_id=refusal.credential_id or "",
                 outcome=CallOutcome.DENIED,
-                detail={"reason": str(refused.reason), "address": client},
+                detail={"reason": str(refusal.reason), "address": client},
             )
         )
 

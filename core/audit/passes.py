@@ -22,5 +22,5 @@ class AuditPasses:
             self._passes.popitem(last=False)
 
     def get(self, tenant_id: UUID) -> str:
-        """The pass for a tenant's log, empty where there is none."""
+        """Return the pass for a tenant's log, empty where there is none."""
         return self._passes.get(tenant_id, "")

@@ -127,7 +127,7 @@ async def fetch_audit_page(
     *,
     unknown_after: timedelta = UNKNOWN_AFTER,
 ) -> AuditPage:
-    """The next items that match, newest first. A call without an outcome is unknown after `unknown_after`.
+    """Fetch the next items that match, newest first. A call without an outcome is unknown after `unknown_after`.
 
     Raises:
         core.errors.Invalid: the cursor is none that a page gave, or `limit` is not between 1 and 500.

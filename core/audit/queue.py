@@ -17,7 +17,7 @@ _Record = tuple[UUID, bytes, "asyncio.Future[None] | None", float]
 def reject_waiter(waiter: "asyncio.Future[None]", reason: Callable[[], Unavailable] = Unavailable) -> None:
     """Tell a waiter that its record was not written."""
     waiter.set_exception(reason())
-    waiter.exception()  # a reader may have gone away without awaiting it: that is no fault worth a log line
+    waiter.exception()  # its caller may have been cancelled: that is no fault worth a log line
 
 
 class RecordQueue:
@@ -26,17 +26,17 @@ class RecordQueue:
     A caller that is refused gets the `reason`.
     """
 
-    __slots__ = ("_flying", "_queue", "awaited", "reason", "size")
+    __slots__ = ("_in_flight", "_queue", "awaited", "reason", "size")
 
     def __init__(self) -> None:
         self.reason: Callable[[], Unavailable] = Unavailable
         self._queue: deque[_Record] = deque()
-        self._flying: list[_Record] = []
+        self._in_flight: list[_Record] = []
         self.size = 0
         self.awaited = 0
 
     def __len__(self) -> int:
-        return len(self._queue) + len(self._flying)
+        return len(self._queue) + len(self._in_flight)
 
     def add(self, tenant_id: UUID, record: bytes, waiter: "asyncio.Future[None] | None", deadline: float) -> None:
         """Append; `deadline` is the loop's time at which `waiter` is refused."""
@@ -45,44 +45,44 @@ class RecordQueue:
         self.awaited += waiter is not None
 
     def take_batch(self) -> tuple[list[UUID], list[bytes]]:
-        """The next records to write, at most ``MAX_BATCH_RECORDS`` and about ``MOST_BYTES``."""
+        """Take the next records to write, at most ``MAX_BATCH_RECORDS`` and about ``MAX_BATCH_BYTES``."""
         size = 0
-        queue, flying = self._queue, self._flying
-        while queue and len(flying) < MAX_BATCH_RECORDS and size < MAX_BATCH_BYTES:
+        queue, batch = self._queue, self._in_flight
+        while queue and len(batch) < MAX_BATCH_RECORDS and size < MAX_BATCH_BYTES:
             entry = queue.popleft()
             if _is_withdrawn(entry):
                 self.size -= len(entry[1]) + RECORD_OVERHEAD_BYTES
                 continue
             size += len(entry[1])
-            flying.append(entry)
+            batch.append(entry)
         if not queue:
             self.awaited = 0
-        return [entry[0] for entry in flying], [entry[1] for entry in flying]
+        return [entry[0] for entry in batch], [entry[1] for entry in batch]
 
     def settle_batch(self, refused: Collection[int] = ()) -> int:
         """Mark the batch as durable except for the `refused` places in it; return how many records still waited for
         it."""
-        served = 0
-        for place, entry in enumerate(self._flying):
+        settled = 0
+        for index, entry in enumerate(self._in_flight):
             waiter = entry[2]
             if waiter is not None and not waiter.done():
-                if place in refused:
+                if index in refused:
                     reject_waiter(waiter)
                     continue
                 waiter.set_result(None)
-                served += 1
+                settled += 1
         self._clear_in_flight()
-        return served
+        return settled
 
     def requeue_batch(self) -> None:
         """Put the batch back to the head of the queue: it is not known to be durable."""
-        self._queue.extendleft(reversed(self._flying))
+        self._queue.extendleft(reversed(self._in_flight))
         self.awaited = len(self._queue)
-        self._flying = []
+        self._in_flight = []
 
     def expire(self, now: float) -> float | None:
-        """Refuse whoever has waited long enough; the earliest deadline of the others."""
-        for entries in (self._flying, self._queue):
+        """Refuse the records whose deadline has passed; return the earliest deadline of the others."""
+        for entries in (self._in_flight, self._queue):
             for _tenant, _record, waiter, deadline in entries:
                 if waiter is None or waiter.done():
                     continue
@@ -92,15 +92,15 @@ class RecordQueue:
         return None
 
     def reject_all(self) -> None:
-        """Refuse whoever waits."""
+        """Refuse all waiting records."""
         self.expire(float("inf"))
 
     def _clear_in_flight(self) -> None:
-        self.size -= sum(len(entry[1]) + RECORD_OVERHEAD_BYTES for entry in self._flying)
-        self._flying = []
+        self.size -= sum(len(entry[1]) + RECORD_OVERHEAD_BYTES for entry in self._in_flight)
+        self._in_flight = []
 
 
 def _is_withdrawn(entry: _Record) -> bool:
-    """Refused, so that whoever asked knows that it is not there. One whose waiter was cancelled stays."""
+    """Check whether the record was refused and its caller was told so. A record whose waiter was cancelled stays."""
     waiter = entry[2]
     return waiter is not None and waiter.done() and not waiter.cancelled()

@@ -25,10 +25,10 @@ async def drop_old_partitions(
     """
     if not 1 <= months <= MAX_MONTHS:
         raise Invalid(f"months must be between 1 and {MAX_MONTHS}")
-    dropped: list[str] = await database.call("SELECT audit.drop_before($1)", months)
-    if dropped:
-        detail: dict[str, str | int] = {"months": months, "partitions": len(dropped), "newest": dropped[-1]}
+    partitions: list[str] = await database.call("SELECT audit.drop_before($1)", months)
+    if partitions:
+        detail: dict[str, str | int] = {"months": months, "partitions": len(partitions), "newest": partitions[-1]}
         await append_events(
             database, [AuditEvent(at=clock(), kind=AuditEventKind.AUDIT_DROPPED, detail=detail, actor=actor)]
         )
-    return dropped
+    return partitions

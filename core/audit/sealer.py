@@ -52,19 +52,19 @@ _ReadRecord = tuple[UUID, datetime, AuditEvent]
 class AuditSealer:
     """`database` is logged in as the console's role; `clock` gives the time in UTC.
 
-    `run` looks for records `shortest` seconds after the last were found or :meth:`wake` was called, and less and less
-    often, down to once in `longest` seconds, while there are none.
+    `run` looks for records `min_pause` seconds after the last were found or :meth:`wake` was called, and less and less
+    often, down to once in `max_pause` seconds, while there are none.
     """
 
     def __init__(
-        self, database: Database, clock: Callable[[], datetime], *, shortest: float = 0.25, longest: float = 5.0
+        self, database: Database, clock: Callable[[], datetime], *, min_pause: float = 0.25, max_pause: float = 5.0
     ) -> None:
         self._database = database
         self._clock = clock
-        self._shortest = shortest
-        self._longest = longest
+        self._min_pause = min_pause
+        self._max_pause = max_pause
         self._woken = asyncio.Event()
-        self._prepared: tuple[int, int] | None = None
+        self._prepared_month: tuple[int, int] | None = None
 
     def wake(self) -> None:
         """Wake the sealer: a record is ready to be sealed."""
@@ -72,14 +72,14 @@ class AuditSealer:
 
     async def run(self) -> None:
         """Seal whatever is appended, until cancelled."""
-        pause = self._shortest
+        pause = self._min_pause
         while True:
-            started = time.monotonic()
-            taken = await self._try_seal_once()
-            if taken == SEAL_BATCH_SIZE:
-                await asyncio.sleep((time.monotonic() - started) * (1 / MAX_BUSY_SHARE - 1))
+            started_at = time.monotonic()
+            sealed = await self._try_seal_once()
+            if sealed == SEAL_BATCH_SIZE:
+                await asyncio.sleep((time.monotonic() - started_at) * (1 / MAX_BUSY_SHARE - 1))
             else:
-                pause = self._shortest if taken else min(pause * 2, self._longest)
+                pause = self._min_pause if sealed else min(pause * 2, self._max_pause)
                 await self._wait_for_work(pause)
 
     async def seal_all(self) -> int:
@@ -89,8 +89,8 @@ class AuditSealer:
             core.errors.Unavailable: the database is away.
         """
         total = 0
-        while taken := await self.seal_once():
-            total += taken
+        while sealed := await self.seal_once():
+            total += sealed
         return total
 
     async def seal_once(self, limit: int = SEAL_BATCH_SIZE) -> int:
@@ -126,17 +126,17 @@ class AuditSealer:
         return taken
 
     async def _wait_for_work(self, pause: float) -> None:
-        await asyncio.sleep(self._shortest)  # a busy process wakes often, and a batch is cheaper than single records
+        await asyncio.sleep(self._min_pause)  # a busy process wakes often, and a batch is cheaper than single records
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), pause - self._shortest)
+            await asyncio.wait_for(self._woken.wait(), pause - self._min_pause)
 
     async def _prepare_partitions(self, connection: Any, now: datetime) -> None:
-        """The partitions of this month and the next exist."""
+        """Create the partitions of this month and the next where they are missing."""
         month = (now.year, now.month)
-        if month != self._prepared:
+        if month != self._prepared_month:
             await connection.fetchval(_PREPARE, now)
             await connection.fetchval(_PREPARE, now.replace(day=1) + timedelta(days=31))
-            self._prepared = month
+            self._prepared_month = month
 
 
 async def seal_pending_events(database: Database, clock: Callable[[], datetime]) -> None:
@@ -152,14 +152,14 @@ async def seal_pending_events(database: Database, clock: Callable[[], datetime])
 
 
 async def _seal_rows(connection: Any, rows: Sequence[Row], now: datetime) -> None:
-    found = [_read_record(row, now) for row in rows]
+    records = [_read_record(row, now) for row in rows]
     tenants = list({row["tenant"] for row in rows})
     heads: dict[UUID, _Head] = {
         row["tenant"]: (row["newest"], row["newest_hash"], row["newest_at"])
         for row in await connection.fetch(_HEADS, tenants)
     }
-    new = await _drop_duplicates(connection, found, now)
-    entries, hashes = _chain_events(new, heads, now)
+    new_records = await _drop_duplicates(connection, records, now)
+    entries, hashes = _chain_events(new_records, heads, now)
     columns: list[tuple[Any, ...]] = list(zip(*entries, strict=True)) if entries else [()] * len(SealedEvent._fields)
     columns[SealedEvent._fields.index("detail")] = tuple(
         _json(e.detail).decode() if e.detail else None for e in entries
@@ -168,7 +168,7 @@ async def _seal_rows(connection: Any, rows: Sequence[Row], now: datetime) -> Non
 
 
 def _read_record(row: Row, now: datetime) -> _ReadRecord:
-    """The tenant is the one that the record was appended for, whatever stands inside."""
+    """Decode a record. Its tenant is the one that it was appended for, whatever the record says."""
     try:
         event = truncate_if_needed(unpack(row["packed"]))
     except (msgspec.MsgspecError, ValueError):
@@ -186,29 +186,29 @@ def _build_unreadable_event(record: bytes) -> AuditEvent:
     return AuditEvent(at=-1, kind=AuditEventKind.AUDIT_UNREADABLE, id=digest.digest()[:16], detail=detail)
 
 
-async def _drop_duplicates(connection: Any, found: Sequence[_ReadRecord], now: datetime) -> list[_ReadRecord]:
+async def _drop_duplicates(connection: Any, records: Sequence[_ReadRecord], now: datetime) -> list[_ReadRecord]:
     rows = await connection.fetch(
         _DOUBLES,
-        [tenant for tenant, _, _ in found],
-        [at for _, at, _ in found],
-        [event.id for _, _, event in found],
+        [tenant for tenant, _, _ in records],
+        [at for _, at, _ in records],
+        [event.id for _, _, event in records],
         now - DUPLICATE_WINDOW,
     )
-    seen: set[bytes] = {row["known"] for row in rows}
+    known_ids: set[bytes] = {row["known"] for row in rows}
     new: list[_ReadRecord] = []
-    for item in found:
-        if item[2].id not in seen:
-            seen.add(item[2].id)
+    for item in records:
+        if item[2].id not in known_ids:
+            known_ids.add(item[2].id)
             new.append(item)
     return new
 
 
 def _chain_events(
-    found: Sequence[_ReadRecord], heads: dict[UUID, _Head], now: datetime
+    records: Sequence[_ReadRecord], heads: dict[UUID, _Head], now: datetime
 ) -> tuple[list[SealedEvent], list[bytes]]:
     entries: list[SealedEvent] = []
     hashes: list[bytes] = []
-    for tenant, at, event in found:
+    for tenant, at, event in records:
         seq, previous, sealed_at = heads.get(tenant, (0, GENESIS_HASH, now))
         entry = _build_sealed_event(event, tenant, seq + 1, max(now, sealed_at), at)
         digest = hash_event(previous, entry)

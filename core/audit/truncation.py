@@ -1,4 +1,4 @@
-"""Pack events for the queue; keep every field within its limit, whoever wrote it."""
+"""Pack events for the queue; keep every field within its limit."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -35,7 +35,7 @@ _decode = msgspec.msgpack.Decoder(AuditEvent).decode
 
 
 def pack(event: AuditEvent) -> bytes:
-    """The record that the queue keeps; at most ``MAX_PACKED_BYTES`` bytes, whatever is in the event."""
+    """Pack the record that the queue keeps; at most ``MAX_PACKED_BYTES`` bytes, whatever is in the event."""
     try:
         packed = _encode(event)
     except (ValueError, OverflowError):  # a lone surrogate in a text, a number of more than 64 bits
@@ -44,7 +44,7 @@ def pack(event: AuditEvent) -> bytes:
 
 
 def unpack(record: bytes) -> AuditEvent:
-    """The event of a packed record.
+    """Unpack the event of a packed record.
 
     Raises:
         msgspec.MsgspecError: the record is no event.
@@ -53,14 +53,14 @@ def unpack(record: bytes) -> AuditEvent:
 
 
 def truncate_event(event: AuditEvent) -> AuditEvent:
-    """The same event with every field inside its limit, and no text that PostgreSQL cannot store."""
+    """Truncate every field of an event to its limit, and replace text that PostgreSQL cannot store."""
     arguments, detail = event.arguments, event.detail
     if arguments is not None and len(arguments) > MAX_ARGUMENTS_BYTES:
         detail = {"arguments_bytes": len(arguments), **(detail or {})}
         arguments = None
     return msgspec.structs.replace(
         event,
-        **{name: _truncate_text(getattr(event, name), most) for name, most in FIELD_LIMITS.items()},
+        **{name: _truncate_text(getattr(event, name), limit) for name, limit in FIELD_LIMITS.items()},
         at=_clamp_number(event.at),
         duration_us=_clamp_number(event.duration_us),
         digest=event.digest[:_MAX_DIGEST_BYTES],
@@ -79,10 +79,10 @@ def truncate_if_needed(event: AuditEvent) -> AuditEvent:
 def to_datetime(nanoseconds: int) -> datetime | None:
     """Convert to a datetime with microseconds; None outside the calendar."""
     try:
-        found = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+        moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
     except OverflowError:
         return None
-    return found if _EPOCH <= found < _LAST else None
+    return moment if _EPOCH <= moment < _LAST else None
 
 
 def to_microseconds(time: datetime) -> int:
@@ -91,9 +91,9 @@ def to_microseconds(time: datetime) -> int:
 
 
 def _is_within_limits(event: AuditEvent) -> bool:
-    for name, most in _FIELD_LIMITS:
+    for name, limit in _FIELD_LIMITS:
         text = getattr(event, name)
-        if len(text) > most or "\0" in text:
+        if len(text) > limit or "\0" in text:
             return False
     if event.detail or event.arguments is not None:
         return False
@@ -105,21 +105,21 @@ def _is_within_limits(event: AuditEvent) -> bool:
     )
 
 
-def _truncate_text(text: str, most: int) -> str:
-    if len(text) > most:
-        text = text[: most - 1] + "…"
+def _truncate_text(text: str, limit: int) -> str:
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
     if "\0" in text or not text.isascii():
         text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     return text
 
 
 def _truncate_details(detail: dict[str, str | int]) -> dict[str, str | int]:
-    kept = list(detail.items())[:MAX_DETAILS]
+    entries = list(detail.items())[:MAX_DETAILS]
     return {
         _truncate_text(key, MAX_DETAIL_KEY_LENGTH): _truncate_text(value, MAX_DETAIL_TEXT_LENGTH)
         if isinstance(value, str)
         else _clamp_number(value)
-        for key, value in kept
+        for key, value in entries
     }
 
 

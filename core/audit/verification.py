@@ -84,13 +84,13 @@ class _ChainWalk:
         self.compare()
 
     def compare(self) -> None:
-        """The anchor of this number, if one was given, has this hash."""
+        """Check that the anchor of this number, if one was given, has this hash."""
         if self.expected.pop(self.seq, self.hash) != self.hash:
             raise _ChainBroken(self.seq, "the event differs from the anchor")
 
 
 async def list_anchors(database: Database) -> list[ChainAnchor]:
-    """The head of every tenant's chain, for an operator to keep where nobody who can change the database can reach.
+    """Return the head of every tenant's chain, to be kept out of reach of those who can change the database.
 
     Raises:
         core.errors.Unavailable: the database is away.
@@ -142,10 +142,10 @@ async def _skip(work: UnitOfWork, walk: _ChainWalk, seq: int) -> None:
     """Begin after event `seq`, whose own hash is believed."""
     if seq <= walk.seq:
         return
-    found = await work.fetchval(_HASH, seq)
-    if found is None:
+    stored_hash = await work.fetchval(_HASH, seq)
+    if stored_hash is None:
         raise _ChainBroken(seq, "the event is missing")
-    walk.seq, walk.hash = seq, found
+    walk.seq, walk.hash = seq, stored_hash
 
 
 async def _advance(work: UnitOfWork, walk: _ChainWalk) -> None:

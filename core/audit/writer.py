@@ -1,8 +1,8 @@
 """Append audit events without loss: one task per process writes all waiting records in one synchronous INSERT.
 
-What waits longer than the writer's patience is refused with ``Unavailable`` and, unless it was on its way already,
+What waits longer than its wait timeout is refused with ``Unavailable`` and, unless it was on its way already,
 withdrawn: the caller knows. Queued outcomes are kept and tried again for as long as the process lives. They have
-room of their own: at ``most_waiting`` bytes new intents are refused, and only calls with an intent have an outcome.
+room of their own: at ``max_waiting_bytes`` new intents are refused, and only calls with an intent have an outcome.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ async def append_events(database: Database, events: Sequence[AuditEvent]) -> Non
 class AuditWriter:
     """Queue and writer of all audit records of a process; `run` must be awaited for as long as it is used.
 
-    `clock` gives nanoseconds since 1970; `patience` is in seconds; `on_flush` is called after each flush; `pass_of`
+    `clock` gives nanoseconds since 1970; `wait_timeout` is in seconds; `on_flush` is called after each flush; `pass_of`
     gives the pass for a tenant's log, for a gateway's login, which may not append without one.
     """
 
@@ -62,28 +62,28 @@ class AuditWriter:
         database: Database,
         *,
         clock: Callable[[], int] = time.time_ns,
-        patience: float = 2.0,
-        most_waiting: int = MAX_WAITING_BYTES,
+        wait_timeout: float = 2.0,
+        max_waiting_bytes: int = MAX_WAITING_BYTES,
         on_flush: Callable[[], None] | None = None,
         pass_of: Callable[[UUID], str] | None = None,
     ) -> None:
         self._pass_of = pass_of
         self._database = database
         self._clock = clock
-        self._patience = patience
-        self._most_waiting = most_waiting
+        self._wait_timeout = wait_timeout
+        self._max_waiting_bytes = max_waiting_bytes
         self._on_flush = on_flush
         self._waiting = RecordQueue()
         self._wake: asyncio.Future[None] | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
         self._failures = 0
-        self._shared = False
-        self._holding: asyncio.TimerHandle | None = None
-        self._closing = False
-        self._running = False
-        self._ended = asyncio.Event()
-        self._unreported = 0
+        self._was_shared = False
+        self._hold_timer: asyncio.TimerHandle | None = None
+        self._is_closing = False
+        self._is_running = False
+        self._stopped = asyncio.Event()
+        self._unreported_losses = 0
         self.flushes = 0
         self.written = 0
         self.lost = 0
@@ -95,8 +95,8 @@ class AuditWriter:
 
     @property
     def stalled(self) -> bool:
-        """The database has been away for longer than the writer's patience: what is written now is refused."""
-        return self._away_since is not None and time.monotonic() - self._away_since > self._patience
+        """The database has been away for longer than its wait timeout: what is written now is refused."""
+        return self._away_since is not None and time.monotonic() - self._away_since > self._wait_timeout
 
     async def write(self, event: AuditEvent) -> None:
         """Return when `event` is durable.
@@ -110,32 +110,33 @@ class AuditWriter:
         """Like :meth:`write`, to be awaited later (or never): the flush starts at once."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
-        if self._closing or self._waiting.size >= self._most_waiting or self.stalled:
+        if self._is_closing or self._waiting.size >= self._max_waiting_bytes or self.stalled:
             reject_waiter(waiter, self._waiting.reason)
             return waiter
-        self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._patience)
+        self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._wait_timeout)
         if self._expiry is None:
-            self._expiry = loop.call_later(self._patience, self._expire_waiters)
+            self._expiry = loop.call_later(self._wait_timeout, self._expire_waiters)
         if self._wake is not None:
             self._wake_up()
         return waiter
 
     def enqueue(self, event: AuditEvent) -> None:
-        """Have `event` written within milliseconds, or when the database is back. For outcomes: nobody waits.
+        """Have `event` written within milliseconds, or when the database is back. For outcomes, which no caller waits
+        for.
 
-        Only a database that is away until twice ``most_waiting`` bytes have piled up makes an event be lost: that is
+        An event is lost only if the database is away until twice ``max_waiting_bytes`` have piled up: that is
         logged, counted in `lost` and, when the database is back, recorded as an event of its own.
         """
-        if self._waiting.size >= 2 * self._most_waiting or self._ended.is_set():
+        if self._waiting.size >= 2 * self._max_waiting_bytes or self._stopped.is_set():
             self._record_loss(1)
             return
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), None, 0.0)
-        if self._wake is not None and self._holding is None:
-            self._holding = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._wake_up)
+        if self._wake is not None and self._hold_timer is None:
+            self._hold_timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._wake_up)
 
     async def run(self) -> None:
         """Flush what is appended, until :meth:`close` or cancelled."""
-        self._running = True
+        self._is_running = True
         try:
             while not self._is_drained():
                 try:
@@ -148,14 +149,14 @@ class AuditWriter:
 
     async def close(self, timeout: float = 5.0) -> None:
         """Refuse new intents, write what waits, and end `run`; `timeout` is in seconds."""
-        self._closing = True
+        self._is_closing = True
         self._wake_up()
-        if self._running or self._waiting:  # where records wait, `run` may be about to begin
+        if self._is_running or self._waiting:  # where records wait, `run` may be about to begin
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), timeout)
-        if left := len(self._waiting):
+                await asyncio.wait_for(self._stopped.wait(), timeout)
+        if unwritten := len(self._waiting):
             log.error(
-                "stopped with audit records unwritten", extra={"event": "audit_records_unwritten", "records": left}
+                "stopped with audit records unwritten", extra={"event": "audit_records_unwritten", "records": unwritten}
             )
 
     async def _flush_while_connected(self) -> None:
@@ -170,24 +171,24 @@ class AuditWriter:
                 raise
 
     async def _flush(self, statement: Any) -> None:
-        if self._waiting and not self._waiting.awaited and not self._closing:
+        if self._waiting and not self._waiting.awaited and not self._is_closing:
             await self._wait_for_intent()
-        if self._shared and not self._closing:
+        if self._was_shared and not self._is_closing:
             await asyncio.sleep(
                 GATHER_SECONDS
             )  # calls run in parallel: this flush is worth more with the next ones' records
         tenants, records = self._waiting.take_batch()
         if not records:
-            self._shared = False
+            self._was_shared = False
             await self._wait_for_records()
             return
         passes = () if self._pass_of is None else (list(map(self._pass_of, tenants)),)
         try:
-            refused = await statement.fetchval(tenants, *passes, records, timeout=self._patience)
+            refused = await statement.fetchval(tenants, *passes, records, timeout=self._wait_timeout)
         except BaseException:
             self._waiting.requeue_batch()
             raise
-        self._shared = self._waiting.settle_batch(refused or ()) > 1
+        self._was_shared = self._waiting.settle_batch(refused or ()) > 1
         self._handle_recovery()
         self.flushes += 1
         self.written += len(records) - len(refused or ())
@@ -200,7 +201,7 @@ class AuditWriter:
         """Wait a moment if the queue holds outcomes alone: the next call's intent may be written with them."""
         loop = asyncio.get_running_loop()
         self._wake = loop.create_future()
-        self._holding = loop.call_later(HOLD_SECONDS, self._wake_up)
+        self._hold_timer = loop.call_later(HOLD_SECONDS, self._wake_up)
         await self._wake
 
     async def _wait_for_records(self) -> None:
@@ -212,14 +213,14 @@ class AuditWriter:
 
     def _wake_up(self) -> None:
         wake, self._wake = self._wake, None
-        if self._holding is not None:
-            self._holding.cancel()
-            self._holding = None
+        if self._hold_timer is not None:
+            self._hold_timer.cancel()
+            self._hold_timer = None
         if wake is not None and not wake.done():
             wake.set_result(None)
 
     def _is_drained(self) -> bool:
-        return self._closing and not self._waiting
+        return self._is_closing and not self._waiting
 
     def _expire_waiters(self) -> None:
         loop = asyncio.get_running_loop()
@@ -227,43 +228,43 @@ class AuditWriter:
         self._expiry = None if earliest is None else loop.call_at(earliest, self._expire_waiters)
 
     def _handle_failure(self, error: Exception) -> None:
-        """The first failure may be an old connection: the next attempt follows at once, and tells."""
+        """Handle a failed flush. The first failure may be an old connection, so the next attempt follows at once."""
         self._failures += 1
         is_full = is_disk_full(error)
         self._waiting.reason = DiskFull if is_full else Unavailable
         if self._failures == 2:
-            why = "the database's disk is full" if is_full else "the database is unavailable"
+            reason = "the database's disk is full" if is_full else "the database is unavailable"
             log.error(
                 "audit records wait in memory: %s",
-                why,
+                reason,
                 extra={"event": "audit_writing_suspended", "error": type(error).__name__},
             )
         if self._away_since is None:
             self._away_since = time.monotonic()
 
     def _handle_recovery(self) -> None:
-        """The database answers."""
-        if not self._failures and not self._unreported:
+        """Record that the database answers."""
+        if not self._failures and not self._unreported_losses:
             return
         self._failures = 0
         self._away_since = None
         self._waiting.reason = Unavailable
-        if self._unreported:
-            count, self._unreported = self._unreported, 0
+        if self._unreported_losses:
+            count, self._unreported_losses = self._unreported_losses, 0
             self.enqueue(AuditEvent(at=self._clock(), kind=AuditEventKind.AUDIT_LOST, detail={"count": count}))
 
     def _record_loss(self, count: int, reason: str = "the database was unavailable for too long") -> None:
-        if not self._unreported:
+        if not self._unreported_losses:
             log.error("audit records are lost: %s", reason, extra={"event": "audit_records_lost"})
         self.lost += count
-        self._unreported += count
+        self._unreported_losses += count
 
     def _stop(self) -> None:
-        self._closing = True
+        self._is_closing = True
         self._waiting.reject_all()
         if self._expiry is not None:
             self._expiry.cancel()
-        self._ended.set()
+        self._stopped.set()
 
 
 def _compute_backoff(failures: int) -> float:

@@ -28,19 +28,19 @@ async def _wait_for_next_turn() -> None:
     queue = _queues.get(loop)
     if queue is None:
         queue = _queues[loop] = deque()
-    turn: asyncio.Future[None] = loop.create_future()
-    queue.append(turn)
+    waiter: asyncio.Future[None] = loop.create_future()
+    queue.append(waiter)
     if len(queue) == 1:
         loop.call_soon(_grant_turn, loop, queue)
-    await turn
+    await waiter
 
 
 def _grant_turn(loop: asyncio.AbstractEventLoop, queue: _Waiting) -> None:
     """Let the first one begin, which happens in the next turn; as does the grant for the second one."""
     while queue:
-        turn = queue.popleft()
-        if not turn.done():  # cancelled while it waited
-            turn.set_result(None)
+        waiter = queue.popleft()
+        if not waiter.done():  # cancelled while it waited
+            waiter.set_result(None)
             break
     if queue:
         loop.call_soon(_grant_turn, loop, queue)

@@ -1,6 +1,6 @@
 """Fair semaphore that limits concurrent work per key, per tenant and in total.
 
-A vendor that hangs, or a tenant whose server does, uses up its own turns and nobody else's.
+A vendor or a tenant's server that hangs uses up its own turns only.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ class _Gate:
 class FairSemaphore:
     """Semaphore with limits per key, per tenant and in total; waiters are served in order."""
 
-    def __init__(self, *, each: int, tenant: int, all: int) -> None:
-        self._each = each
+    def __init__(self, *, per_key: int, tenant: int, all: int) -> None:
+        self._per_key = per_key
         self._tenant = tenant
         self._all = all
         self._gates: dict[Hashable, _Gate] = {}
@@ -33,15 +33,15 @@ class FairSemaphore:
     async def slot(self, tenant_id: UUID, key: Hashable) -> AsyncGenerator[None]:
         """Hold a slot for the duration of the block. Waiting for one of a tenant holds none that others need."""
         async with (
-            self._gate((tenant_id, key), self._each),
+            self._gate((tenant_id, key), self._per_key),
             self._gate(tenant_id, self._tenant),
             self._gate(None, self._all),
         ):
             yield
 
     @contextlib.asynccontextmanager
-    async def _gate(self, key: Hashable, most: int) -> AsyncGenerator[None]:
-        gate = self._gates.setdefault(key, _Gate(asyncio.Semaphore(most)))
+    async def _gate(self, key: Hashable, limit: int) -> AsyncGenerator[None]:
+        gate = self._gates.setdefault(key, _Gate(asyncio.Semaphore(limit)))
         gate.users += 1
         try:
             async with gate.semaphore:

@@ -10,19 +10,19 @@ Value = TypeVar("Value")
 
 
 class LruCache(Generic[Key, Value]):
-    """At most `most` values, none of which is None."""
+    """At most `max_entries` values, none of which is None."""
 
-    __slots__ = ("_entries", "_most")
+    __slots__ = ("_entries", "_max_entries")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_entries: int) -> None:
         self._entries: OrderedDict[Key, Value] = OrderedDict()
-        self._most = most
+        self._max_entries = max_entries
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def get(self, key: Key) -> Value | None:
-        """The value, which counts as used; None where there is none."""
+        """Return the value, which counts as used; None where there is none."""
         value = self._entries.get(key)
         if value is not None:
             self._entries.move_to_end(key)
@@ -32,7 +32,7 @@ class LruCache(Generic[Key, Value]):
         """Keep a value in place of the one before."""
         self._entries[key] = value
         self._entries.move_to_end(key)
-        if len(self._entries) > self._most:
+        if len(self._entries) > self._max_entries:
             self._entries.popitem(last=False)
 
     def discard(self, key: Key) -> None:
@@ -54,19 +54,19 @@ class GenerationCache(Generic[Key, Value]):
 
     __slots__ = ("_current", "_entries")
 
-    def __init__(self, most: int, current: Callable[[UUID], int | None]) -> None:
+    def __init__(self, max_entries: int, current: Callable[[UUID], int | None]) -> None:
         self._current = current
-        self._entries = LruCache[Key, _Entry[Value]](most)
+        self._entries = LruCache[Key, _Entry[Value]](max_entries)
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def __contains__(self, key: Key) -> bool:
-        """Whether there is a value, even one that does not count any more."""
+        """Check whether there is a value, even an outdated one."""
         return self._entries.get(key) is not None
 
     def get(self, key: Key) -> Value | None:
-        """The value that counts; None where there is none."""
+        """Return the current value; None where there is none."""
         entry = self._entries.get(key)
         if entry is None or entry.generation is None or entry.generation != self._current(entry.tenant_id):
             return None

@@ -19,18 +19,18 @@ class CallerLimits:
     """A token bucket and a number of running calls for each key (the id of a verified credential).
 
     The bucket is kept as the moment at which it will be full again (GCRA, ITU-T I.371 annex A): one number, no refill.
-    `clock` gives seconds that never go back. At most `most_keys` keys are remembered; a full bucket without running
+    `clock` gives seconds that never go back. At most `max_keys` keys are remembered; a full bucket without running
     calls is as good as forgotten, and those go first.
     """
 
     def __init__(
-        self, rate_per_second: float, burst: int, concurrency: int, *, clock: Clock, most_keys: int = MAX_KEYS
+        self, rate_per_second: float, burst: int, concurrency: int, *, clock: Clock, max_keys: int = MAX_KEYS
     ) -> None:
         self._interval = 1.0 / rate_per_second
         self._slack = (burst - 1 + ROUNDING) * self._interval
         self._concurrency = concurrency
         self._clock = clock
-        self._most_keys = most_keys
+        self._max_keys = max_keys
         self._buckets: dict[str, _Bucket] = {}
 
     def enter(self, key: str) -> None:
@@ -75,11 +75,11 @@ class CallerLimits:
             self.leave(key)
 
     def __len__(self) -> int:
-        """The number of keys that are remembered."""
+        """Return the number of remembered keys."""
         return len(self._buckets)
 
     def _admit(self, key: str) -> "_Bucket":
-        if len(self._buckets) >= self._most_keys:
+        if len(self._buckets) >= self._max_keys:
             self._evict_keys()
         bucket = self._buckets[key] = _Bucket()
         return bucket
@@ -90,7 +90,7 @@ class CallerLimits:
         if not quiet:
             raise LimitReached("MCPist has reached its limit of callers; try again in a moment.")
         quiet.sort()
-        for _, key in quiet[: self._most_keys // 4 + 1]:
+        for _, key in quiet[: self._max_keys // 4 + 1]:
             del self._buckets[key]
 
 
@@ -103,7 +103,7 @@ class _Bucket:
 
 
 class AttemptLimits:
-    """Failed attempts per client address, in memory of a fixed size and at a fixed cost, whoever attacks.
+    """Failed attempts per client address, in memory of a fixed size and at a fixed cost under any attack.
 
     Each address falls by two keyed hashes into one slot of two tables, and has to wait only when both slots are spent
     (a count-min sketch of token buckets). An attacker can neither fill the memory nor choose whom they collide with.
@@ -153,14 +153,14 @@ def get_network(address: str) -> str:
     if ":" not in address:
         return address
     try:
-        parsed = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    if not isinstance(parsed, IPv6Address):
+    if not isinstance(ip, IPv6Address):
         return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return f"{int(parsed) >> 64:x}::/64"
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return f"{int(ip) >> 64:x}::/64"
 
 
 def _build_limit_reached(wait: float) -> LimitReached:
@@ -168,5 +168,5 @@ def _build_limit_reached(wait: float) -> LimitReached:
 
 
 def _format_seconds(wait: float) -> str:
-    whole = max(1, -int(-wait // 1))
-    return "one second" if whole == 1 else f"{whole} seconds"
+    seconds = max(1, -int(-wait // 1))
+    return "one second" if seconds == 1 else f"{seconds} seconds"

@@ -18,7 +18,7 @@ class SingleFlight(Generic[K, R]):
         return len(self._running)
 
     def __contains__(self, key: K) -> bool:
-        """Whether a run is under way for `key`."""
+        """Check whether a run is under way for `key`."""
         return key in self._running
 
     def start(self, key: K, run: Callable[[], Awaitable[R]]) -> asyncio.Task[R]:
@@ -29,20 +29,20 @@ class SingleFlight(Generic[K, R]):
             task.add_done_callback(_consume_exception)
         return task
 
-    async def join(self, key: K, run: Callable[[], Awaitable[R]], within: float | None = None) -> R:
+    async def join(self, key: K, run: Callable[[], Awaitable[R]], timeout: float | None = None) -> R:
         """Return the result of the running task for `key`, or of a new one.
 
         Raises:
-            TimeoutError: it took longer than `within` seconds; it goes on.
+            TimeoutError: it took longer than `timeout` seconds; it goes on.
         """
         task = self.start(key, run)
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(timeout):
             return await asyncio.shield(task)
 
-    async def finish(self, within: float) -> bool:
-        """Wait until no task runs; False if one still does after `within` seconds."""
+    async def finish(self, timeout: float) -> bool:
+        """Wait until no task runs; False if one still does after `timeout` seconds."""
         if self._running:
-            await asyncio.wait(list(self._running.values()), timeout=within)
+            await asyncio.wait(list(self._running.values()), timeout=timeout)
         return not self._running
 
     async def _run(self, key: K, run: Callable[[], Awaitable[R]]) -> R:

@@ -27,35 +27,35 @@ class SettingFormatError(ValueError):
     """A ValueError whose text helps the operator. It never repeats the value, which may hold a secret."""
 
 
-def make_integer_parser(least: int, most: int) -> Callable[[str], int]:
-    """A reader of integers from `least` to `most`."""
+def make_integer_parser(minimum: int, maximum: int) -> Callable[[str], int]:
+    """Make a reader of integers from `minimum` to `maximum`."""
 
     def parse(text: str) -> int:
         # int() alone would also read "1_000", " 7 " and digits of other scripts.
-        if not re.fullmatch(r"[0-9]{1,18}", text) or not least <= int(text) <= most:
+        if not re.fullmatch(r"[0-9]{1,18}", text) or not minimum <= int(text) <= maximum:
             raise ValueError
         return int(text)
 
     return parse
 
 
-def make_number_parser(least: float, most: float) -> Callable[[str], float]:
-    """A reader of finite numbers from `least` to `most`."""
+def make_number_parser(minimum: float, maximum: float) -> Callable[[str], float]:
+    """Make a reader of finite numbers from `minimum` to `maximum`."""
 
     def parse(text: str) -> float:
         value = float(text)
-        if not math.isfinite(value) or not least <= value <= most:
+        if not math.isfinite(value) or not minimum <= value <= maximum:
             raise ValueError
         return value
 
     return parse
 
 
-def make_choice_parser(*allowed: str) -> Callable[[str], str]:
-    """A reader of one of a few words, in any case."""
+def make_choice_parser(*choices: str) -> Callable[[str], str]:
+    """Make a reader of one of a few words, in any case."""
 
     def parse(text: str) -> str:
-        if text.lower() not in allowed:
+        if text.lower() not in choices:
             raise ValueError
         return text.lower()
 
@@ -63,7 +63,7 @@ def make_choice_parser(*allowed: str) -> Callable[[str], str]:
 
 
 def parse_slug(text: str) -> str:
-    """A tenant's slug; the word ``none`` is no tenant."""
+    """Parse a tenant's slug; the word ``none`` is no tenant."""
     if text.lower() == NONE_WORD:
         return ""
     if not _SLUG.fullmatch(text):
@@ -72,7 +72,7 @@ def parse_slug(text: str) -> str:
 
 
 def parse_path(text: str) -> Path:
-    """An absolute path; a relative one counts from the current folder."""
+    """Parse an absolute path; a relative one counts from the current folder."""
     if text.startswith("~"):
         raise SettingFormatError("~ is expanded by shells only; write the whole path")
     if "\0" in text:
@@ -81,7 +81,7 @@ def parse_path(text: str) -> Path:
 
 
 def parse_host(text: str) -> str:
-    """An address or host name to listen on, IPv6 without brackets."""
+    """Parse an address or host name to listen on, IPv6 without brackets."""
     bare = text.strip("[]")
     if not _HOST.fullmatch(bare if ":" not in bare else f"[{bare}]"):
         raise ValueError
@@ -89,7 +89,7 @@ def parse_host(text: str) -> str:
 
 
 def make_list_parser(read: Callable[[str], _T]) -> Callable[[str], tuple[_T, ...]]:
-    """A reader of values separated by commas; the word ``none`` is the empty list."""
+    """Make a reader of values separated by commas; the word ``none`` is the empty list."""
 
     def parse_all(text: str) -> tuple[_T, ...]:
         if text.strip().lower() == NONE_WORD:
@@ -100,7 +100,7 @@ def make_list_parser(read: Callable[[str], _T]) -> Callable[[str], tuple[_T, ...
 
 
 def parse_network(text: str) -> str:
-    """An address, or a network as in ``10.0.0.0/8``; given back as a network."""
+    """Parse an address, or a network such as ``10.0.0.0/8``, to a network."""
     return str(ip_network(text, strict=False))
 
 
@@ -117,14 +117,14 @@ def parse_origin(text: str) -> str:
 
 
 def parse_base_url(text: str) -> str:
-    """The same form as an origin; a single slash at the end is taken off."""
+    """Parse a URL of an origin's form; a single slash at the end is removed."""
     return _format_origin(_split_http_url(text))
 
 
 def parse_endpoint_url(text: str) -> str:
-    """An http or https URL with any path."""
-    parts = urlsplit(text)
-    _check_http_host(parts)
+    """Parse an http or https URL with any path."""
+    url = urlsplit(text)
+    _check_http_host(url)
     return text
 
 
@@ -142,14 +142,14 @@ def parse_host_and_port(text: str) -> str:
 
 
 def parse_database_url(text: str) -> Secret:
-    """A libpq URL (PostgreSQL manual §34.1.1.2)."""
+    """Parse a libpq URL (PostgreSQL manual §34.1.1.2)."""
     if not re.match(r"postgres(ql)?://", text):
         raise ValueError
     return Secret(text)
 
 
 def parse_broker_url(text: str) -> str:
-    """An origin, or ``unix:`` with the absolute path of a socket."""
+    """Parse an origin, or ``unix:`` with the absolute path of a socket."""
     if not text.startswith("unix:"):
         return parse_base_url(text)
     path = text.removeprefix("unix:")
@@ -166,9 +166,9 @@ def parse_key_provider(text: str) -> str:
         raise ValueError
     scheme, _, url = text.partition(":")
     if scheme == "vault-transit":
-        parts = urlsplit(url)
-        _check_http_host(parts)
-        if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
+        endpoint = urlsplit(url)
+        _check_http_host(endpoint)
+        if endpoint.scheme == "http" and endpoint.hostname not in {"localhost", "127.0.0.1", "::1"}:
             raise SettingFormatError(
                 "HashiCorp Vault must be reached by https; http is for an agent on this machine only"
             )
@@ -177,10 +177,10 @@ def parse_key_provider(text: str) -> str:
 
 def parse_key_providers(text: str) -> tuple[str, ...]:
     """Parse a list of key providers: at least one, none twice."""
-    found = tuple(dict.fromkeys(make_list_parser(parse_key_provider)(text)))
-    if not found:
+    providers = tuple(dict.fromkeys(make_list_parser(parse_key_provider)(text)))
+    if not providers:
         raise SettingFormatError("name at least one key provider")
-    return found
+    return providers
 
 
 def wrap_secret(text: str) -> Secret:
@@ -197,25 +197,36 @@ def parse_header_list(text: str) -> tuple[tuple[str, Secret], ...]:
 
 
 def _split_http_url(text: str) -> SplitResult:
-    parts = urlsplit(text)
-    _check_http_host(parts)
-    if parts.path not in {"", "/"} or parts.query or parts.fragment or "?" in text or "#" in text:
+    url = urlsplit(text)
+    _check_http_host(url)
+    if url.path not in {"", "/"} or url.query or url.fragment or "?" in text or "#" in text:
         raise SettingFormatError("it must not have a path, a query or a fragment")
-    return parts
+    return url
 
 
-def _check_http_host(parts: SplitResult) -> None:
-    if parts.scheme not in {"http", "https"} or "@" in parts.netloc or not _HOST.fullmatch(_bracket_ipv6(parts)):
+def _check_http_host(url: SplitResult) -> None:
+    if url.scheme not in {"http", "https"} or "@" in url.netloc or not _HOST.fullmatch(_bracket_ipv6(url)):
         raise ValueError
-    _ = parts.port  # raises for a port that is none
+    _ = url.port  # raises for a port that is none
 
 
-def _format_origin(parts: SplitResult) -> str:
-    usual = {"http": 80, "https": 443}[parts.scheme]
-    port = "" if parts.port in {None, usual} else f":{parts.port}"
-    return f"{parts.scheme}://{_bracket_ipv6(parts)}{port}"
+def _format_origin(url: SplitResult) -> str:
+    default_port = {"http": 80, "https": 443}[url.scheme]
+    port = "" if url.port in {None, default_port} else f":{url.port}"
+    return f"{url.scheme}://{_bracket_ipv6(url)}{port}"
 
 
-def _bracket_ipv6(parts: SplitResult) -> str:
-    name = parts.hostname or ""
+def _bracket_ipv6(url: SplitResult) -> str:
+    name = url.hostname or ""
     return f"[{name}]" if ":" in name else name
+
+
+def get_reachable_host(host: str) -> str:
+    """Return the host of a URL that reaches a listener on `host` from this machine."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "127.0.0.1"
+    return f"[{host}]" if address.version == 6 else host

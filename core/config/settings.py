@@ -3,16 +3,13 @@
 Only the command line reads the environment; it hands the mapping to :meth:`Settings.from_environment`.
 """
 
-import difflib
 import os
-import pwd
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 
 from core.config import parsers as values
-from core.config.env import declare_setting, list_variables, read_environment
+from core.config.env import declare_setting, get_default_home, list_unknown_variables, read_environment
 from core.config.tracing import TracingSettings, read_tracing_settings
 from core.errors import Invalid
 from core.secret import Secret
@@ -31,7 +28,7 @@ class Settings:
         "a folder",
         "The data folder: embedded Postgres, keys, state.",
         Path("/var/lib/mcpist"),
-        shown="as root `/var/lib/mcpist`, else `$XDG_DATA_HOME/mcpist` or `~/.local/share/mcpist`",
+        shown_default="as root `/var/lib/mcpist`, else `$XDG_DATA_HOME/mcpist` or `~/.local/share/mcpist`",
     )
     host: str = declare_setting(
         "MCPIST_HOST",
@@ -53,7 +50,7 @@ class Settings:
         "a URL such as https://mcp.example.com, without a path",
         "The URL that clients and browsers use; requests for another host are refused.",
         "",
-        shown="`http://`, host and port; `127.0.0.1` where MCPist listens on every address",
+        shown_default="`http://`, host and port; `127.0.0.1` where MCPist listens on every address",
     )
     trusted_proxies: tuple[str, ...] = declare_setting(
         "MCPIST_TRUSTED_PROXIES",
@@ -61,7 +58,7 @@ class Settings:
         "addresses or networks, separated by commas",
         "Proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are trusted.",
         (),
-        shown="no proxy",
+        shown_default="no proxy",
     )
     allowed_origins: tuple[str, ...] = declare_setting(
         "MCPIST_ALLOWED_ORIGINS",
@@ -69,7 +66,7 @@ class Settings:
         "origins such as https://app.example.com, separated by commas, or none",
         "Browser origins, beside the public URL's own, that may call `/mcp`; `:*` is any port.",
         LOOPBACK_ORIGINS,
-        shown=f"this machine's, for the MCP Inspector: `{','.join(LOOPBACK_ORIGINS)}`",
+        shown_default=f"this machine's, for the MCP Inspector: `{','.join(LOOPBACK_ORIGINS)}`",
     )
     allowed_private_hosts: tuple[str, ...] = declare_setting(
         "MCPIST_ALLOWED_PRIVATE_HOSTS",
@@ -77,7 +74,7 @@ class Settings:
         "hosts with a port such as github.example.com:443, separated by commas, or none",
         "Vendor hosts that may lie in a private network, use `http` or a port other than 443.",
         (),
-        shown="no host",
+        shown_default="no host",
     )
     database_url: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_DATABASE_URL",
@@ -85,7 +82,7 @@ class Settings:
         "a URL such as postgresql://user:password@host/database",
         "An own Postgres (16 or newer), as a role that may create roles; beside a broker, as `mcpist_gateway`.",
         None,
-        shown="the embedded Postgres",
+        shown_default="the embedded Postgres",
         secret=True,
     )
     new_role_passwords: str = declare_setting(
@@ -99,9 +96,9 @@ class Settings:
         "MCPIST_BROKER_URL",
         values.parse_broker_url,
         "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
-        "For `mcpist gateway`: the broker, if it is a process of its own. For `mcpist broker`: a socket to listen on.",
+        "For `mcpist gateway`: the broker, if it is a separate process. For `mcpist broker`: a socket to listen on.",
         "",
-        shown="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
+        shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )
     gateway_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_GATEWAY_KEY",
@@ -109,7 +106,7 @@ class Settings:
         "a file",
         "With `MCPIST_BROKER_URL`: this gateway's private key (Ed25519, PEM).",
         None,
-        shown="`keys/gateway.pem` in the data folder",
+        shown_default="`keys/gateway.pem` in the data folder",
     )
     broker_gateways: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_BROKER_GATEWAYS",
@@ -117,7 +114,7 @@ class Settings:
         "a file",
         "For `mcpist broker`: the public keys (PEM) of the gateways that it serves.",
         None,
-        shown="`keys/gateways.pem` in the data folder",
+        shown_default="`keys/gateways.pem` in the data folder",
     )
     keys: tuple[str, ...] = declare_setting(
         "MCPIST_KEYS",
@@ -125,7 +122,7 @@ class Settings:
         "file, aws-kms:ARN, gcp-kms:NAME or vault-transit:URL, or several of them, separated by commas",
         "Key providers of the vault: the first wraps new keys, the others still unwrap old ones; see operations.md.",
         ("file",),
-        shown="`file`: `keys/vault-kek.json` in the data folder",
+        shown_default="`file`: `keys/vault-kek.json` in the data folder",
     )
     transit_token: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_TRANSIT_TOKEN_FILE",
@@ -133,7 +130,7 @@ class Settings:
         "a file",
         "With `vault-transit`: HashiCorp Vault's token, read each time; none is sent where the file is missing.",
         None,
-        shown="`keys/transit-token` in the data folder",
+        shown_default="`keys/transit-token` in the data folder",
     )
     identity_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_IDENTITY_FILE",
@@ -141,7 +138,7 @@ class Settings:
         "a file",
         "Identity providers and the authorization server (TOML); readable by its owner only.",
         None,
-        shown="`identity.toml` in the data folder",
+        shown_default="`identity.toml` in the data folder",
     )
     notices_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_NOTICES_FILE",
@@ -149,7 +146,7 @@ class Settings:
         "a file",
         "Notifications to owners of broken accounts: mail, webhook (TOML); readable by its owner only.",
         None,
-        shown="`notices.toml` in the data folder",
+        shown_default="`notices.toml` in the data folder",
     )
     authorization_server: str = declare_setting(
         "MCPIST_AUTHORIZATION_SERVER",
@@ -157,7 +154,7 @@ class Settings:
         "the issuer URL of an authorization server",
         "For a gateway beside a broker that trusts another authorization server: its issuer, as the broker knows it.",
         "",
-        shown="`external.issuer` of the identity file, or MCPist itself",
+        shown_default="`external.issuer` of the identity file, or MCPist itself",
     )
     operator_tenant: str = declare_setting(
         "MCPIST_OPERATOR_TENANT",
@@ -165,7 +162,7 @@ class Settings:
         "the slug of a tenant, or none",
         "The tenant whose administrators operate the whole deployment over the network: they make and remove tenants.",
         "default",
-        shown="`default`, which the first start makes",
+        shown_default="`default`, which the first start makes",
     )
     postgres_user: str = declare_setting(
         "MCPIST_POSTGRES_USER",
@@ -250,7 +247,7 @@ class Settings:
         "a URL such as https://mcp.example.com",
         "For `mcpist stdio`: the MCPist to relay to.",
         "",
-        shown="the data folder's own MCPist",
+        shown_default="the data folder's own MCPist",
     )
     token: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_TOKEN",
@@ -258,7 +255,7 @@ class Settings:
         "an API token",
         "For `mcpist stdio` with `MCPIST_URL`, and for commands with `MCPIST_SERVER`: the API token to use.",
         None,
-        shown="no token; of the commands, the login that `mcpist login` keeps",
+        shown_default="no token; of the commands, the login that `mcpist login` keeps",
         secret=True,
     )
     server: str = declare_setting(
@@ -267,7 +264,7 @@ class Settings:
         "a URL such as https://mcp.example.com",
         "For administrative commands: the MCPist to act at by its admin API, as `--server` says it too.",
         "",
-        shown="this machine's own MCPist; where there is none, the one that `mcpist login` has signed in to",
+        shown_default="this machine's own MCPist; where there is none, the one that `mcpist login` has signed in to",
     )
     tenant: str = declare_setting(
         "MCPIST_TENANT",
@@ -275,13 +272,13 @@ class Settings:
         "the slug of a tenant, or none",
         "For commands on this machine: the tenant that they are about, as `--tenant` says it too.",
         "",
-        shown="the only tenant",
+        shown_default="the only tenant",
     )
     tracing: TracingSettings = field(default_factory=TracingSettings)
 
     def __post_init__(self) -> None:
         if not self.public_url:
-            object.__setattr__(self, "public_url", f"http://{_get_reachable_host(self.host)}:{self.port}")
+            object.__setattr__(self, "public_url", f"http://{values.get_reachable_host(self.host)}:{self.port}")
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], *, user_id: int | None = None) -> "Settings":
@@ -292,40 +289,10 @@ class Settings:
         Raises:
             Invalid: a variable is unknown or has the wrong form; the text names each, and what was expected.
         """
-        found, problems = read_environment(cls, environment)
-        tracing, wrong = read_tracing_settings(environment)
-        problems += [*wrong, *_list_unknown_variables(environment)]
+        field_values, problems = read_environment(cls, environment)
+        tracing, tracing_problems = read_tracing_settings(environment)
+        problems += [*tracing_problems, *list_unknown_variables(cls, environment, VARIABLE_PREFIX)]
         if problems:
             raise Invalid("\n".join(problems))
-        found.setdefault("home", _get_default_home(environment, os.geteuid() if user_id is None else user_id))
-        return cls(**found, tracing=tracing)
-
-
-def _list_unknown_variables(environment: Mapping[str, str]) -> Iterable[str]:
-    known = {variable.name.removeprefix(VARIABLE_PREFIX) for variable in list_variables(Settings).values()}
-    for name in sorted(name for name in environment if name.startswith(VARIABLE_PREFIX)):
-        if name.removeprefix(VARIABLE_PREFIX) in known:
-            continue
-        near = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), known, n=1)
-        hint = f"did you mean {VARIABLE_PREFIX}{near[0]}?" if near else "docs/configuration.md lists those that are."
-        yield f"{name} is not a setting of MCPist: {hint}"
-
-
-def _get_reachable_host(host: str) -> str:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if address.is_unspecified:
-        return "127.0.0.1"
-    return f"[{host}]" if address.version == 6 else host
-
-
-def _get_default_home(environment: Mapping[str, str], user_id: int) -> Path:
-    if user_id == 0:
-        return Path("/var/lib/mcpist")
-    data = environment.get("XDG_DATA_HOME", "")
-    if data.startswith("/"):  # the XDG base directory specification has relative ones ignored
-        return Path(data) / "mcpist"
-    home = environment.get("HOME") or pwd.getpwuid(user_id).pw_dir
-    return Path(home) / ".local" / "share" / "mcpist"
+        field_values.setdefault("home", get_default_home(environment, os.geteuid() if user_id is None else user_id))
+        return cls(**field_values, tracing=tracing)

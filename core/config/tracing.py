@@ -23,7 +23,7 @@ class TracingSettings:
         "a URL such as http://127.0.0.1:4318",
         "The OTLP/HTTP collector; traces go to `/v1/traces` below it.",
         "",
-        shown="no traces",
+        shown_default="no traces",
     )
     traces_endpoint: str = declare_setting(
         ENDPOINT_VARIABLES[1],
@@ -31,7 +31,7 @@ class TracingSettings:
         "a URL such as http://127.0.0.1:4318/v1/traces",
         "The same as a whole URL, used as it is.",
         "",
-        shown="no traces",
+        shown_default="no traces",
     )
     headers: tuple[tuple[str, Secret], ...] = declare_setting(
         "OTEL_EXPORTER_OTLP_HEADERS",
@@ -39,7 +39,7 @@ class TracingSettings:
         "name=value pairs, separated by commas",
         "Headers for the collector, such as its key.",
         (),
-        shown="no headers",
+        shown_default="no headers",
         secret=True,
     )
     protocol: str = declare_setting(
@@ -84,8 +84,8 @@ class TracingSettings:
 
 
 def read_tracing_settings(environment: Mapping[str, str]) -> tuple[TracingSettings, list[str]]:
-    """The settings, and what is wrong with them. Without an endpoint nothing is: a host may set the rest for others."""
-    found, problems = read_environment(TracingSettings, environment)
+    """Read the settings and the problems in them; none without an endpoint: a host may set the rest for others."""
+    field_values, problems = read_environment(TracingSettings, environment)
     if not any(environment.get(name, "").strip() for name in ENDPOINT_VARIABLES):
         return TracingSettings(), []
-    return TracingSettings(**found), problems
+    return TracingSettings(**field_values), problems

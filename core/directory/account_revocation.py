@@ -34,5 +34,5 @@ class AccountRevoker(Protocol):
 async def revoke_nothing(
     actor: Actor, tenant_id: UUID, *, user_id: UUID | None = None, role_id: UUID | None = None
 ) -> Sequence[RevocationResult]:
-    """For whoever has nothing to tell anybody."""
+    """Revoke nothing; for processes without vendor accounts."""
     return ()

@@ -1,4 +1,4 @@
-"""The allow list of a tenant: whoever has proved one of its addresses, or an address of one of its domains, gets in."""
+"""The allow list of a tenant: users with a verified address on it, or of one of its domains, may sign in."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -63,14 +63,14 @@ async def remove_entry(console: Database, actor: Actor, tenant_id: UUID, entry: 
 async def list_entries(
     console: Database, tenant_id: UUID, *, after: str = "", limit: int = MAX_ENTRIES_PER_PAGE
 ) -> list[AllowListEntry]:
-    """The tenant's entries in the order of their letters, after the entry `after`; at most 1,000 at once."""
+    """List the tenant's entries in the order of their letters, after the entry `after`; at most 1,000 at once."""
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(_LIST, after, min(limit, MAX_ENTRIES_PER_PAGE))
         return [AllowListEntry(*row.values()) for row in rows]
 
 
 def normalize_entry(text: str) -> str:
-    """An address or ``@domain`` in the form that is stored.
+    """Normalize an address or ``@domain`` to the form that is stored.
 
     Raises:
         Invalid: it is neither.
@@ -80,7 +80,7 @@ def normalize_entry(text: str) -> str:
 
 
 def list_matching_entries(address: str) -> tuple[str, str]:
-    """The two entries that let an address in; the address is in its normal form."""
+    """List the two entries that let an address in; the address is in its normal form."""
     return address, "@" + address.rpartition("@")[2]
 
 

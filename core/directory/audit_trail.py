@@ -31,21 +31,21 @@ async def audit_change(work: UnitOfWork, actor: Actor, kind: AuditEventKind, **d
 async def audit_list_change(
     work: UnitOfWork, actor: Actor, kind: AuditEventKind, name: str, values: Sequence[str], **detail: str | int
 ) -> None:
-    """Like :func:`recorded` for a change of several `values`, with as few events as can hold all of them: a long list
-    must not flood the log. One value is stored as the detail `name`; several as `count` and as the details
-    ``<name>s``, ``<name>s_2`` and so on, separated by spaces. No value may contain a space.
+    """Append an event as :func:`audit_change` does, for a change of several `values`, with as few events as can hold
+    all of them: a long list must not flood the log. One value is stored as the detail `name`; several as `count` and as
+    the details ``<name>s``, ``<name>s_2`` and so on, separated by spaces. No value may contain a space.
     """
     if len(values) == 1:
         await audit_change(work, actor, kind, **detail, **{name: values[0]})
         return
-    made = list(_join_values(values))
-    for texts in (made[at : at + MAX_TEXTS_PER_EVENT] for at in range(0, len(made), MAX_TEXTS_PER_EVENT)):
-        named = {f"{name}s_{n}" if n > 1 else f"{name}s": text for n, text in enumerate(texts, 1)}
-        await audit_change(work, actor, kind, **detail, count=sum(len(text.split(" ")) for text in texts), **named)
+    lines = list(_join_values(values))
+    for texts in (lines[at : at + MAX_TEXTS_PER_EVENT] for at in range(0, len(lines), MAX_TEXTS_PER_EVENT)):
+        numbered = {f"{name}s_{n}" if n > 1 else f"{name}s": text for n, text in enumerate(texts, 1)}
+        await audit_change(work, actor, kind, **detail, count=sum(len(text.split(" ")) for text in texts), **numbered)
 
 
 async def audit_deployment_change(work: UnitOfWork, actor: Actor, kind: AuditEventKind, **detail: str | int) -> None:
-    """Like :func:`recorded`, in the chain of what concerns the whole deployment."""
+    """Append an event as :func:`audit_change` does, to the chain of the whole deployment."""
     await append_in_transaction(work, _build_event(DEPLOYMENT_CHAIN, actor, kind, detail))
 
 

@@ -1,5 +1,5 @@
-"""The end of a tenant. Its people lose all access first; then goes what is theirs, some users at a time, and the tenant
-itself last: no statement is as long as the tenant is large, and whoever is interrupted begins again.
+"""Deletion of a tenant. Its users lose all access first; then their data is deleted, some users at a time, and the
+tenant last: no statement is as long as the tenant is large, and an interrupted deletion can be repeated.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,17 @@ USERS_PER_BATCH = 20
 
 
 async def remove_tenant(
-    console: Database, actor: Actor, tenant_id: UUID, confirmation: str, farewell: AccountRevoker = revoke_nothing
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    confirmation: str,
+    revoke_accounts: AccountRevoker = revoke_nothing,
 ) -> Sequence[RevocationResult]:
     """Delete a tenant and everything of it: users, roles, tokens, sessions, credentials, what modules keep. The audit
-    log stays, and the deployment's own tells of it too. What has become of its people's accounts at vendors, to whom
-    `farewell` is said before anything goes.
+    log stays, and the deployment's own records the deletion too. `revoke_accounts` runs first; its results are
+    returned.
 
-    Its tokens and sessions stop counting within a second on every process, however long the rest takes.
+    Its tokens and sessions are invalid within a second on every process, however long the rest takes.
 
     Raises:
         NotFound: there is no tenant of that id.
@@ -31,7 +35,7 @@ async def remove_tenant(
         slug = await _check_confirmation(work, confirmation)
         if await work.execute(_SUSPEND):
             await audit_change(work, actor, AuditEventKind.TENANT_SUSPENDED)
-    said = await farewell(actor, tenant_id)
+    results = await revoke_accounts(actor, tenant_id)
     while await _delete_user_batch(console, tenant_id):
         pass
     async with console.tenant(tenant_id) as work:
@@ -39,7 +43,7 @@ async def remove_tenant(
             raise NotFound("the tenant was removed meanwhile")
         await audit_change(work, actor, AuditEventKind.TENANT_REMOVED, slug=slug)
         await audit_deployment_change(work, actor, AuditEventKind.TENANT_REMOVED, tenant=str(tenant_id), slug=slug)
-    return said
+    return results
 
 
 async def _check_confirmation(work: UnitOfWork, confirmation: str) -> str:

@@ -39,7 +39,7 @@ async def create_role(
     tenant_id: UUID,
     name: str,
     priority: int = 0,
-    granted: PermissionGrants = NO_GRANTS,
+    grants: PermissionGrants = NO_GRANTS,
 ) -> RoleRecord:
     """Create a role with its permissions.
 
@@ -48,19 +48,19 @@ async def create_role(
         Conflict: the tenant has a role of that name.
     """
     validate_role(name, priority)
-    wanted = validate_permissions(granted)
+    permissions = validate_permissions(grants)
     try:
         async with console.tenant(tenant_id) as work:
             role_id: UUID = await work.fetchval(_INSERT, name, priority)
             await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=name, priority=priority)
-            await _insert_permissions(work, actor, role_id, name, wanted)
+            await _insert_permissions(work, actor, role_id, name, permissions)
             return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a role {name!r} already") from None
 
 
 async def get_role(console: Database, tenant_id: UUID, role_id: UUID) -> RoleRecord:
-    """The role of that id.
+    """Return the role of that id.
 
     Raises:
         NotFound: the tenant has none.
@@ -70,7 +70,7 @@ async def get_role(console: Database, tenant_id: UUID, role_id: UUID) -> RoleRec
 
 
 async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord:
-    """The role of that name.
+    """Find the role of that name.
 
     Raises:
         NotFound: the tenant has none.
@@ -83,7 +83,7 @@ async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord
 
 
 async def list_roles(console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int) -> list[RoleRecord]:
-    """The tenant's roles, the highest priority first, after the one of that priority and name."""
+    """List the tenant's roles, the highest priority first, after the one of that priority and name."""
     async with console.tenant(tenant_id) as work:
         return [_to_role_record(row) for row in await work.fetch(_PAGE, *(after or _FIRST), limit)]
 
@@ -91,7 +91,7 @@ async def list_roles(console: Database, tenant_id: UUID, after: tuple[int, str] 
 async def list_user_roles(
     console: Database, tenant_id: UUID, user_id: UUID, after: tuple[int, str] | None = None, limit: int = 1000
 ) -> list[RoleRecord]:
-    """The roles that a user has, the highest priority first, after the one of that priority and name.
+    """List the roles that a user has, the highest priority first, after the one of that priority and name.
 
     Raises:
         NotFound: the tenant has no such user.
@@ -110,16 +110,16 @@ async def change_role(
     *,
     name: str | None = None,
     priority: int | None = None,
-    granted: PermissionGrants | None = None,
+    grants: PermissionGrants | None = None,
 ) -> RoleRecord:
-    """Change what is not None; `granted` replaces all permissions at once. The role as it is now.
+    """Change what is not None, where `grants` replaces all permissions at once; return the changed role.
 
     Raises:
         NotFound: the tenant has no such role.
         Invalid: a value has the wrong form.
         Conflict: the tenant has another role of that name.
     """
-    wanted = None if granted is None else validate_permissions(granted)
+    permissions = None if grants is None else validate_permissions(grants)
     try:
         async with console.tenant(tenant_id) as work:
             await _lock_role(work, role_id)
@@ -127,30 +127,30 @@ async def change_role(
             await _update_name_and_priority(
                 work, actor, before, name or before.name, before.priority if priority is None else priority
             )
-            if wanted is not None:
-                await _replace_permissions(work, actor, before, wanted)
+            if permissions is not None:
+                await _replace_permissions(work, actor, before, permissions)
             return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict("there is another role of this name") from None
 
 
 async def remove_role(
-    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, farewell: AccountRevoker = revoke_nothing
+    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, revoke_accounts: AccountRevoker = revoke_nothing
 ) -> Sequence[RevocationResult]:
-    """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
-    that it shared, to whose vendors `farewell` is said first.
+    """Delete a role with its permissions, its assignments and its shared credentials. `revoke_accounts` runs first; its
+    results are returned.
 
     Raises:
         NotFound: the tenant has no such role.
     """
     async with console.tenant(tenant_id) as work:
         await _fetch_role(work, role_id)
-    said = await farewell(actor, tenant_id, role_id=role_id)
+    results = await revoke_accounts(actor, tenant_id, role_id=role_id)
     async with console.tenant(tenant_id) as work:
         role = await _fetch_role(work, role_id)
         await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
         await audit_change(work, actor, AuditEventKind.ROLE_REMOVED, role=role.name)
-    return said
+    return results
 
 
 def validate_role(name: str, priority: int) -> None:
@@ -165,16 +165,16 @@ def validate_role(name: str, priority: int) -> None:
         raise Invalid("a role's priority lies between -1000000 and 1000000")
 
 
-def validate_permissions(granted: Iterable[tuple[str, str]]) -> PermissionGrants:
-    """The same pairs, if each is well-formed.
+def validate_permissions(grants: Iterable[tuple[str, str]]) -> PermissionGrants:
+    """Return the pairs with normalized permissions, if each is well-formed.
 
     Raises:
         Invalid: one is not, or there are more than 500.
     """
-    wanted = frozenset((effect, parse_permission(permission)) for effect, permission in granted)
-    if len(wanted) > MAX_PERMISSIONS:
+    permissions = frozenset((effect, parse_permission(permission)) for effect, permission in grants)
+    if len(permissions) > MAX_PERMISSIONS:
         raise Invalid(f"a role has at most {MAX_PERMISSIONS} permissions")
-    return wanted
+    return permissions
 
 
 async def _update_name_and_priority(
@@ -186,28 +186,30 @@ async def _update_name_and_priority(
         await audit_change(work, actor, AuditEventKind.ROLE_CHANGED, role=before.name, name=name, priority=priority)
 
 
-async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, wanted: PermissionGrants) -> None:
-    there = frozenset({*(("allow", one) for one in before.allow), *(("deny", one) for one in before.deny)})
-    for effect, permissions in _group_by_effect(there - wanted):
+async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, requested: PermissionGrants) -> None:
+    current = frozenset(
+        {*(("allow", permission) for permission in before.allow), *(("deny", permission) for permission in before.deny)}
+    )
+    for effect, permissions in _group_by_effect(current - requested):
         await work.execute(_REVOKE, before.id, effect, permissions)
         await audit_list_change(
             work, actor, AuditEventKind.PERMISSION_REMOVED, "permission", permissions, role=before.name, effect=effect
         )
-    await _insert_permissions(work, actor, before.id, before.name, wanted - there)
+    await _insert_permissions(work, actor, before.id, before.name, requested - current)
 
 
 async def _insert_permissions(
-    work: UnitOfWork, actor: Actor, role_id: UUID, name: str, granted: PermissionGrants
+    work: UnitOfWork, actor: Actor, role_id: UUID, name: str, grants: PermissionGrants
 ) -> None:
-    for effect, permissions in _group_by_effect(granted):
+    for effect, permissions in _group_by_effect(grants):
         await work.execute(_GRANT, role_id, effect, permissions)
         await audit_list_change(work, actor, _GRANTED[effect], "permission", permissions, role=name)
 
 
-def _group_by_effect(granted: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
-    """Each effect with its permissions in order; effects without any are left out."""
+def _group_by_effect(grants: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
+    """Group permissions by effect, in order; effects without any are left out."""
     for effect in ("allow", "deny"):
-        if permissions := sorted(permission for of, permission in granted if of == effect):
+        if permissions := sorted(permission for granted_effect, permission in grants if granted_effect == effect):
             yield effect, permissions
 
 

@@ -52,24 +52,24 @@ async def set_settings(
         after = change(before)
         if after != before:
             await work.execute(_CHANGE, module, orjson.dumps(after).decode())
-            changed = orjson.dumps(_compute_difference(before, after)).decode()
-            await audit_change(work, actor, AuditEventKind.SERVICE_CHANGED, module=module, settings=changed)
+            difference = orjson.dumps(_compute_difference(before, after)).decode()
+            await audit_change(work, actor, AuditEventKind.SERVICE_CHANGED, module=module, settings=difference)
         return TenantService(module, row["enabled"], after)
 
 
 async def list_services(
     console: Database, tenant_id: UUID, *, after: str = "", limit: int = MAX_SERVICES
 ) -> list[TenantService]:
-    """The tenant's services by the name of their module, switched on or off, after the module `after`."""
+    """List the tenant's services by the name of their module, switched on or off, after the module `after`."""
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(_LIST, after, limit)
         return [TenantService(row["module"], row["enabled"], orjson.loads(row["settings"])) for row in rows]
 
 
 def _compute_difference(before: ServiceSettingValues, after: ServiceSettingValues) -> dict[str, Any]:
-    """What was set, and None for what was taken away."""
-    named = sorted(before.keys() | after.keys())
-    return {name: after.get(name) for name in named if before.get(name) != after.get(name)}
+    """Return the settings that changed, with None for removed ones."""
+    names = sorted(before.keys() | after.keys())
+    return {name: after.get(name) for name in names if before.get(name) != after.get(name)}
 
 
 _LIST = """SELECT module, enabled, settings FROM core.services WHERE tenant_id = $1 AND module > $2

@@ -63,13 +63,13 @@ def validate_tenant(slug: str, name: str) -> None:
 
 
 async def list_tenants(console: Database) -> list[Tenant]:
-    """All tenants of the deployment, by slug."""
+    """List all tenants of the deployment, by slug."""
     rows = await console.lookup("deployment", "list", _COLUMNS)
     return [Tenant(*row.values()) for row in rows]
 
 
 async def find_tenant(console: Database, slug: str) -> Tenant:
-    """The tenant of that slug.
+    """Find the tenant of that slug.
 
     Raises:
         NotFound: there is none.
@@ -81,13 +81,13 @@ async def find_tenant(console: Database, slug: str) -> Tenant:
 
 
 async def list_tenants_page(console: Database, after: str, limit: int) -> list[Tenant]:
-    """The tenants of the deployment by slug, after the slug `after`."""
+    """List the tenants of the deployment by slug, after the slug `after`."""
     rows = await console.lookup("deployment", "list", _PAGE, after, limit)
     return [Tenant(*row.values()) for row in rows]
 
 
 async def get_tenant(console: Database, tenant_id: UUID) -> Tenant:
-    """The tenant of that id.
+    """Return the tenant of that id.
 
     Raises:
         NotFound: there is none.
@@ -116,14 +116,16 @@ async def change_tenant(
     async with console.tenant(tenant_id) as work:
         before = await _fetch_tenant(work)
         validate_tenant(before.slug, name)
-        wanted = {
+        requested = {
             "name": name,
             "record_arguments": record_arguments,
             "max_token_lifetime_days": max_token_lifetime_days,
         }
-        detail = {field: _to_audit_detail(value) for field, value in wanted.items() if getattr(before, field) != value}
+        detail = {
+            field: _to_audit_detail(value) for field, value in requested.items() if getattr(before, field) != value
+        }
         if detail:
-            await work.execute(_CHANGE, *wanted.values())
+            await work.execute(_CHANGE, *requested.values())
             await audit_change(work, actor, AuditEventKind.TENANT_CHANGED, **detail)
         return await _fetch_tenant(work)
 

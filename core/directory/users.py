@@ -70,13 +70,13 @@ async def create_user(
 
 
 async def list_users(console: Database, tenant_id: UUID, *, after: str = "", limit: int = 1000) -> list[User]:
-    """The tenant's users by e-mail address, after the address `after`."""
+    """List the tenant's users by e-mail address, after the address `after`."""
     async with console.tenant(tenant_id) as work:
         return [_to_user(row) for row in await work.fetch(_LIST, after, limit)]
 
 
 async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
-    """The user of that e-mail address.
+    """Find the user of that e-mail address.
 
     Raises:
         NotFound: the tenant has none.
@@ -89,7 +89,7 @@ async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
 
 
 async def get_user(console: Database, tenant_id: UUID, user_id: UUID) -> User:
-    """The user of that id.
+    """Return the user of that id.
 
     Raises:
         NotFound: the tenant has none.
@@ -119,21 +119,21 @@ async def change_user(
     async with console.tenant(tenant_id) as work:
         administrators = await _lock_administrators(work)
         before = await _fetch_user(work, user_id)
-        wanted = (before.name if name is None else name, system_role or before.system_role, status or before.status)
-        if user_id in administrators and wanted[1:] != ("admin", "active"):
+        requested = (before.name if name is None else name, system_role or before.system_role, status or before.status)
+        if user_id in administrators and requested[1:] != ("admin", "active"):
             _check_administrator_remains(administrators)
-        await work.execute(_CHANGE, user_id, *wanted)
-        await _audit_user_change(work, actor, before, *wanted)
+        await work.execute(_CHANGE, user_id, *requested)
+        await _audit_user_change(work, actor, before, *requested)
         return await _fetch_user(work, user_id)
 
 
 async def remove_user(
-    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, farewell: AccountRevoker = revoke_nothing
+    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, revoke_accounts: AccountRevoker = revoke_nothing
 ) -> Sequence[RevocationResult]:
     """Delete a user and all that is theirs: roles, tokens, sessions, connected accounts, notes. The audit log stays.
-    What has become of their accounts at vendors, to whom `farewell` is said first.
+    `revoke_accounts` runs first; its results are returned.
 
-    Their own entry of the allow list goes too, or they could come back; one of their whole domain stays.
+    Their own entry of the allow list is deleted too, or they could sign in again; one of their whole domain stays.
 
     Raises:
         NotFound: the tenant has no such user.
@@ -141,13 +141,13 @@ async def remove_user(
     """
     async with console.tenant(tenant_id) as work:
         await _check_removable(work, user_id)
-    said = await farewell(actor, tenant_id, user_id=user_id)
+    results = await revoke_accounts(actor, tenant_id, user_id=user_id)
     async with console.tenant(tenant_id) as work:
         user = await _check_removable(work, user_id)
         await work.execute("DELETE FROM core.users WHERE tenant_id = $1 AND id = $2", user_id)
         await work.execute("DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2", user.email)
         await audit_change(work, actor, AuditEventKind.USER_REMOVED, user=str(user_id), email=user.email)
-    return said
+    return results
 
 
 async def assign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
@@ -177,7 +177,7 @@ async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_i
 async def list_role_members(
     console: Database, tenant_id: UUID, role_id: UUID, *, after: str = "", limit: int = 50
 ) -> list[User]:
-    """The users who have a role, by e-mail address, after the address `after`.
+    """List the users who have a role, by e-mail address, after the address `after`.
 
     Raises:
         NotFound: the tenant has no such role.
@@ -188,7 +188,7 @@ async def list_role_members(
 
 
 def normalize_email(email: str) -> str:
-    """The address in the one form that is stored.
+    """Normalize the address to the one form that is stored.
 
     Raises:
         Invalid: it is no address.
@@ -206,7 +206,7 @@ def _validate_changes(name: str | None, system_role: str | None, status: str | N
 
 
 async def _lock_administrators(work: UnitOfWork) -> set[UUID]:
-    """The active administrators, locked: two who demote each other at the same time must not both succeed."""
+    """Lock and return the active administrators: two who demote each other at the same time must not both succeed."""
     return {row["id"] for row in await work.fetch(_LOCK_ADMINISTRATORS)}
 
 
@@ -228,8 +228,8 @@ async def _audit_user_change(
 ) -> None:
     if status != before.status:
         await audit_change(work, actor, _STATUS_KINDS[status], email=before.email)
-    changed = {"name": (before.name, name), "system_role": (before.system_role, system_role)}
-    detail = {field: now for field, (was, now) in changed.items() if was != now}
+    fields = {"name": (before.name, name), "system_role": (before.system_role, system_role)}
+    detail = {field: new for field, (old, new) in fields.items() if old != new}
     if detail:
         await audit_change(work, actor, AuditEventKind.USER_CHANGED, email=before.email, **detail)
 

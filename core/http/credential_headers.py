@@ -91,13 +91,13 @@ def join_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
     if scheme.kind != "basic_pair":
         if user:
             raise InvalidCredentialForm("user")
-        whole = secret
+        combined = secret
     elif ":" in user:
         raise InvalidCredentialForm("user")
     else:
-        whole = Secret(f"{user}:{secret.reveal()}")
-    build_credential_header(scheme, whole)
-    return whole
+        combined = Secret(f"{user}:{secret.reveal()}")
+    build_credential_header(scheme, combined)
+    return combined
 
 
 def is_reserved(header: str) -> bool:
@@ -112,10 +112,10 @@ def _check_credential(text: str) -> str:
     return text
 
 
-def _check_scheme_word(word: str) -> str:
-    if word and not _TOKEN.fullmatch(word):
+def _check_scheme_word(scheme: str) -> str:
+    if scheme and not _TOKEN.fullmatch(scheme):
         raise InvalidCredentialForm
-    return f"{word} " if word else ""
+    return f"{scheme} " if scheme else ""
 
 
 def _encode_basic(user: str, password: str) -> str:

@@ -42,7 +42,7 @@ class JsonDocument:
     max_age_seconds: float | None
 
     def parse_object(self) -> Mapping[str, Any]:
-        """The JSON object that it is.
+        """Parse the body as a JSON object.
 
         Raises:
             DocumentUnavailable: it is none.
@@ -75,7 +75,7 @@ class JsonDocumentFetcher(GuardedClient):
         self._seconds = seconds
 
     async def fetch_document(self, url: str, most_bytes: int) -> JsonDocument:
-        """The JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.
+        """Fetch the JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.
 
         Raises:
             DocumentUnavailable: with the kind of trouble and nothing that a stranger has said.

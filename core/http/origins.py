@@ -13,13 +13,13 @@ def get_origin(url: str) -> str:
     Raises:
         ValueError: it is no http or https URL.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
+    split = urlsplit(url)
+    if split.scheme not in DEFAULT_PORTS or not split.hostname:
         raise ValueError
-    host = parts.hostname.lower().removesuffix(".")
+    host = split.hostname.lower().removesuffix(".")
     host = f"[{ip_address(host)}]" if ":" in host else host
-    port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    return f"{parts.scheme}://{host}{port}"
+    port = "" if split.port in (None, DEFAULT_PORTS[split.scheme]) else f":{split.port}"
+    return f"{split.scheme}://{host}{port}"
 
 
 def is_within_origins(url: str, origins: Collection[str]) -> bool:

@@ -36,20 +36,20 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
 class AddressNotAllowed(OSError):
-    """The host has an address that MCPist may not reach, or none at all: whoever asks is not told which."""
+    """The host has an address that MCPist may not reach, or none at all: the caller does not learn which."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedAddresses:
-    """Addresses that outgoing requests may use: `listed` hosts any, all others only public ones, by TLS on `ports`."""
+    """Addresses that outgoing requests may use: any of a private host, else only public ones, by TLS on `ports`."""
 
     private_hosts: frozenset[tuple[str, int]] = frozenset()
     ports: frozenset[int] = frozenset({HTTPS_PORT})
 
     @classmethod
-    def from_hosts(cls, listed: Iterable[str]) -> "AllowedAddresses":
-        """From ``host:port`` texts in the form of the setting MCPIST_ALLOWED_PRIVATE_HOSTS."""
-        pairs = (text.rpartition(":") for text in listed)
+    def from_hosts(cls, hosts: Iterable[str]) -> "AllowedAddresses":
+        """Create from ``host:port`` texts in the form of the setting MCPIST_ALLOWED_PRIVATE_HOSTS."""
+        pairs = (text.rpartition(":") for text in hosts)
         return cls(frozenset((host.strip("[]"), int(port)) for host, _, port in pairs))
 
     def allows(self, host: str, port: int, *, secure: bool) -> bool:
@@ -97,15 +97,15 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses to connect to.
+        """Resolve the addresses to connect to.
 
         Raises:
             AddressNotAllowed: one of them is not public and the host is not listed, or there is none.
             socket.gaierror: the name server cannot be asked now.
         """
-        found = await self._resolve_checked(host, port)
-        listed = (host, port) in self._allow.private_hosts
-        if not found or not (listed or all(is_public(address) for _, address in found)):
+        addresses = await self._resolve_checked(host, port)
+        is_listed = (host, port) in self._allow.private_hosts
+        if not addresses or not (is_listed or all(is_public(address) for _, address in addresses)):
             raise AddressNotAllowed
         return [
             ResolveResult(
@@ -116,7 +116,7 @@ class GuardedResolver(AbstractResolver):
                 proto=socket.IPPROTO_TCP,
                 flags=socket.AI_NUMERICHOST,
             )
-            for kind, address in found
+            for kind, address in addresses
         ]
 
     async def _resolve_checked(self, host: str, port: int) -> list[tuple[int, str]]:
@@ -149,5 +149,5 @@ class SystemLookup:
 
 
 def _look_up(host: str, port: int) -> list[tuple[int, str]]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [(int(family), str(address[0])) for family, _, _, _, address in found]
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(int(family), str(address[0])) for family, _, _, _, address in infos]

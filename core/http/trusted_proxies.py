@@ -14,16 +14,16 @@ class TrustedProxies:
         ValueError: an entry is neither an address nor a network.
     """
 
-    def __init__(self, trusted: tuple[str, ...]) -> None:
-        self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(ip_network(entry) for entry in trusted)
-        self._known = lru_cache(maxsize=4096)(self._look_up)
+    def __init__(self, networks: tuple[str, ...]) -> None:
+        self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(ip_network(entry) for entry in networks)
+        self._verdicts = lru_cache(maxsize=4096)(self._look_up)
 
     def trusts(self, peer: str) -> bool:
         """Check whether this address is one of the proxies."""
-        return bool(self._networks) and self._known(peer)
+        return bool(self._networks) and self._verdicts(peer)
 
     def client(self, peer: str, forwarded_for: str | None) -> str:
-        """The caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
+        """Return the caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
         address = peer
         if not self.trusts(peer):
             return address
@@ -38,13 +38,13 @@ class TrustedProxies:
 
     def _look_up(self, address: str) -> bool:
         try:
-            parsed = ip_address(address)
+            ip = ip_address(address)
         except ValueError:
             return False
-        return any(parsed in network for network in self._networks)
+        return any(ip in network for network in self._networks)
 
 
 def _strip_port(hop: str) -> str:
-    """Some proxies write the port too, which is another one for each connection."""
-    found = _WITH_PORT.fullmatch(hop)
-    return hop if found is None else found[1] or found[2]
+    """Strip the port that some proxies add, which differs with each connection."""
+    match = _WITH_PORT.fullmatch(hop)
+    return hop if match is None else match[1] or match[2]

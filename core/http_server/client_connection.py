@@ -51,7 +51,7 @@ class ClientConnection(asyncio.Protocol):
         self._reads = True
         self._writable: asyncio.Event | None = None  # there while the client has much to take
         self._written = 0
-        self._taken: tuple[float, int] | None = None
+        self._sent_before: tuple[float, int] | None = None
         self._awaited_since: float | None = clock()  # a head or a body; None: nothing has to come
         self._rests_since: float | None = None
         self._closing_since: float | None = None
@@ -79,7 +79,7 @@ class ClientConnection(asyncio.Protocol):
         self.resume_writing()
 
     def eof_received(self) -> None:
-        """A client that sends no more has gone: None lets the transport close."""
+        """Treat a client that sends no more as disconnected; None lets the transport close."""
 
     def data_received(self, data: bytes) -> None:
         if self._closing_since is not None:
@@ -88,17 +88,17 @@ class ClientConnection(asyncio.Protocol):
         if self._rest:
             data, self._rest = self._rest + data, b""
         try:
-            rest = self._reader.feed(data)
+            unread = self._reader.feed(data)
         except BadRequest as error:
             self._refuse(error)
             return
         if self._awaited_since is None and self._reader.has_begun_head:
             self._awaited_since, self._rests_since = self._clock(), None
-        if self._closing_since is None and rest:
-            self._keep_for_later(rest)
+        if self._closing_since is None and unread:
+            self._keep_for_later(unread)
 
-    def _keep_for_later(self, rest: bytes) -> None:
-        self._rest = rest
+    def _keep_for_later(self, unread: bytes) -> None:
+        self._rest = unread
         if self._exchange is None and self._writable is None:
             self._start_next()
         else:
@@ -117,7 +117,7 @@ class ClientConnection(asyncio.Protocol):
     # The reader's side.
 
     def start_request(self, request: RequestHead) -> None:
-        """A head is whole: start the application."""
+        """Start the application for a complete request head."""
         scope = request.scope
         scope["client"], scope["server"] = self._peer
         self._rests_since = None
@@ -154,7 +154,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until the client has taken most of what was written, or has gone."""
+        """Wait until the client has taken most of what was written, or has disconnected."""
         if self._writable is not None:
             await self._writable.wait()
 
@@ -186,9 +186,9 @@ class ClientConnection(asyncio.Protocol):
         """Read the next request; the client has taken the answer before."""
         self._reader.start_next()
         self._rests_since = self._clock()
-        rest, self._rest = self._rest, b""
-        if rest:
-            self.data_received(rest)
+        unread, self._rest = self._rest, b""
+        if unread:
+            self.data_received(unread)
         self.read_more()
 
     def close(self) -> None:
@@ -268,16 +268,16 @@ class ClientConnection(asyncio.Protocol):
     def _reads_slowly(self, unsent: int, now: float) -> bool:
         """Check whether the client reads an answer too slowly, measured over `slow_reader_seconds`."""
         if not unsent:
-            self._taken = None
+            self._sent_before = None
             return False
-        taken = self._written - unsent
-        if self._taken is None:
-            self._taken = (now, taken)
-        since, before = self._taken
+        sent = self._written - unsent
+        if self._sent_before is None:
+            self._sent_before = (now, sent)
+        since, before = self._sent_before
         if now - since < self._limits.slow_reader_seconds:
             return False
-        self._taken = (now, taken)
-        return taken - before < self._limits.slow_reader_bytes
+        self._sent_before = (now, sent)
+        return sent - before < self._limits.slow_reader_bytes
 
 
 def _is_over(since: float | None, now: float, seconds: float) -> bool:

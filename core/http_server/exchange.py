@@ -50,8 +50,19 @@ class HttpExchange:
     """One request, from its head to the last byte of its answer."""
 
     __slots__ = (
-        "_body", "_chunked", "_expects_continue", "_gone", "_head", "_left", "_news", "_reported", "_scope", "_wire",
-        "complete", "keep", "started",
+        "_body",
+        "_body_event",
+        "_bytes_left",
+        "_chunked",
+        "_expects_continue",
+        "_head",
+        "_is_end_reported",
+        "_is_gone",
+        "_scope",
+        "_wire",
+        "complete",
+        "keep",
+        "started",
     )  # fmt: skip
 
     def __init__(self, wire: ExchangeTransport, scope: dict[str, Any], *, keep: bool, expects_continue: bool) -> None:
@@ -59,12 +70,12 @@ class HttpExchange:
         self._scope = scope
         self._expects_continue = expects_continue
         self._body = bytearray()
-        self._reported = False
-        self._gone = False
-        self._news: asyncio.Event | None = None
+        self._is_end_reported = False
+        self._is_gone = False
+        self._body_event: asyncio.Event | None = None
         self._head: dict[str, Any] | None = None
         self._chunked = False
-        self._left: int | None = None
+        self._bytes_left: int | None = None
         self.keep = keep
         self.started = False
         self.complete = False
@@ -78,7 +89,7 @@ class HttpExchange:
             raise
         except Exception as error:  # noqa: BLE001 the server outlives its applications, and their texts stay inside
             log.error("an HTTP request failed", extra={"event": "http_request_failed", **describe_error(error)})
-        if not self.complete and not self._gone:
+        if not self.complete and not self._is_gone:
             await self._fail()
 
     async def _fail(self) -> None:
@@ -97,7 +108,7 @@ class HttpExchange:
     # What the connection tells.
 
     def feed(self, data: bytes) -> int:
-        """A piece of the body; gives how many bytes wait for the application now."""
+        """Add a piece of the body; return how many bytes wait for the application."""
         if self.complete:
             return 0
         self._body += data
@@ -105,47 +116,52 @@ class HttpExchange:
         return len(self._body)
 
     def end_body(self) -> None:
-        """The body is whole."""
+        """Record the end of the body."""
         self._wake()
 
     def disconnect(self) -> None:
-        """The client has gone."""
-        self._gone = True
+        """Record that the client has disconnected."""
+        self._is_gone = True
         self._wake()
 
     def _wake(self) -> None:
-        if self._news is not None:
-            self._news.set()
+        if self._body_event is not None:
+            self._body_event.set()
 
     # What the application asks.
 
     async def receive(self) -> dict[str, Any]:
-        """The next piece of the body, or the client's departure."""
+        """Receive the next piece of the body, or the client's departure."""
         if self._expects_continue:
             self._expects_continue = False
             if not self.started and not self._body and not self._wire.body_is_whole:
                 self._wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        while not self._has_news():
+        while not self._has_body_event():
             self._wire.read_more()
-            self._news = self._news or asyncio.Event()
-            self._news.clear()
-            await self._news.wait()
-        if self._gone or self.complete:
+            self._body_event = self._body_event or asyncio.Event()
+            self._body_event.clear()
+            await self._body_event.wait()
+        if self._is_gone or self.complete:
             return {"type": "http.disconnect"}
         body, self._body = bytes(self._body), bytearray()
-        whole = self._wire.body_is_whole
-        self._reported = whole
-        if not whole:
+        is_complete = self._wire.body_is_whole
+        self._is_end_reported = is_complete
+        if not is_complete:
             self._wire.read_more()
-        return {"type": "http.request", "body": body, "more_body": not whole}
+        return {"type": "http.request", "body": body, "more_body": not is_complete}
 
-    def _has_news(self) -> bool:
-        return bool(self._body) or self._gone or self.complete or (self._wire.body_is_whole and not self._reported)
+    def _has_body_event(self) -> bool:
+        return (
+            bool(self._body)
+            or self._is_gone
+            or self.complete
+            or (self._wire.body_is_whole and not self._is_end_reported)
+        )
 
     async def send(self, message: Any) -> None:
         """Take a message of the answer. The head waits for the first piece of the body, and leaves with it in one
         write: a system call and a packet less."""
-        if self._gone:
+        if self._is_gone:
             return
         if message["type"] == "http.response.start" and self._head is None and not self.started:
             self._head = message
@@ -153,27 +169,36 @@ class HttpExchange:
         if message["type"] != "http.response.body" or self.complete or (self._head is None and not self.started):
             raise InvalidAsgiMessage
         body: bytes = message.get("body", b"")
-        more = bool(message.get("more_body"))
-        data = self._frame_piece(body, more=more) if self.started else self._build_head(body, more=more)
+        more_body = bool(message.get("more_body"))
+        data = (
+            self._frame_chunk(body, more_body=more_body)
+            if self.started
+            else self._build_head(body, more_body=more_body)
+        )
         if data:
             self._wire.write(data)
-        if not more:
+        if not more_body:
             self._finish()
         else:
             await self._wire.drain()
 
-    def _build_head(self, body: bytes, *, more: bool) -> bytes:
-        """The head of the answer with the first piece of its body."""
+    def _build_head(self, body: bytes, *, more_body: bool) -> bytes:
+        """Build the head of the answer with the first piece of its body."""
         assert self._head is not None
         status: int = self._head["status"]
         fields: list[tuple[bytes, bytes]] = [_get_date_field(), *self._head.get("headers", ())]
-        named = {name.lower(): value for name, value in fields}
-        self._choose_framing(status, named, len(body), more=more)
-        unasked = self._expects_continue and not self._wire.body_is_whole  # whether the body will come, nobody knows
+        values = {name.lower(): value for name, value in fields}
+        self._choose_framing(status, values, len(body), more_body=more_body)
+        body_not_requested = (
+            self._expects_continue and not self._wire.body_is_whole
+        )  # whether the body will come is unknown
         self.keep = (
-            self.keep and self._wire.may_keep and not unasked and named.get(b"connection", b"").lower() != b"close"
+            self.keep
+            and self._wire.may_keep
+            and not body_not_requested
+            and values.get(b"connection", b"").lower() != b"close"
         )
-        if not self.keep and b"connection" not in named:
+        if not self.keep and b"connection" not in values:
             fields.append((b"connection", b"close"))
         if self._chunked:
             fields.append((b"transfer-encoding", b"chunked"))
@@ -181,33 +206,33 @@ class HttpExchange:
         if not head.count(b"\n") == head.count(b"\r") == len(fields) or b"\0" in head:
             raise InvalidAsgiMessage  # a value would begin a line of its own
         self.started, self._head = True, None
-        return b"%b%b\r\n%b" % (_build_status_line(status), head, self._frame_piece(body, more=more))
+        return b"%b%b\r\n%b" % (_build_status_line(status), head, self._frame_chunk(body, more_body=more_body))
 
-    def _choose_framing(self, status: int, named: dict[bytes, bytes], size: int, *, more: bool) -> None:
-        """Settle how the end of the answer is told (RFC 9112 §6.3); `_left` is what a Content-Length still asks for,
-        None where there is none, and -1 where no body is sent."""
-        self._chunked, self._left = False, None
-        length = named.get(b"content-length")
+    def _choose_framing(self, status: int, headers: dict[bytes, bytes], size: int, *, more_body: bool) -> None:
+        """Choose how the end of the answer is marked (RFC 9112 §6.3). `_bytes_left` counts Content-Length down; None
+        without one, -1 without a body."""
+        self._chunked, self._bytes_left = False, None
+        length = headers.get(b"content-length")
         if self._scope["method"] == "HEAD" or status in _NO_BODY:
-            self._left = -1
+            self._bytes_left = -1
         elif length is not None:
-            self._left = int(length)
-            if size > self._left or (not more and size != self._left):
+            self._bytes_left = int(length)
+            if size > self._bytes_left or (not more_body and size != self._bytes_left):
                 raise InvalidAsgiMessage
         elif self._scope["http_version"] == "1.1":
             self._chunked = True
         else:
             self.keep = False
 
-    def _frame_piece(self, body: bytes, *, more: bool) -> bytes:
-        if self._left == -1:
+    def _frame_chunk(self, body: bytes, *, more_body: bool) -> bytes:
+        if self._bytes_left == -1:
             return b""
         if self._chunked:
-            piece = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
-            return piece if more else piece + b"0\r\n\r\n"
-        if self._left is not None:
-            self._left -= len(body)
-            if self._left < 0 or (not more and self._left):
+            chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            return chunk if more_body else chunk + b"0\r\n\r\n"
+        if self._bytes_left is not None:
+            self._bytes_left -= len(body)
+            if self._bytes_left < 0 or (not more_body and self._bytes_left):
                 raise InvalidAsgiMessage
         return body
 
@@ -219,13 +244,13 @@ class HttpExchange:
 
 
 def build_plain_answer(status: int, text: str, *fields: tuple[bytes, bytes]) -> bytes:
-    """A whole answer of the server's own, after which the connection ends."""
+    """Build a whole answer of the server's own, after which the connection ends."""
     body = b'{"error":"%b"}' % text.encode("ascii")
-    own: Iterable[tuple[bytes, bytes]] = (
+    headers: Iterable[tuple[bytes, bytes]] = (
         _get_date_field(), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"), *fields,
     )  # fmt: skip
-    return b"%b%b\r\n%b" % (_build_status_line(status), b"".join([b"%b: %b\r\n" % field for field in own]), body)
+    return b"%b%b\r\n%b" % (_build_status_line(status), b"".join([b"%b: %b\r\n" % field for field in headers]), body)
 
 
 def _build_status_line(status: int) -> bytes:
@@ -238,7 +263,7 @@ _dated: tuple[int, tuple[bytes, bytes]] = (0, (b"date", b""))
 
 
 def _get_date_field() -> tuple[bytes, bytes]:
-    """The Date field (RFC 9110 §6.6.1), made once a second."""
+    """Return the Date field (RFC 9110 §6.6.1), made once a second."""
     global _dated
     now = int(time.time())
     if _dated[0] != now:

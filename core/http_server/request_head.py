@@ -25,15 +25,15 @@ class BodyFraming:
 
 
 def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> BodyFraming:
-    """The length of the body (RFC 9112 §6.3); llhttp has refused what contradicts itself.
+    """Read the length of the body (RFC 9112 §6.3); llhttp has refused what contradicts itself.
 
     Raises:
         BadRequest: a transfer coding other than chunked, or one that this request may not use.
     """
-    named = dict(headers)
-    coding = named.get(b"transfer-encoding")
+    fields = dict(headers)
+    coding = fields.get(b"transfer-encoding")
     if coding is None:
-        return BodyFraming(int(named.get(b"content-length", 0)), chunked=False)
+        return BodyFraming(int(fields.get(b"content-length", 0)), chunked=False)
     if version != "1.1":
         raise BadRequest(400, "HTTP/1.0 has no Transfer-Encoding")
     if coding.strip(b" \t").lower() != b"chunked" or _count_header(headers, b"transfer-encoding") > 1:
@@ -44,7 +44,7 @@ def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> BodyFr
 
 
 def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) -> dict[str, Any]:
-    """The ASGI HTTP scope (ASGI 3, HTTP 2.3), without what the connection knows.
+    """Read the ASGI HTTP scope (ASGI 3, HTTP 2.3), without what the connection knows.
 
     The host of a target in absolute form takes the place of the Host header (RFC 9112 §3.2.2).
 
@@ -57,7 +57,7 @@ def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) ->
         headers.insert(0, (b"host", authority))
     elif _count_header(headers, b"host") > 1:  # a proxy may have looked at the other one
         raise BadRequest(400, "Send the host header once")
-    plain = path.decode("ascii")
+    text = path.decode("ascii")
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -65,15 +65,15 @@ def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) ->
         "method": method,
         "scheme": "http",
         "root_path": "",
-        "path": unquote(plain) if "%" in plain else plain,
+        "path": unquote(text) if "%" in text else text,
         "raw_path": path,
         "query_string": query,
         "headers": headers,
     }
 
 
-def _count_header(headers: RawHeaders, wanted: bytes) -> int:
-    return sum(name == wanted for name, _ in headers)
+def _count_header(headers: RawHeaders, header: bytes) -> int:
+    return sum(name == header for name, _ in headers)
 
 
 def _split_target(method: str, target: bytes) -> tuple[bytes, bytes, bytes | None]:
@@ -84,11 +84,14 @@ def _split_target(method: str, target: bytes) -> tuple[bytes, bytes, bytes | Non
         raise BadRequest(400, "The request target is not valid")
     authority = None
     if target[:1] != b"/":
-        scheme, mark, rest = target.partition(b"://")
+        scheme, mark, remainder = target.partition(b"://")
         if not mark or scheme.lower() not in (b"http", b"https"):
             raise BadRequest(400, "The request target has to begin with /")
-        end = min((at for at in (rest.find(b"/"), rest.find(b"?")) if at >= 0), default=len(rest))
-        authority, target = rest[:end], rest[end:] if rest[end : end + 1] == b"/" else b"/" + rest[end:]
+        end = min((at for at in (remainder.find(b"/"), remainder.find(b"?")) if at >= 0), default=len(remainder))
+        authority, target = (
+            remainder[:end],
+            remainder[end:] if remainder[end : end + 1] == b"/" else b"/" + remainder[end:],
+        )
         if not authority or b"@" in authority:
             raise BadRequest(400, "The request target names no host")
     path, _, query = target.partition(b"?")

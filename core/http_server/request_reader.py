@@ -72,7 +72,7 @@ class RequestReader:
         return self.part is RequestPart.HEAD and self._head_size > 0
 
     def start_next(self) -> None:
-        """The request before is done with."""
+        """Begin the next request."""
         self.part = RequestPart.HEAD
         self._reset()
 
@@ -148,10 +148,10 @@ class RequestReader:
 
     def _read_chunks(self, data: bytes) -> bytes:
         """Feed the parser a little at a time, and count what comes without data (trailers, extensions)."""
-        piece, rest = data[: self._limits.trailer], data[self._limits.trailer :]
-        self._overhead += len(piece)
+        chunk, remainder = data[: self._limits.trailer], data[self._limits.trailer :]
+        self._overhead += len(chunk)
         try:
-            self._parser.feed_data(piece)
+            self._parser.feed_data(chunk)
         except httptools.HttpParserError:
             if self.part is RequestPart.CHUNKS:
                 raise BadRequest(400, "The chunks of the body are not valid") from None
@@ -159,8 +159,8 @@ class RequestReader:
         if self.part is RequestPart.CHUNKS:
             if self._overhead > self._limits.trailer:
                 raise BadRequest(431, f"Trailers may have {self._limits.trailer} bytes")
-            return rest
-        self.has_dropped = self.has_dropped or bool(rest)
+            return remainder
+        self.has_dropped = self.has_dropped or bool(remainder)
         return b""
 
     def _end(self) -> None:

@@ -52,11 +52,11 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._clock = clock or self._loop.time
         self._connections: dict[ClientConnection, str | None] = {}
-        self._resting: _IdleConnections = {}
+        self._idle: _IdleConnections = {}
         self._networks: dict[str, _AddressConnections] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sweeping: asyncio.TimerHandle | None = None
-        self._warned = -math.inf
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._has_warned = -math.inf
 
     def __len__(self) -> int:
         """Return the number of open connections."""
@@ -71,10 +71,12 @@ class HttpServer:
     def buffered(self) -> tuple[int, int]:
         """Bytes that wait for applications, and bytes that wait for clients."""
         connections = self._connections
-        return sum(one.unread for one in connections), sum(one.unsent for one in connections)
+        return sum(connection.unread for connection in connections), sum(
+            connection.unsent for connection in connections
+        )
 
     def accept(self) -> ClientConnection:
-        """A new connection (the protocol factory of asyncio)."""
+        """Create the protocol of a new connection (asyncio's protocol factory)."""
         return ClientConnection(self, self._clock)
 
     # What a connection asks.
@@ -86,7 +88,7 @@ class HttpServer:
         if network is not None and network.count >= limits.connections_per_address:
             self._make_room(network.idle)
         elif len(self._connections) >= limits.connections:
-            self._make_room(self._resting)
+            self._make_room(self._idle)
         if len(self._connections) >= limits.connections:
             self._warn("http_connections_exhausted", "refused a connection: all connections are in use")
             return False
@@ -102,42 +104,42 @@ class HttpServer:
             self._networks[address] = network
         self._connections[connection] = address
         self.set_busy(connection, busy=False)
-        if self._sweeping is None:
-            self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        if self._sweep_timer is None:
+            self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         return True
 
     def _warn(self, event: str, text: str, fields: Mapping[str, str] = _NO_FIELDS) -> None:
         """Log a refused connection, at most once in `WARN_SECONDS`."""
         # An unnamed proxy looks like one address with many connections: the operator has to hear of it.
         now = self._clock()
-        if now - self._warned >= WARN_SECONDS:
-            self._warned = now
+        if now - self._has_warned >= WARN_SECONDS:
+            self._has_warned = now
             log.warning(text, extra={"event": event, **fields})
 
-    def _make_room(self, resting: _IdleConnections) -> None:
+    def _make_room(self, idle: _IdleConnections) -> None:
         """Close the connection that rests longest."""
-        if resting:
-            oldest = next(iter(resting))
+        if idle:
+            oldest = next(iter(idle))
             self.remove(oldest)
             oldest.abort()
 
     def set_busy(self, connection: ClientConnection, *, busy: bool) -> None:
-        """A connection that answers a request is not closed to make room."""
+        """Mark a connection busy or idle; only idle ones are closed to make room."""
         if connection not in self._connections:
             return
         address = self._connections[connection]
-        for resting in (self._resting, *(() if address is None else (self._networks[address].idle,))):
+        for idle in (self._idle, *(() if address is None else (self._networks[address].idle,))):
             if busy:
-                resting.pop(connection, None)
+                idle.pop(connection, None)
             else:
-                resting[connection] = None
+                idle[connection] = None
 
     def remove(self, connection: ClientConnection) -> None:
         """Count it no more; once is enough."""
         if connection not in self._connections:
             return
         address = self._connections.pop(connection)
-        self._resting.pop(connection, None)
+        self._idle.pop(connection, None)
         if address is not None:
             network = self._networks[address]
             network.count -= 1
@@ -166,10 +168,10 @@ class HttpServer:
         return sum([connection.end_if_slow(now) for connection in list(self._connections)])
 
     def _sweep(self) -> None:
-        self._sweeping = None
+        self._sweep_timer = None
         self.end_slow(self._clock())
         if self._connections:
-            self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+            self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     async def shut_down(self) -> None:
         """End every connection: at once where it rests, else after its answer, for which there are some seconds."""
@@ -182,8 +184,8 @@ class HttpServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for connection in list(self._connections):
             connection.abort()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
 
 
 @contextlib.asynccontextmanager

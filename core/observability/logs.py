@@ -45,9 +45,9 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> LogFo
     `form` is ``json``, ``text`` or ``auto``: text on a terminal, else JSON.
     """
     target: TextIO = sys.stderr if stream is None else stream
-    chosen = resolve_format(form, target)
+    log_format = resolve_format(form, target)
     handler = logging.StreamHandler(target)
-    handler.setFormatter(JsonLineFormatter() if chosen == "json" else TextLineFormatter())
+    handler.setFormatter(JsonLineFormatter() if log_format == "json" else TextLineFormatter())
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -65,7 +65,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> LogFo
         logger.propagate = True
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # a line that cannot be written is lost; its traceback would quote it
-    return chosen
+    return log_format
 
 
 def resolve_format(form: str, stream: TextIO) -> LogFormat:
@@ -121,7 +121,7 @@ def _encode(line: dict[str, Any]) -> str:
 
 
 def format_message(record: logging.LogRecord) -> str:
-    """The message; exceptions among its arguments become their type's name, like everywhere here."""
+    """Format the message; exceptions among its arguments become their type's name, like everywhere here."""
     args = record.args
     if isinstance(args, tuple):
         args = tuple(_get_type_name(arg) if isinstance(arg, BaseException) else arg for arg in args)
@@ -137,28 +137,28 @@ def format_message(record: logging.LogRecord) -> str:
 
 def extract_fields(record: logging.LogRecord) -> dict[str, Any]:
     """Return the fields that `extra` added to the record; secrets are masked by name, objects reduced to their type."""
-    added = (item for item in record.__dict__.items() if item[0] not in _STANDARD)
-    return {name: _sanitize_field(name, value) for name, value in added}
+    extra_items = (item for item in record.__dict__.items() if item[0] not in _STANDARD)
+    return {name: _sanitize_field(name, value) for name, value in extra_items}
 
 
 def iterate_causes(error: BaseException) -> Iterator[dict[str, Any]]:
     """Type and places in the source (innermost first) of an exception and of those that led to it; never a text."""
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen and len(seen) < MAX_CAUSES:
-        seen.add(id(current))
-        yield {"type": _get_type_name(current), "at": _list_source_places(current)}
+    while current is not None and id(current) not in seen_ids and len(seen_ids) < MAX_CAUSES:
+        seen_ids.add(id(current))
+        yield {"type": _get_type_name(current), "at": _list_frames(current)}
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 
-def _list_source_places(error: BaseException) -> list[str]:
-    places: list[str] = []
+def _list_frames(error: BaseException) -> list[str]:
+    frames: list[str] = []
     trace = error.__traceback__
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
-        places.append(f"{os.sep.join(path.parts[-2:])}:{trace.tb_lineno}")
+        frames.append(f"{os.sep.join(path.parts[-2:])}:{trace.tb_lineno}")
         trace = trace.tb_next
-    return places[::-1][:MAX_FRAMES]
+    return frames[::-1][:MAX_FRAMES]
 
 
 def _sanitize_field(name: str, value: Any, depth: int = 3) -> Any:

@@ -23,7 +23,7 @@ _SCHEME = string.ascii_letters + _NO_LETTERS + "ſKİı"
 
 
 def redact(text: str) -> str:
-    """The first ``MAX_LENGTH`` characters of `text`, with every likely secret replaced by ``<masked>``."""
+    """Redact the first ``MAX_LENGTH`` characters of `text`, with every likely secret replaced by ``<masked>``."""
     text = text[:MAX_LENGTH]
     lower = text.lower()
     if not any(hint in lower for hint in _HINTS):
@@ -38,19 +38,19 @@ def is_secret_name(name: str) -> bool:
     return _NAMES.search(name) is not None
 
 
-def _mask_postgres_password(found: re.Match[str]) -> str:
-    return f"{found[1]}{MASK}@" if found[2] else found[0]
+def _mask_postgres_password(match: re.Match[str]) -> str:
+    return f"{match[1]}{MASK}@" if match[2] else match[0]
 
 
-def _mask_url_password(found: re.Match[str]) -> str:
+def _mask_url_password(match: re.Match[str]) -> str:
     """Checks the scheme backwards from ``://``: forwards, every letter of the text could start one."""
-    before = found.string[max(0, found.start() - _MAX_SCHEME) : found.start()]
+    before = match.string[max(0, match.start() - _MAX_SCHEME) : match.start()]
     scheme = before[len(before.rstrip(_SCHEME)) :]
-    return f"://{MASK}@" if scheme.strip(_NO_LETTERS) else found[0]
+    return f"://{MASK}@" if scheme.strip(_NO_LETTERS) else match[0]
 
 
-def _mask_signed_token(found: re.Match[str]) -> str:
-    return MASK if found[1] else found[0]
+def _mask_signed_token(match: re.Match[str]) -> str:
+    return MASK if match[1] else match[0]
 
 
 # No pattern asks for a word boundary: what stands before a secret may be any sign. URLs come first, because their

@@ -53,15 +53,15 @@ class CallerAuthenticator:
         self._generations = generations
         self._refusals = refusals
         self._clock = clock
-        self._known = GenerationCache[bytes, _CachedCaller](MAX_CACHED_CALLERS, generations.current)
+        self._cached_callers = GenerationCache[bytes, _CachedCaller](MAX_CACHED_CALLERS, generations.current)
         self._loading = SingleFlight[bytes, Caller]()
 
     def __len__(self) -> int:
         """Return the number of cached credentials."""
-        return len(self._known)
+        return len(self._cached_callers)
 
     async def __call__(self, authorization: str | None, client: str) -> Caller:
-        """The caller behind a header.
+        """Return the caller of an Authorization header.
 
         Raises:
             Unauthenticated: no credential, or one that does not count; for a client all of those look alike.
@@ -71,41 +71,43 @@ class CallerAuthenticator:
         if not authorization:
             raise Unauthenticated(MISSING_CREDENTIAL_CHALLENGE)
         digest = hashlib.sha256(authorization.encode()).digest()
-        known = self._known.get(digest)
-        if known is not None:
-            if self._clock() < known.valid_until:
-                return known.caller
-            if self._has_expired(known):
+        cached = self._cached_callers.get(digest)
+        if cached is not None:
+            if self._clock() < cached.valid_until:
+                return cached.caller
+            if self._has_expired(cached):
                 self._refusals.record_expired()
                 raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
-        # Once for all requests that wait for the same credential; one that goes away stops nobody.
+        # Once for all requests that wait for the same credential; a cancelled one does not end it.
         return await self._loading.join(digest, lambda: self._load(digest, authorization, client))
 
     def is_current(self, caller: Caller) -> bool:
         """Check whether the caller's tenant is unchanged since they were verified."""
         return self._generations.current(caller.tenant_id) == caller.credential.generation
 
-    def _has_expired(self, known: _CachedCaller) -> bool:
-        """Access tokens do so every few minutes, and some clients notice by the 401: nobody has to be asked, and it is
-        no attempt of anybody's at anything."""
-        expires_at = known.caller.credential.expires_at
+    def _has_expired(self, cached: _CachedCaller) -> bool:
+        """Access tokens do so every few minutes, and some clients notice by the 401: the broker need not be asked, and
+        it is not counted as a failed attempt."""
+        expires_at = cached.caller.credential.expires_at
         return expires_at is not None and expires_at.timestamp() <= self._clock()
 
     async def _load(self, digest: bytes, authorization: str, client: str) -> Caller:
-        if digest not in self._known:  # one that was good may come from an address that has sent many wrong ones
+        if (
+            digest not in self._cached_callers
+        ):  # one that was good may come from an address that has sent many wrong ones
             self._refusals.admit(client)
         try:
             credential = await self._verify(authorization, client)
         except Unauthenticated:
-            self._known.discard(digest)
+            self._cached_callers.discard(digest)
             raise
-        loaded = await load_caller(self._database, credential)
-        if loaded is None:
+        result = await load_caller(self._database, credential)
+        if result is None:
             raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
-        caller, generation = loaded
+        caller, generation = result
         self._generations.observe(caller.tenant_id, generation)
         cached = _CachedCaller(caller, self._compute_expiry(credential))
-        self._known.put(digest, cached, credential.tenant_id, generation)
+        self._cached_callers.put(digest, cached, credential.tenant_id, generation)
         return caller
 
     async def _verify(self, authorization: str, client: str) -> Credential:
@@ -122,8 +124,8 @@ class CallerAuthenticator:
         return verdict
 
     def _compute_expiry(self, credential: Credential) -> float:
-        until = self._clock() + MAX_CACHE_SECONDS
-        return min(until, credential.expires_at.timestamp()) if credential.expires_at else until
+        valid_until = self._clock() + MAX_CACHE_SECONDS
+        return min(valid_until, credential.expires_at.timestamp()) if credential.expires_at else valid_until
 
 
 def _is_credential_like(token: str) -> bool:

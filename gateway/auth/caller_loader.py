@@ -12,7 +12,7 @@ _SERVICES = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
 
 
 async def load_caller(database: Database, credential: Credential) -> tuple[Caller, int] | None:
-    """The caller that `credential` speaks for and the generation it was read at; None when the user is gone.
+    """Load the caller that `credential` speaks for and the generation it was read at; None when the user was removed.
 
     The generation is read first: what changes meanwhile makes it old, so that the next look asks again.
     """

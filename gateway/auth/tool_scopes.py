@@ -7,7 +7,7 @@ from gateway.mcp.errors import InsufficientScope
 
 
 def get_required_scope(tool: CatalogueTool) -> str:
-    """The least scope that a tool asks for."""
+    """Return the least scope that a tool asks for."""
     return READ if tool.tool.hints.read_only else WRITE
 
 
@@ -19,11 +19,11 @@ def require_scope(caller: Caller, tool: CatalogueTool, operation: frozenset[str]
     Raises:
         InsufficientScope: names the scopes that would do (RFC 6750 §3.1), so that a client can step up.
     """
-    needed = get_required_scope(tool)
-    if covers(caller.credential.scopes, needed):
+    required = get_required_scope(tool)
+    if covers(caller.credential.scopes, required):
         return
-    wanted = format_scopes(operation | {needed})
+    scopes = format_scopes(operation | {required})
     raise InsufficientScope(
-        f'Bearer realm="mcpist", error="insufficient_scope", scope="{wanted}", '
-        f'error_description="this needs the scope {wanted}"'
+        f'Bearer realm="mcpist", error="insufficient_scope", scope="{scopes}", '
+        f'error_description="this needs the scope {scopes}"'
     )

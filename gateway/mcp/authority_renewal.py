@@ -16,7 +16,7 @@ UNVERIFIED_SECONDS = 5.0
 
 
 class AuthorityRenewal:
-    """Keeps one running request's authority up to date; looked at now and then by whoever watches running requests."""
+    """Keeps one running request's authority up to date; checked periodically by the call supervisor."""
 
     __slots__ = ("_again", "_authenticate", "_authority", "_is_current", "_task", "_unverified_since")
 
@@ -48,7 +48,7 @@ class AuthorityRenewal:
             self._task = asyncio.create_task(self._renew())
 
     def close(self) -> None:
-        """The request is over."""
+        """Stop renewing: the request has ended."""
         if self._task is not None:
             self._task.cancel()
 

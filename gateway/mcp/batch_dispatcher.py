@@ -6,7 +6,7 @@ import math
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached
 from gateway.mcp.call_supervisor import CallSupervisor
-from gateway.mcp.dispatcher import Dispatcher, JsonRpcAnswer, TransportContext, build_error_answer
+from gateway.mcp.dispatcher import Dispatcher, TransportContext
 from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.interfaces import Admit
 from gateway.mcp.jsonrpc import (
@@ -18,7 +18,7 @@ from gateway.mcp.jsonrpc import (
     split_batch,
 )
 from gateway.mcp.request_context import ProtocolError
-from gateway.mcp.revisions import Revision
+from gateway.mcp.revisions import JsonRpcAnswer, Revision, build_error_answer
 from gateway.mcp.settings import McpSettings
 
 
@@ -33,11 +33,11 @@ class BatchDispatcher:
         self._watch = watch
 
     async def answer(self, body: bytes, arrival: TransportContext, revision: Revision) -> JsonRpcAnswer | None:
-        """One array of answers in the order of the requests; None if there was no request in it.
+        """Answer an array in the order of its requests; None if it holds no request.
 
         Raises:
             Malformed: the array cannot be read, or this revision has no batches.
-            ClientDisconnected: nobody waits for the answer any more.
+            ClientDisconnected: the client no longer waits for the answer.
         """
         if not revision.batch:
             raise MalformedJsonRpc(
@@ -46,22 +46,22 @@ class BatchDispatcher:
         await wait_for_turn(len(body))
         messages = await self._parse(split_batch(body, self._limit))
         loop = asyncio.get_running_loop()
-        running = self._watch.enter(loop, math.inf, arrival.receive)
+        call = self._watch.enter(loop, math.inf, arrival.receive)
         try:
             answers = await asyncio.gather(
-                *(self._answer_member(one, n, arrival, revision) for n, one in enumerate(messages))
+                *(self._answer_member(message, n, arrival, revision) for n, message in enumerate(messages))
             )
         except asyncio.CancelledError:
-            if running.ended is None or running.task.uncancel():
+            if call.ended is None or call.task.uncancel():
                 raise
             raise ClientDisconnected from None
         finally:
-            self._watch.leave(running)
+            self._watch.leave(call)
         bodies = [answer.body for answer in answers if answer is not None]
         return JsonRpcAnswer(200, b"[" + b",".join(bodies) + b"]", revision) if bodies else None
 
     async def _parse(self, items: list[bytes]) -> list[JsonRpcMessage | MalformedJsonRpc]:
-        """The members, read before any is run: then all of them can begin in one turn of the event loop."""
+        """Parse all members before any is run, so that all can begin in one turn of the event loop."""
         messages: list[JsonRpcMessage | MalformedJsonRpc] = []
         size = 0
         for item in items:
@@ -91,11 +91,11 @@ class BatchDispatcher:
             release = self._admit(arrival.caller) if position else None
         except LimitReached as error:
             return build_error_answer(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
-        own = TransportContext(
+        context = TransportContext(
             arrival.caller, arrival.request_id, arrival.headers, None, None, revision, arrival.authenticate
         )
         try:
-            return await self._dispatcher.answer(message, own)
+            return await self._dispatcher.answer(message, context)
         finally:
             if release is not None:
                 release()

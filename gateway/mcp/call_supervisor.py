@@ -32,7 +32,7 @@ class SupervisedCall:
     def __init__(
         self,
         task: asyncio.Task[Any],
-        started: float,
+        started_at: float,
         deadline: float,
         receive: Receive | None,
         stream: EventStream | None,
@@ -40,17 +40,17 @@ class SupervisedCall:
     ) -> None:
         self.renewal = renewal
         self.task = task
-        self.started = started
+        self.started = started_at
         self.deadline = deadline
         self.receive = receive
         self.stream = stream
         self.watcher: asyncio.Task[None] | None = None
         self.ended: CancelReason | None = None
 
-    def cancel(self, why: CancelReason) -> None:
+    def cancel(self, reason: CancelReason) -> None:
         """Cancel the call, once."""
         if self.ended is None:
-            self.ended = why
+            self.ended = reason
             self.task.cancel()
 
 
@@ -61,7 +61,7 @@ class CallSupervisor:
         self._watch_after = watch_after
         self._keep_alive = keep_alive
         self._running: dict[SupervisedCall, None] = {}
-        self._ticking = False
+        self._timer = False
         self._pings: set[asyncio.Task[None]] = set()
 
     def enter(
@@ -72,41 +72,41 @@ class CallSupervisor:
         stream: EventStream | None = None,
         renewal: AuthorityRenewal | None = None,
     ) -> SupervisedCall:
-        """Watch the current task until :meth:`leave`. `deadline` is in the loop's time; without `receive` nobody
-        looks whether the client is still there, without `renewal` not whether its credential still counts."""
+        """Watch the current task until :meth:`leave`. `deadline` is in the loop's time; without `receive` a departed
+        client is not noticed, without `renewal` a credential that has ended is not."""
         task = asyncio.current_task(loop)
         assert task is not None
-        running = SupervisedCall(task, loop.time(), deadline, receive, stream, renewal)
-        self._running[running] = None
-        if not self._ticking:
-            self._ticking = True
+        call = SupervisedCall(task, loop.time(), deadline, receive, stream, renewal)
+        self._running[call] = None
+        if not self._timer:
+            self._timer = True
             loop.call_later(TICK_SECONDS, self._tick, loop)
-        return running
+        return call
 
-    def leave(self, running: SupervisedCall) -> None:
-        """The call is over."""
-        del self._running[running]
-        if running.watcher is not None:
-            running.watcher.cancel()
-        if running.renewal is not None:
-            running.renewal.close()
+    def leave(self, call: SupervisedCall) -> None:
+        """Stop watching the call."""
+        del self._running[call]
+        if call.watcher is not None:
+            call.watcher.cancel()
+        if call.renewal is not None:
+            call.renewal.close()
 
     def __len__(self) -> int:
         return len(self._running)
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
-        for running in self._running:
-            if now >= running.deadline:
-                running.cancel(CancelReason.DEADLINE)
-            elif running.watcher is None and running.receive and now - running.started >= self._watch_after:
-                running.watcher = loop.create_task(_wait_for_departure(running, running.receive))
-            if running.renewal is not None:
-                running.renewal.start_if_due(now)
-            if running.stream is not None and now - running.stream.last_sent >= self._keep_alive:
-                self._ping(loop, running.stream)
-        self._ticking = bool(self._running)
-        if self._ticking:
+        for call in self._running:
+            if now >= call.deadline:
+                call.cancel(CancelReason.DEADLINE)
+            elif call.watcher is None and call.receive and now - call.started >= self._watch_after:
+                call.watcher = loop.create_task(_wait_for_departure(call, call.receive))
+            if call.renewal is not None:
+                call.renewal.start_if_due(now)
+            if call.stream is not None and now - call.stream.last_sent >= self._keep_alive:
+                self._ping(loop, call.stream)
+        self._timer = bool(self._running)
+        if self._timer:
             loop.call_later(TICK_SECONDS, self._tick, loop)
 
     def _ping(self, loop: asyncio.AbstractEventLoop, stream: EventStream) -> None:
@@ -115,7 +115,7 @@ class CallSupervisor:
         task.add_done_callback(self._pings.discard)
 
 
-async def _wait_for_departure(running: SupervisedCall, receive: Receive) -> None:
+async def _wait_for_departure(call: SupervisedCall, receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    running.cancel(CancelReason.CLIENT_GONE)
+    call.cancel(CancelReason.CLIENT_GONE)

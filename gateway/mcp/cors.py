@@ -1,4 +1,4 @@
-"""Cross-origin access for browsers (Fetch standard, CORS protocol): the configured origins and nobody else."""
+"""Cross-origin access for browsers (Fetch standard, CORS protocol): the configured origins only."""
 
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -19,11 +19,11 @@ PREFLIGHT = (
 class CorsPolicy:
     """The origins that may call: those configured, and the product's own."""
 
-    def __init__(self, allowed: tuple[str, ...], public_url: str) -> None:
-        own = urlsplit(public_url)
-        exact = {entry.lower() for entry in allowed if not entry.endswith(":*")}
-        self._exact = frozenset(exact | {f"{own.scheme}://{own.netloc}".lower()})
-        self._any_port = tuple(entry[:-1].lower() for entry in allowed if entry.endswith(":*"))
+    def __init__(self, origins: tuple[str, ...], public_url: str) -> None:
+        server = urlsplit(public_url)
+        exact = {entry.lower() for entry in origins if not entry.endswith(":*")}
+        self._exact = frozenset(exact | {f"{server.scheme}://{server.netloc}".lower()})
+        self._any_port = tuple(entry[:-1].lower() for entry in origins if entry.endswith(":*"))
         self.allows = lru_cache(maxsize=1024)(self._allows)
 
     def _allows(self, origin: str) -> bool:

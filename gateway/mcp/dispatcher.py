@@ -3,9 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple, cast
-
-import orjson
+from typing import Any, cast
 
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
@@ -18,14 +16,21 @@ from gateway.mcp.call_supervisor import CallSupervisor, CancelReason, Receive, S
 from gateway.mcp.elicitation import UrlElicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
 from gateway.mcp.interfaces import IsCurrent
-from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcMessage
+from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
 from gateway.mcp.request_context import Authority, ElicitUrl, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.request_headers import VERSION_HEADER, RequestHeaders, choose_traceparent
-from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, ResultRenderer, Revision
+from gateway.mcp.revisions import (
+    CLIENT_KEY,
+    REVISIONS,
+    JsonRpcAnswer,
+    ResultRenderer,
+    Revision,
+    build_error_answer,
+)
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import EventStream
-from gateway.mcp.version_negotiation import check_request, find_revision, get_meta
+from gateway.mcp.version_negotiation import check_params, check_request, find_revision, get_meta
 from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
@@ -63,16 +68,6 @@ class TransportContext:
         self.changes = ChangeTracker()
 
 
-class JsonRpcAnswer(NamedTuple):
-    """`body` is a whole JSON-RPC message; it goes to `stream` if that has begun."""
-
-    status: int
-    body: bytes
-    revision: Revision
-    code: int = 0
-    stream: EventStream | None = None
-
-
 class CallTimeout(MCPistError):
     """The deadline of a call has passed."""
 
@@ -100,20 +95,20 @@ class Dispatcher:
             name: ResultRenderer(revision, build_server_info(version, name), settings.list_ttl_ms)
             for name, revision in REVISIONS.items()
         }
-        self._own = LifecycleMethods(self._handlers, version, instructions, self._renderers)
+        self._lifecycle = LifecycleMethods(self._handlers, version, instructions, self._renderers)
 
     async def answer(self, message: JsonRpcMessage, arrival: TransportContext) -> JsonRpcAnswer:
         """Answer a request (not a notification).
 
         Raises:
-            ClientDisconnected: nobody waits for the answer any more.
+            ClientDisconnected: the client no longer waits for the answer.
             Unauthenticated, InsufficientScope: from a handler, where HTTP can still say so.
         """
         revision = arrival.batched or find_revision(message, arrival.headers.get_text(VERSION_HEADER))
         stream = None
         try:
             check_request(revision, message, arrival.headers)
-            body = self._own.answer(revision, message.method, message.params, arrival.caller)
+            body = self._lifecycle.answer(revision, message.method, message.params, arrival.caller)
             if body is None:
                 handler = self._find_handler(revision, message)
                 stream = _open_stream(revision, message, arrival)
@@ -170,80 +165,47 @@ class Dispatcher:
         stream: EventStream | None,
     ) -> Result:
         loop = asyncio.get_running_loop()
-        ask = None
+        elicit_url = None
         if revision.has_url_elicitation and self._elicitation is not None:
-            ask = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
-        context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
+            elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
+        context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
         renewal = None
         if arrival.authenticate is not None:
             renewal = AuthorityRenewal(context.authority, arrival.authenticate, self._is_current)
-        running = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
+        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
         result: Result = {}
         try:
             result = await handler(context, message.params)
         except asyncio.CancelledError:
-            if running.ended is None:
-                raise _build_cancellation(running) from None
+            if call.ended is None:
+                raise _build_cancellation(call) from None
         except Exception:
-            if running.ended is None:
+            if call.ended is None:
                 raise
         finally:
-            self._watch.leave(running)
+            self._watch.leave(call)
             if stream is not None:
                 stream.close()
-        if running.ended is not None:
-            self._raise_cancel_reason(running, arrival.changes)
+        if call.ended is not None:
+            self._raise_cancel_reason(call, arrival.changes)
         if type(result) is not dict:
             raise TypeError("a handler returns a dict")
         return result
 
-    def _raise_cancel_reason(self, running: SupervisedCall, changes: ChangeTracker) -> None:
-        """Take back our cancellation and say why it was; somebody else's stays."""
-        if running.task.uncancel():
+    def _raise_cancel_reason(self, call: SupervisedCall, changes: ChangeTracker) -> None:
+        """Take back the supervisor's own cancellation and raise its reason; another cancellation stays."""
+        if call.task.uncancel():
             raise asyncio.CancelledError
-        if running.ended is CancelReason.CLIENT_GONE:
+        if call.ended is CancelReason.CLIENT_GONE:
             raise ClientDisconnected
-        told = OUTCOME_UNKNOWN if changes else "ask for less at a time"
-        raise CallTimeout(f"the call took longer than {self._timeout:g} s and was stopped; {told}")
+        hint = OUTCOME_UNKNOWN if changes else "ask for less at a time"
+        raise CallTimeout(f"the call took longer than {self._timeout:g} s and was stopped; {hint}")
 
 
-def _build_cancellation(running: SupervisedCall) -> BaseException:
-    """A cancellation that nobody asked for is the handler's failure, such as waiting for a task that was cancelled."""
-    return (
-        asyncio.CancelledError() if running.task.cancelling() else RuntimeError("the handler was cancelled from within")
-    )
-
-
-def check_params(message: JsonRpcMessage) -> None:
-    """The parameters that the transport answers for; a call without arguments gets an empty object.
-
-    Raises:
-        ProtocolError: -32602.
-    """
-    params = message.params
-    if message.method == "tools/call":
-        name = params.get("name")
-        if type(name) is not str or not name:
-            raise ProtocolError(INVALID_PARAMS, "Invalid params: name must be the name of a tool")
-        arguments = params.get("arguments")
-        if arguments is None:
-            params["arguments"] = {}
-        elif type(arguments) is not dict:
-            raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
-    elif type(params.get("cursor", "")) not in (str, type(None)):
-        raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
-
-
-def build_error_answer(
-    revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None
-) -> JsonRpcAnswer:
-    """The error response; `id` is empty where the request's is not known."""
-    detail: dict[str, Any] = {"code": error.code, "message": error.message}
-    if error.data is not None:
-        detail["data"] = error.data
-    addressed = b'"id":%b,' % id if id else (b'"id":null,' if revision.null_id else b"")
-    body = b'{"jsonrpc":"2.0",%b"error":%b}' % (addressed, orjson.dumps(detail))
-    return JsonRpcAnswer(revision.http_statuses.get(error.code, 200), body, revision, error.code, stream)
+def _build_cancellation(call: SupervisedCall) -> BaseException:
+    """Build the exception of a cancellation that no supervisor requested: the handler's failure, such as awaiting a
+    cancelled task."""
+    return asyncio.CancelledError() if call.task.cancelling() else RuntimeError("the handler was cancelled from within")
 
 
 def _build_context(
@@ -252,7 +214,7 @@ def _build_context(
     message: JsonRpcMessage,
     deadline: float,
     stream: EventStream | None,
-    ask: ElicitUrl | None,
+    elicit_url: ElicitUrl | None,
 ) -> RequestContext:
     meta = get_meta(message.params)
     arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
@@ -266,8 +228,8 @@ def _build_context(
         arrival.trace,
         arrival.client_name,
         _get_subject(arrival),
-        ask,
-        elicitation_accepted=ask is not None and "requestState" in message.params,
+        elicit_url,
+        elicitation_accepted=elicit_url is not None and "requestState" in message.params,
         short_text=_wants_short_text(revision, arrival),
         changes=arrival.changes,
         message_size=message.size,
@@ -277,14 +239,15 @@ def _build_context(
 def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
     """Check whether this client shows its model the structured part: its credential decides, else the name that it
     states in a request of a revision that has a field for it."""
-    wanted = arrival.caller.credential.tool_result_format
-    if not wanted and revision.modern:
-        wanted = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(arrival.client_name)
-    return wanted == "short" and revision.structured
+    result_format = arrival.caller.credential.tool_result_format
+    if not result_format and revision.modern:
+        result_format = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(arrival.client_name)
+    return result_format == "short" and revision.structured
 
 
 def _get_subject(arrival: TransportContext) -> Secret:
-    """The credential behind the scheme of the Authorization header, which authentication has found to be right."""
+    """Return the credential behind the scheme of the Authorization header, which authentication has found to be
+    right."""
     return Secret((arrival.headers.get_text(b"authorization") or "").partition(" ")[2].strip())
 
 
@@ -304,7 +267,7 @@ def _open_stream(revision: Revision, message: JsonRpcMessage, arrival: Transport
 
 
 def _build_error_result(method: str, text: str) -> Result:
-    """An error that the model should see: only the result of a call can carry it to there."""
+    """Build an error that the model should see: only the result of a call can carry it to there."""
     if method != "tools/call":
         raise ProtocolError(INTERNAL_ERROR, text)
     return {"content": [{"type": "text", "text": text}], "isError": True}

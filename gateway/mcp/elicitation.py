@@ -2,7 +2,7 @@
 
 [2026-07-28] a call answers `input_required` and is sent again with what the person said; [2025-11-25] it fails with
 -32042; other clients are not asked, and read the link in the error's text. Neither way keeps anything here: what has to
-come back is sealed into `requestState`, and a handshake client's one capability that matters is told in its session id.
+come back is sealed into `requestState`, and a handshake client's one capability that matters is part of its session id.
 """
 
 import base64
@@ -64,30 +64,33 @@ class UrlElicitor:
             return None
         return partial(self._build_input_required, message.params, caller)
 
-    def _build_input_required(self, params: Params, caller: Caller, ask: UrlElicitation) -> Result:
+    def _build_input_required(self, params: Params, caller: Caller, elicitation: UrlElicitation) -> Result:
         expires = int(self._clock()) + STATE_SECONDS
-        sealed = _FORMAT + expires.to_bytes(8, "big") + self._compute_mac(params, caller, expires)
-        asked = {"method": "elicitation/create", "params": {"mode": "url", "message": ask.message, "url": ask.url}}
+        state = _FORMAT + expires.to_bytes(8, "big") + self._compute_mac(params, caller, expires)
+        input_request = {
+            "method": "elicitation/create",
+            "params": {"mode": "url", "message": elicitation.message, "url": elicitation.url},
+        }
         return {
             "resultType": "input_required",
-            "inputRequests": {ask.key: asked},
-            "requestState": base64.urlsafe_b64encode(sealed).decode(),
+            "inputRequests": {elicitation.key: input_request},
+            "requestState": base64.urlsafe_b64encode(state).decode(),
         }
 
-    def _raise_elicitation_required(self, caller: Caller, ask: UrlElicitation) -> Result:
+    def _raise_elicitation_required(self, caller: Caller, elicitation: UrlElicitation) -> Result:
         """Raises: ProtocolError: always; [2025-11-25] Elicitation, URL Elicitation Required."""
-        asked = {
+        entry = {
             "mode": "url",
-            "elicitationId": self.compute_elicitation_id(caller, ask.key),
-            "url": ask.url,
-            "message": ask.message,
+            "elicitationId": self.compute_elicitation_id(caller, elicitation.key),
+            "url": elicitation.url,
+            "message": elicitation.message,
         }
-        raise ProtocolError(URL_ELICITATION_REQUIRED, ask.message, {"elicitations": [asked]})
+        raise ProtocolError(URL_ELICITATION_REQUIRED, elicitation.message, {"elicitations": [entry]})
 
     def compute_elicitation_id(self, caller: Caller, key: str) -> str:
-        """The elicitation of this user for this key: any gateway finds the same one."""
-        named = caller.tenant_id.bytes + caller.credential.user_id.bytes + key.encode()
-        return hashlib.blake2b(named, digest_size=16, key=self._get_key(), person=b"mcpist-elicit-id").hexdigest()
+        """Compute the elicitation of this user for this key: any gateway finds the same one."""
+        identity = caller.tenant_id.bytes + caller.credential.user_id.bytes + key.encode()
+        return hashlib.blake2b(identity, digest_size=16, key=self._get_key(), person=b"mcpist-elicit-id").hexdigest()
 
     def _check_state(self, params: Params, caller: Caller) -> None:
         expires, mac = _decode_state(params["requestState"])
@@ -99,8 +102,8 @@ class UrlElicitor:
         the call is checked and run like any other."""
         credential = caller.credential
         call = orjson.dumps([params.get("name"), params.get("arguments")], option=orjson.OPT_SORT_KEYS)
-        bound = [str(credential.tenant_id), str(credential.user_id), credential.id, expires]
-        text = orjson.dumps([*bound, hashlib.sha256(call).hexdigest()])
+        binding = [str(credential.tenant_id), str(credential.user_id), credential.id, expires]
+        text = orjson.dumps([*binding, hashlib.sha256(call).hexdigest()])
         return hashlib.blake2b(text, digest_size=_MAC, key=self._get_key(), person=b"mcpist-req-state").digest()
 
     def _get_key(self) -> bytes:
@@ -108,9 +111,9 @@ class UrlElicitor:
 
 
 def create_session_id(message: JsonRpcMessage) -> bytes | None:
-    """The session id of a handshake whose client can open URLs: it says this to every gateway, and nothing else.
+    """Create the session id of a handshake whose client can open URLs: it says this to every gateway, and nothing else.
 
-    There is no session behind it; one that somebody makes up says the same about them.
+    There is no session behind it; a forged one says no more than a real one.
     """
     if (
         message.method != "initialize"
@@ -136,8 +139,8 @@ def _is_declined(responses: object) -> bool:
     """Check whether the user has declined: then they are not asked again, and the model reads the error."""
     if type(responses) is not dict:
         return False
-    answers = cast("Mapping[str, Any]", responses).values()
-    return any(_get_field(answer, "action") in ("decline", "cancel") for answer in answers)
+    values = cast("Mapping[str, Any]", responses).values()
+    return any(_get_field(response, "action") in ("decline", "cancel") for response in values)
 
 
 def _get_field(value: object, name: str) -> Any:
@@ -147,9 +150,13 @@ def _get_field(value: object, name: str) -> Any:
 def _decode_state(state: object) -> tuple[int, bytes]:
     if isinstance(state, str) and len(state) <= MAX_STATE_LENGTH and state.isascii():
         try:
-            plain = base64.b64decode(state, altchars=b"-_", validate=True)
+            decoded = base64.b64decode(state, altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):
-            plain = b""
-        if len(plain) == 9 + _MAC and plain.startswith(_FORMAT) and base64.urlsafe_b64encode(plain) == state.encode():
-            return int.from_bytes(plain[1:9], "big"), plain[9:]
+            decoded = b""
+        if (
+            len(decoded) == 9 + _MAC
+            and decoded.startswith(_FORMAT)
+            and base64.urlsafe_b64encode(decoded) == state.encode()
+        ):
+            return int.from_bytes(decoded[1:9], "big"), decoded[9:]
     raise ProtocolError(INVALID_PARAMS, _INVALID_STATE)

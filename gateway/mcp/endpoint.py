@@ -18,7 +18,7 @@ from core.log_events import describe_error
 from gateway.mcp import cors, request_body
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
-from gateway.mcp.dispatcher import Dispatcher, JsonRpcAnswer, TransportContext, build_error_answer
+from gateway.mcp.dispatcher import Dispatcher, TransportContext
 from gateway.mcp.elicitation import UrlElicitor, create_session_id, has_url_session
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
 from gateway.mcp.forwarded_headers import ForwardedHeaders
@@ -37,7 +37,7 @@ from gateway.mcp.notification_stream import LoadConnectedModules, NotificationSt
 from gateway.mcp.request_context import Handler, ProtocolError
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
 from gateway.mcp.responses import ResponseWriter, Send
-from gateway.mcp.revisions import REVISIONS, get_revision_by_header
+from gateway.mcp.revisions import REVISIONS, JsonRpcAnswer, build_error_answer, get_revision_by_header
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import CONTENT_TYPE as EVENTS
 from gateway.mcp.sse import EventStream, encode_event
@@ -51,7 +51,7 @@ def _is_always_current(_caller: object) -> bool:
 
 
 class _RequestState:
-    """One HTTP request while it is served, and what is to be told of it afterwards."""
+    """One HTTP request while it is served, with the facts for its observation afterwards."""
 
     __slots__ = ("answer", "arrival", "headers", "method", "receive", "reply", "request_id", "scope")
 
@@ -69,7 +69,8 @@ class _RequestState:
 class McpEndpoint:
     """MCP over Streamable HTTP, both eras, without sessions.
 
-    With `elicitation` clients can be asked to open pages; with `connected` too, handshake clients hear when it is done.
+    With `elicitation` clients can be asked to open pages; with `load_connected_modules` too, handshake clients are
+    notified when that is done.
 
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
@@ -92,7 +93,7 @@ class McpEndpoint:
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
         elicitation: UrlElicitor | None = None,
-        connected: LoadConnectedModules | None = None,
+        load_connected_modules: LoadConnectedModules | None = None,
     ) -> None:
         self._settings = settings
         self._authenticate = authenticate
@@ -106,8 +107,10 @@ class McpEndpoint:
             handlers, settings, server_version, instructions, self._watch, elicitation, is_current
         )
         self._tells_sessions = elicitation is not None
-        self._listening = (
-            NotificationStreams(elicitation, authenticate, connected) if elicitation and connected else None
+        self._notification_streams = (
+            NotificationStreams(elicitation, authenticate, load_connected_modules)
+            if elicitation and load_connected_modules
+            else None
         )
         self._batches = BatchDispatcher(self._dispatcher, settings, admit, self._watch)
         self._prefix = secrets.token_hex(4)
@@ -120,14 +123,14 @@ class McpEndpoint:
 
     def end_streams(self) -> None:
         """Close all notification streams: the process stops."""
-        if self._listening is not None:
-            self._listening.close()
+        if self._notification_streams is not None:
+            self._notification_streams.close()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Serve one HTTP request (ASGI 3)."""
         if scope["type"] != "http":
             raise ValueError(f"/mcp serves HTTP, not {scope['type']}")
-        started = time.perf_counter()
+        started_at = time.perf_counter()
         exchange = _RequestState(scope, receive, send, f"{self._prefix}-{next(self._numbers):x}")
         try:
             await self._serve(exchange)
@@ -144,7 +147,7 @@ class McpEndpoint:
                 await self._refuse(exchange, HttpRefusal(500, "Internal Server Error"))
         finally:
             if self._observe is not None:
-                self._observe(_build_observation(exchange, time.perf_counter() - started))
+                self._observe(_build_observation(exchange, time.perf_counter() - started_at))
 
     async def _serve(self, exchange: _RequestState) -> None:
         scope, headers, reply = exchange.scope, exchange.headers, exchange.reply
@@ -153,9 +156,9 @@ class McpEndpoint:
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
         if (origin := headers.get_text(b"origin")) is not None:
             self._check_origin(origin, reply)
-        if scope["method"] == "GET" and self._listening is not None and has_url_session(headers):
+        if scope["method"] == "GET" and self._notification_streams is not None and has_url_session(headers):
             client = self._proxies.get_client_address(scope, headers)
-            await self._listening.serve(headers.get_text(b"authorization"), client, exchange.receive, reply)
+            await self._notification_streams.serve(headers.get_text(b"authorization"), client, exchange.receive, reply)
             return
         if scope["method"] != "POST":
             await _answer_other_method(scope["method"], reply)
@@ -197,8 +200,12 @@ class McpEndpoint:
             exchange.method = message.method
             await wait_for_turn(len(content))
             if message.id and message.method:
-                if message.method == "initialize" and self._tells_sessions and (told := create_session_id(message)):
-                    exchange.reply.headers.append((SESSION_HEADER, told))
+                if (
+                    message.method == "initialize"
+                    and self._tells_sessions
+                    and (session_id := create_session_id(message))
+                ):
+                    exchange.reply.headers.append((SESSION_HEADER, session_id))
                 return await self._dispatcher.answer(message, arrival)
             return _accept(message, header)
         except MalformedJsonRpc as malformed:
@@ -220,7 +227,7 @@ async def _answer_other_method(method: str, reply: ResponseWriter) -> None:
 
 
 def _accept(message: JsonRpcMessage, header: str | None) -> JsonRpcAnswer | None:
-    """A notification or an answer of the client: there is no state that it could change."""
+    """Accept a notification or an answer of the client, which has no state to change."""
     if header is not None and header not in REVISIONS:
         return build_error_answer(get_revision_by_header(header), message.id, build_unsupported_version_error(header))
     return None

@@ -42,4 +42,4 @@ class HttpRefusal(Exception):
 
 
 class ClientDisconnected(Exception):
-    """The client closed the connection; nobody is left to answer."""
+    """The client closed the connection; there is no one to answer."""

@@ -14,17 +14,17 @@ class ForwardedHeaders:
     """
 
     def __init__(self, trusted: tuple[str, ...]) -> None:
-        self._trusted = TrustedProxies(trusted)
+        self._trusted_proxies = TrustedProxies(trusted)
 
     def get_client_address(self, scope: dict[str, Any], headers: RequestHeaders) -> str:
-        """The caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
+        """Return the caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
         peer = scope.get("client")
-        return self._trusted.client(peer[0] if peer else "", headers.get_text(b"x-forwarded-for"))
+        return self._trusted_proxies.client(peer[0] if peer else "", headers.get_text(b"x-forwarded-for"))
 
     def get_host(self, scope: dict[str, Any], headers: RequestHeaders) -> str | None:
-        """The host that the client asked for."""
+        """Return the host that the client asked for."""
         peer = scope.get("client")
-        if self._trusted.trusts(peer[0] if peer else ""):
+        if self._trusted_proxies.trusts(peer[0] if peer else ""):
             forwarded = headers.get_text(b"x-forwarded-host")
             if forwarded is not None:
                 return forwarded

@@ -60,10 +60,10 @@ def check_accept(headers: RequestHeaders) -> AcceptedTypes:
 
 
 def parse_accept(value: bytes) -> AcceptedTypes:
-    """A wildcard is content with JSON; events are only for who names them."""
+    """Parse an Accept header. A wildcard accepts JSON; events have to be named."""
     json = events = False
     for part in value.lower().split(b","):
-        kind, *parameters = (piece.strip() for piece in part.split(b";"))
+        kind, *parameters = (item.strip() for item in part.split(b";"))
         if any(parameter.replace(b" ", b"") in (b"q=0", b"q=0.0", b"q=0.00", b"q=0.000") for parameter in parameters):
             continue
         json = json or kind in (b"application/json", b"application/*", b"*/*")

@@ -14,7 +14,7 @@ IsCurrent = Callable[[Caller], bool]
 
 Release = Callable[[], None]
 # Asked once for every JSON-RPC request, before it is read; the release is called once, when it is answered.
-# Raises core.errors.LimitReached. It does not await: it stands on the path of every call.
+# Raises core.errors.LimitReached. It does not await: it is on the path of every call.
 Admit = Callable[[Caller], Release]
 
 

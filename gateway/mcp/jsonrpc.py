@@ -22,7 +22,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 MAX_ID = 256  # bytes; every answer repeats it
-# Building millions of empty lists takes seconds (most of it the garbage collector's), in which nobody else is served.
+# Building millions of empty lists takes seconds (mostly the garbage collector), in which no other request is served.
 MAX_CONTAINERS = 100_000
 # Half a million unknown fields take a second to be refused by a tool.
 MAX_VALUES = 100_000
@@ -76,7 +76,7 @@ def is_batch(body: bytes) -> bool:
 
 
 def split_batch(body: bytes, limit: int) -> list[bytes]:
-    """The members of a batch, unread.
+    """Split the members of a batch, unread.
 
     Raises:
         Malformed: not JSON, empty, or more than `limit` members, values or fields.
@@ -94,7 +94,7 @@ def split_batch(body: bytes, limit: int) -> list[bytes]:
 
 
 def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
-    """One message; `max_depth` counts the nested objects and arrays of the whole.
+    """Parse one message; `max_depth` counts the nested objects and arrays of the whole.
 
     Raises:
         Malformed: -32700 not JSON, -32600 not a JSON-RPC message or too many values, -32602 `params` is not an object.
@@ -178,9 +178,9 @@ def _refuse_repeated_members(body: bytes, params: bytes, id: bytes) -> None:
     def keep(pairs: list[tuple[str, Any]]) -> None:
         outermost[:] = [name for name, _ in pairs]  # the outermost object comes last
 
-    rest = body.replace(params, b"null", 1) if params[:1] == b"{" else body
+    envelope = body.replace(params, b"null", 1) if params[:1] == b"{" else body
     try:
-        json.loads(rest, object_pairs_hook=keep)
+        json.loads(envelope, object_pairs_hook=keep)
     except (ValueError, RecursionError):
         raise MalformedJsonRpc(PARSE_ERROR, "Parse error", id) from None
     if len(set(outermost)) != len(outermost):
@@ -201,13 +201,13 @@ def _check_values(body: bytes) -> None:
 
 def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> None:
     """Depth is settled on the bytes, before anything is built; counting brackets is all that most messages cost."""
-    opened = _count_opening_brackets(body)
-    if opened <= max_depth:
+    opening_brackets = _count_opening_brackets(body)
+    if opening_brackets <= max_depth:
         return
     # What the envelope holds besides params is never read; a forest of brackets there is no honest message.
     steps = _extract_bracket_steps(params)
     _check_containers(steps, id)  # first: of millions, the depth takes a fifth of a second to find out
-    if opened - _count_opening_brackets(params) > max_depth or _find_deepest_level(steps) >= max_depth:
+    if opening_brackets - _count_opening_brackets(params) > max_depth or _find_deepest_level(steps) >= max_depth:
         raise MalformedJsonRpc(INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels", id)
 
 
@@ -218,8 +218,8 @@ def _check_containers(steps: bytes, id: bytes = b"") -> None:
 
 def count_containers(text: bytes) -> int:
     """Count the objects and arrays of a JSON text; of any other text the result has no meaning."""
-    opened = _count_opening_brackets(text)  # too high where strings hold brackets, and much cheaper
-    return opened if opened <= MAX_CONTAINERS else _extract_bracket_steps(text).count(_OPEN)
+    opening_brackets = _count_opening_brackets(text)  # too high where strings hold brackets, and much cheaper
+    return opening_brackets if opening_brackets <= MAX_CONTAINERS else _extract_bracket_steps(text).count(_OPEN)
 
 
 def measure_depth(text: bytes) -> int:
@@ -233,9 +233,9 @@ def _count_opening_brackets(text: bytes) -> int:
 
 
 def _extract_bracket_steps(text: bytes) -> bytes:
-    """One byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
-    plain = strip_escapes(text)
-    return b"".join(plain.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
+    """Extract one byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
+    unescaped = strip_escapes(text)
+    return b"".join(unescaped.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
 
 
 def _find_deepest_level(steps: bytes) -> int:

@@ -23,7 +23,7 @@ def build_capabilities(methods: Collection[str]) -> dict[str, Any]:
 
 
 class LifecycleMethods:
-    """Answers them. Without `instructions` none are sent."""
+    """Answers the lifecycle methods. Without `instructions` none are sent."""
 
     def __init__(
         self,
@@ -34,14 +34,14 @@ class LifecycleMethods:
     ) -> None:
         self._instructions = instructions
         self._renderers = renderers
-        self._offered: dict[str, Any] = {"capabilities": build_capabilities(methods)}
-        self._initialized = {
-            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._offered}
+        self._capabilities: dict[str, Any] = {"capabilities": build_capabilities(methods)}
+        self._initialize_results = {
+            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._capabilities}
             for name in REVISIONS
         }
 
     def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes | None:
-        """The result as JSON, or None if the method is not the transport's own in this revision.
+        """Return the result as JSON, or None if the method is not the transport's own in this revision.
 
         Raises:
             ProtocolError: -32602 an `initialize` that asks for no version.
@@ -54,9 +54,11 @@ class LifecycleMethods:
         if method == "initialize":
             if not isinstance(params.get("protocolVersion"), str):
                 raise ProtocolError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
-            return renderer.render(method, self._initialized[revision.version] | self._build_instructions_field(caller))
-        discovered = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._offered}
-        return renderer.render(method, discovered | self._build_instructions_field(caller))
+            return renderer.render(
+                method, self._initialize_results[revision.version] | self._build_instructions_field(caller)
+            )
+        discovery = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._capabilities}
+        return renderer.render(method, discovery | self._build_instructions_field(caller))
 
     def _build_instructions_field(self, caller: Caller) -> dict[str, str]:
         return {} if self._instructions is None else {"instructions": self._instructions(caller)}

@@ -1,4 +1,4 @@
-"""Open streams on which a handshake client hears that the account it was asked to connect is connected
+"""Open streams that notify a handshake client when the account it was asked to connect is connected
 ([2025-11-25] Elicitation, Completion Notifications for URL Mode).
 
 Nothing has to be remembered for it, and any gateway serves any of them: what an elicitation is called follows from user
@@ -32,37 +32,39 @@ LoadConnectedModules = Callable[[Caller, Secret], Awaitable[frozenset[str]]]
 
 
 class NotificationStreams:
-    """The open streams of one gateway. Each ends after `LONGEST_SECONDS` (clients open the next one by themselves),
-    when its credential counts no more, and at :meth:`close`."""
+    """The open streams of one gateway. Each ends after `MAX_STREAM_SECONDS` (clients open the next one by themselves),
+    when its credential is no longer valid, and at :meth:`close`."""
 
-    def __init__(self, elicitation: UrlElicitor, authenticate: Authenticate, connected: LoadConnectedModules) -> None:
+    def __init__(
+        self, elicitation: UrlElicitor, authenticate: Authenticate, load_connected_modules: LoadConnectedModules
+    ) -> None:
         self._elicitation = elicitation
         self._authenticate = authenticate
-        self._connected = connected
+        self._load_connected_modules = load_connected_modules
         self._streams: set[asyncio.Future[None]] = set()
         self._of_one: Counter[str] = Counter()
 
     def close(self) -> None:
         """End every stream: the process stops."""
-        for gone in self._streams:
-            if not gone.done():
-                gone.set_result(None)
+        for departure in self._streams:
+            if not departure.done():
+                departure.set_result(None)
 
     async def serve(self, authorization: str | None, address: str, receive: Receive, reply: ResponseWriter) -> None:
-        """One stream, until it ends.
+        """Serve one stream until it ends.
 
         Raises:
             gateway.mcp.errors.Unauthenticated: before anything was answered.
             core.errors.LimitReached: too many are open.
         """
         caller = await self._authenticate(authorization, address)
-        with self._reserve_stream(caller) as gone:
-            departing = asyncio.create_task(_wait_for_departure(receive, gone))
+        with self._reserve_stream(caller) as departure:
+            departing = asyncio.create_task(_wait_for_departure(receive, departure))
             try:
                 await reply.start(200, CONTENT_TYPE, STREAM_HEADERS)
                 await reply.send_chunk(b": listening\n\n")
                 with contextlib.suppress(MCPistError):  # the credential does not count any more
-                    await self._send_notifications(caller, authorization, address, reply, gone)
+                    await self._send_notifications(caller, authorization, address, reply, departure)
                 await reply.send_chunk(b"", last=True)
             finally:
                 departing.cancel()
@@ -73,17 +75,17 @@ class NotificationStreams:
         authorization: str | None,
         address: str,
         reply: ResponseWriter,
-        gone: "asyncio.Future[None]",
+        departure: "asyncio.Future[None]",
     ) -> None:
         subject = Secret((authorization or "").partition(" ")[2].strip())
         now = asyncio.get_running_loop().time
         end, quiet_since = now() + MAX_STREAM_SECONDS, now()
-        before = await self._connected(caller, subject)
-        while not gone.done() and now() < end:
-            await asyncio.wait({gone}, timeout=POLL_SECONDS)
+        before = await self._load_connected_modules(caller, subject)
+        while not departure.done() and now() < end:
+            await asyncio.wait({departure}, timeout=POLL_SECONDS)
             try:
-                known, caller = caller, await self._authenticate(authorization, address)
-                after = before if caller is known else await self._connected(caller, subject)
+                previous, caller = caller, await self._authenticate(authorization, address)
+                after = before if caller is previous else await self._load_connected_modules(caller, subject)
             except Unavailable:
                 continue
             for module in sorted(after - before):
@@ -101,23 +103,23 @@ class NotificationStreams:
         key = caller.credential.id
         if len(self._streams) >= MAX_STREAMS or self._of_one[key] >= MAX_STREAMS_PER_CREDENTIAL:
             raise LimitReached("too many streams are open; close one", retry_after=KEEP_ALIVE_SECONDS)
-        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._streams.add(gone)
+        departure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._streams.add(departure)
         self._of_one[key] += 1
         try:
-            yield gone
+            yield departure
         finally:
-            self._streams.discard(gone)
+            self._streams.discard(departure)
             self._of_one[key] -= 1
             if not self._of_one[key]:
                 del self._of_one[key]
 
 
-async def _wait_for_departure(receive: Receive, gone: "asyncio.Future[None]") -> None:
+async def _wait_for_departure(receive: Receive, departure: "asyncio.Future[None]") -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    if not gone.done():
-        gone.set_result(None)
+    if not departure.done():
+        departure.set_result(None)
 
 
 def _build_completion_event(elicitation_id: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Reading a request's body within limits. The server throws away what is left of one that nobody reads."""
+"""Reading a request's body within limits. The server discards the rest of a body that is not read."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ from gateway.mcp.request_headers import RequestHeaders
 
 
 async def read_body(receive: Receive, headers: RequestHeaders, limit: int, timeout: float) -> bytes:
-    """The whole body.
+    """Read the whole body.
 
     Raises:
         Refusal: 413 over `limit` bytes, 408 not there within `timeout` seconds.

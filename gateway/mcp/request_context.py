@@ -26,7 +26,7 @@ ElicitUrl = Callable[[UrlElicitation], Result]
 
 
 async def _do_nothing() -> None:
-    """Do nothing, where nobody can verify the caller anew."""
+    """Do nothing, where the caller cannot be verified anew."""
 
 
 class ToolExecution(Protocol):
@@ -43,35 +43,35 @@ class Authority:
     """Authority that a request runs under: the caller in their current state, and once it ends, `ended` with the
     reason."""
 
-    __slots__ = ("_uses", "caller", "ended", "refresh")
+    __slots__ = ("_executions", "caller", "ended", "refresh")
 
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.ended = ""
         self.refresh: Callable[[], Awaitable[None]] = _do_nothing
         """Verifies the caller anew if the last time is long ago; for work that begins long after its request came."""
-        self._uses: set[ToolExecution] = set()
+        self._executions: set[ToolExecution] = set()
 
-    def enter(self, use: ToolExecution) -> None:
+    def enter(self, execution: ToolExecution) -> None:
         """Add a tool that begins to run under this authority."""
-        self._uses.add(use)
+        self._executions.add(execution)
 
-    def leave(self, use: ToolExecution) -> None:
-        """Remove a use that has ended."""
-        self._uses.discard(use)
+    def leave(self, execution: ToolExecution) -> None:
+        """Remove a tool that has ended."""
+        self._executions.discard(execution)
 
     def renew(self, caller: Caller) -> None:
         """Check the authority anew after the caller's permissions may have changed; uses that are no longer allowed
         stop."""
         self.caller = caller
-        for use in tuple(self._uses):
-            use.check(caller)
+        for execution in tuple(self._executions):
+            execution.check(caller)
 
     def end(self, reason: str) -> None:
         """End the authority, whose credential is no longer valid: running tools stop, and none begins."""
         self.ended = reason
-        for use in tuple(self._uses):
-            use.stop(reason)
+        for execution in tuple(self._executions):
+            execution.stop(reason)
 
 
 @dataclass(slots=True)

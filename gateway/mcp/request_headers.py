@@ -52,7 +52,7 @@ class RequestHeaders:
         self.repeated = frozenset(repeated)
 
     def get_text(self, name: bytes) -> str | None:
-        """The value without the blanks around it (httptools leaves trailing ones), or None."""
+        """Return the value without the blanks around it (httptools leaves trailing ones), or None."""
         value = self.values.get(name)
         return None if value is None else value.strip(b" \t").decode("latin-1")
 
@@ -76,18 +76,18 @@ def find_mirror_fault(headers: RequestHeaders, version: object, method: str, par
 
 
 def decode_mirrored_value(value: str | None) -> str | None:
-    """A header value, freed of its ``=?base64?…?=`` wrapping; None where that is malformed or not canonical."""
-    if value is None or (wrapped := _ENCODED.fullmatch(value)) is None:
+    """Decode a header value, freed of its ``=?base64?…?=`` wrapping; None where that is malformed or not canonical."""
+    if value is None or (match := _ENCODED.fullmatch(value)) is None:
         return value
     try:
-        plain = base64.b64decode(wrapped[1], validate=True)
-        return plain.decode() if base64.b64encode(plain).decode() == wrapped[1] else None
+        decoded = base64.b64decode(match[1], validate=True)
+        return decoded.decode() if base64.b64encode(decoded).decode() == match[1] else None
     except (binascii.Error, ValueError):
         return None
 
 
 def choose_traceparent(*candidates: object) -> str:
-    """The first candidate that is a valid W3C traceparent, or an empty string."""
+    """Choose the first candidate that is a valid W3C traceparent, or an empty string."""
     for value in candidates:
         if isinstance(value, str) and _TRACEPARENT.fullmatch(value):
             return value

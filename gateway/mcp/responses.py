@@ -20,19 +20,19 @@ class ResponseWriter:
         self.status = 0
 
     async def start(self, status: int, content_type: bytes, headers: HeaderList = ()) -> None:
-        """Status and headers of an answer of unknown length."""
+        """Send the status and headers of an answer of unknown length."""
         self.status = status
         fields = [(b"content-type", content_type), *self.headers, *headers]
         await self._send({"type": "http.response.start", "status": status, "headers": fields})
 
     async def send_chunk(self, body: bytes, *, last: bool = False) -> None:
-        """A piece of the body."""
+        """Send a piece of the body."""
         await self._send({"type": "http.response.body", "body": body, "more_body": not last})
 
     async def send_whole(
         self, status: int, body: bytes = b"", content_type: bytes = JSON_CONTENT_TYPE, headers: HeaderList = ()
     ) -> None:
-        """A complete answer."""
+        """Send a complete answer."""
         self.status = status
         fields = [(b"content-length", b"%d" % len(body)), *self.headers, *headers]
         if body:

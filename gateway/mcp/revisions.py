@@ -1,15 +1,16 @@
-"""Differences between the revisions of the protocol: one table, and the small functions that it names.
+"""Differences between the revisions of the protocol: one table, the small functions that it names, and rendering.
 
 Sources: the changelogs of the specification and its JSON Schemas, summed up in docs/decisions/0003.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import orjson
 
-from gateway.mcp.request_context import Result
+from gateway.mcp.request_context import ProtocolError, Result
+from gateway.mcp.sse import EventStream
 
 PROTOCOL_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -105,12 +106,13 @@ def _is_known_block(block: Any, kinds: frozenset[str]) -> bool:
 
 
 def _to_text_block(block: dict[str, Any]) -> dict[str, Any]:
-    where = block.get("uri") or block.get("mimeType") or "unknown"
-    return {"type": "text", "text": f"[{block.get('type')}: {where}]"}
+    source = block.get("uri") or block.get("mimeType") or "unknown"
+    return {"type": "text", "text": f"[{block.get('type')}: {source}]"}
 
 
 def _keep_structured_objects(result: Result) -> Result:
-    """Before 2026-07-28 structured content is an object; a pre-rendered one is taken to be."""
+    """Drop structured content that is no object, as revisions before 2026-07-28 require; pre-rendered content is taken
+    to be one."""
     structured = result.get("structuredContent")
     if structured is None or isinstance(structured, dict | orjson.Fragment):
         return result
@@ -131,7 +133,7 @@ _MODERN_STATUSES = {
 
 
 def _build_legacy_revision(
-    version: str, shapes: Mapping[str, ResultTransform], *, batch: bool = False, null_id: bool = True, **rest: Any
+    version: str, shapes: Mapping[str, ResultTransform], *, batch: bool = False, null_id: bool = True, **options: Any
 ) -> Revision:
     return Revision(
         version=version,
@@ -142,7 +144,7 @@ def _build_legacy_revision(
         http_statuses=_LEGACY_STATUSES,
         error_codes={},
         transforms=shapes,
-        **rest,
+        **options,
     )
 
 
@@ -189,7 +191,7 @@ ASSUMED_REVISION = REVISIONS["2025-03-26"]
 
 
 def get_revision_by_header(value: str | None) -> Revision:
-    """The revision whose rules hold for a request before its body is read; the newest for an unknown one."""
+    """Return the revision whose rules hold for a request before its body is read; the newest for an unknown one."""
     return ASSUMED_REVISION if value is None else REVISIONS.get(value, MODERN_REVISION)
 
 
@@ -219,3 +221,25 @@ class ResultRenderer:
     def _merge_fields(self, method: str, result: Result) -> Result:
         hints = self._hints if method in _CACHEABLE else {}
         return {**self._extra, **hints, **result, "_meta": {**self._extra["_meta"], **result.get("_meta", {})}}
+
+
+class JsonRpcAnswer(NamedTuple):
+    """`body` is a whole JSON-RPC message; it goes to `stream` if that has begun."""
+
+    status: int
+    body: bytes
+    revision: Revision
+    code: int = 0
+    stream: EventStream | None = None
+
+
+def build_error_answer(
+    revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None
+) -> JsonRpcAnswer:
+    """Build the error response; `id` is empty where the request's is not known."""
+    detail: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        detail["data"] = error.data
+    id_member = b'"id":%b,' % id if id else (b'"id":null,' if revision.null_id else b"")
+    body = b'{"jsonrpc":"2.0",%b"error":%b}' % (id_member, orjson.dumps(detail))
+    return JsonRpcAnswer(revision.http_statuses.get(error.code, 200), body, revision, error.code, stream)

@@ -59,7 +59,7 @@ class EventStream:
         self._closed = True
 
     async def finish(self, body: bytes) -> None:
-        """The response, and the end of the stream. A client that does not read is dropped after a while."""
+        """Send the response and end the stream. A client that does not read is dropped after a while."""
         async with asyncio.timeout(FINISH_TIMEOUT), self._lock:
             await self._reply.send_chunk(encode_event(body), last=True)
 

@@ -25,6 +25,26 @@ from gateway.mcp.revisions import (
 _NO_META: dict[str, Any] = {}
 
 
+def check_params(message: JsonRpcMessage) -> None:
+    """Check the parameters that the transport is responsible for; a call without arguments gets an empty object.
+
+    Raises:
+        ProtocolError: -32602.
+    """
+    params = message.params
+    if message.method == "tools/call":
+        name = params.get("name")
+        if type(name) is not str or not name:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: name must be the name of a tool")
+        arguments = params.get("arguments")
+        if arguments is None:
+            params["arguments"] = {}
+        elif type(arguments) is not dict:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+    elif type(params.get("cursor", "")) not in (str, type(None)):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
+
+
 def get_meta(params: Params) -> dict[str, Any]:
     """`params._meta`, or an empty dict where there is none (or no object)."""
     meta = params.get("_meta")
@@ -40,9 +60,9 @@ def find_revision(message: JsonRpcMessage, header: str | None) -> Revision:
     return get_revision_by_header(header)
 
 
-def negotiate_revision(wanted: object) -> Revision:
-    """The handshake's answer: what the client asked for if we have it, else our newest."""
-    revision = REVISIONS.get(wanted) if isinstance(wanted, str) else None
+def negotiate_revision(requested: object) -> Revision:
+    """Return the requested revision if it is supported, else the newest."""
+    revision = REVISIONS.get(requested) if isinstance(requested, str) else None
     return NEWEST_HANDSHAKE if revision is None or revision.modern else revision
 
 
@@ -56,7 +76,7 @@ def check_request(revision: Revision, message: JsonRpcMessage, headers: RequestH
 
 
 def build_unsupported_version_error(requested: str) -> ProtocolError:
-    """The error that lists what there is to choose from."""
+    """Build the error that lists what there is to choose from."""
     data = {"supported": list(SUPPORTED_VERSIONS), "requested": requested[:100]}
     return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 

@@ -45,17 +45,17 @@ class BatchTool:
         commands, dry_run = params.get("commands"), params.get("dry_run", False)
         if not isinstance(commands, str | list) or not isinstance(dry_run, bool):
             return build_error_result("commands must be JSONL text or an array of steps, dry_run must be true or false")
-        planned = await self._make_plan(request, cast("str | list[Any]", commands))
-        if not isinstance(planned, Plan):
-            return _build_result(report_problems(planned))
+        plan = await self._make_plan(request, cast("str | list[Any]", commands))
+        if not isinstance(plan, Plan):
+            return _build_result(report_problems(plan))
         if dry_run:
-            return _build_result(report_plan(planned))
+            return _build_result(report_plan(plan))
         outcome = await run_plan(
-            planned,
+            plan,
             lambda step, arguments: self._run_step(request, step, arguments),
             deadline=request.deadline - REPORT_MARGIN_SECONDS,
             report_progress=request.report_progress,
-            ended=lambda: request.authority.ended,
+            get_end_reason=lambda: request.authority.ended,
         )
         return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
@@ -66,27 +66,27 @@ class BatchTool:
         await wait_for_turn(request.message_size)
         if problems:  # a plan without the steps that could not be read would only name what follows from that
             return problems
-        planned = build_plan(steps, view.find, _check_arguments, unknown_tool_text=NO_SUCH_TOOL)
-        if not isinstance(planned, Plan):
-            return planned
-        found = [(step, tool) for step in steps if (tool := view.find(step.module, step.tool_name))]
-        needed = frozenset(get_required_scope(tool) for _, tool in found)
-        for step, tool in found:
-            await self._demand_scope(request, step, tool, needed)
-        return await self._find_unusable_steps(request, found) or planned
+        plan = build_plan(steps, view.find, _check_arguments, unknown_tool_text=NO_SUCH_TOOL)
+        if not isinstance(plan, Plan):
+            return plan
+        permitted = [(step, tool) for step in steps if (tool := view.find(step.module, step.tool_name))]
+        scopes = frozenset(get_required_scope(tool) for _, tool in permitted)
+        for step, tool in permitted:
+            await self._demand_scope(request, step, tool, scopes)
+        return await self._find_unusable_steps(request, permitted) or plan
 
     async def _find_unusable_steps(
         self, request: RequestContext, steps: list[tuple[BatchStep, CatalogueTool]]
     ) -> list[BatchProblem]:
-        """The steps whose vendor cannot be reached for this caller, before any other has an effect."""
+        """Find the steps whose vendor cannot be reached for this caller, before any other has an effect."""
         reasons = [(step, await self._vendors.explain_unusable(request, tool)) for step, tool in steps]
         return [BatchProblem(step.position, reason) for step, reason in reasons if reason]
 
     async def _demand_scope(
-        self, request: RequestContext, step: BatchStep, tool: CatalogueTool, needed: frozenset[str]
+        self, request: RequestContext, step: BatchStep, tool: CatalogueTool, scopes: frozenset[str]
     ) -> None:
         try:
-            require_scope(request.caller, tool, needed)
+            require_scope(request.caller, tool, scopes)
         except InsufficientScope:
             await self._runner.refuse(request, tool, orjson.dumps(step.params), CallOutcome.DENIED, "scope")
             raise
@@ -102,9 +102,11 @@ class BatchTool:
     async def _run_step(self, request: RequestContext, step: BatchStep, arguments: dict[str, Any]) -> StepResult:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.
         deadline = request.deadline - REPORT_MARGIN_SECONDS - EARLY
-        own = replace(request, request_id=f"{request.request_id}/{step.id}", deadline=deadline, report_progress=None)
+        step_request = replace(
+            request, request_id=f"{request.request_id}/{step.id}", deadline=deadline, report_progress=None
+        )
         await request.authority.refresh()
-        outcome = await self._runner.run(own, step.module, step.tool_name, arguments)
+        outcome = await self._runner.run(step_request, step.module, step.tool_name, arguments)
         if outcome.result is None:
             return StepResult(None, outcome.error or TOOL_FAILED, is_error=True)
         return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "")
@@ -113,8 +115,8 @@ class BatchTool:
 def _check_arguments(tool: CatalogueTool, arguments: dict[str, Any]) -> str | None:
     try:
         validate_arguments(tool, orjson.dumps(arguments))
-    except InvalidToolArguments as wrong:
-        return str(wrong)
+    except InvalidToolArguments as error:
+        return str(error)
     return None
 
 

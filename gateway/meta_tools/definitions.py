@@ -31,26 +31,28 @@ All is checked before anything runs."""
 
 @lru_cache(maxsize=1024)
 def build_definitions(view: SieveView) -> dict[str, Any]:
-    """The result of tools/list for whoever sees `view`; in a fixed order."""
+    """Build the result of tools/list for a caller's `view`, in a fixed order."""
     return {"tools": [_define_get_module_schema(view), _define_call(), _define_batch()]}
 
 
 @lru_cache(maxsize=1024)
 def build_instructions(view: SieveView) -> str:
     """Build the instructions: what MCPist is, and up to twelve modules, one line each, then a pointer."""
-    shown = list(view.modules.values())[:MAX_LISTED_MODULES]
-    lines = [f"- {one.module.name}: {one.module.description}" for one in shown]
-    more = len(view.modules) - len(shown)
-    if more:
-        lines.append(f"- and {more} more: get_module_schema without `module` lists all")
+    listed = list(view.modules.values())[:MAX_LISTED_MODULES]
+    lines = [f"- {module.module.name}: {module.module.description}" for module in listed]
+    omitted = len(view.modules) - len(listed)
+    if omitted:
+        lines.append(f"- and {omitted} more: get_module_schema without `module` lists all")
     return _INSTRUCTIONS + ("\n".join(lines) if lines else "- none yet: the user's administrator gives them a role")
 
 
 def _format_module_names(view: SieveView) -> str:
     """Up to twelve names, and how many more there are."""
     names = list(view.modules)
-    more = len(names) - MAX_LISTED_MODULES
-    return ", ".join(names[:MAX_LISTED_MODULES]) + (f" and {more} more" if more > 0 else "") if names else "none yet"
+    omitted = len(names) - MAX_LISTED_MODULES
+    return (
+        ", ".join(names[:MAX_LISTED_MODULES]) + (f" and {omitted} more" if omitted > 0 else "") if names else "none yet"
+    )
 
 
 def _define_get_module_schema(view: SieveView) -> dict[str, Any]:

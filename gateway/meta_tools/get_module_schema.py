@@ -42,49 +42,49 @@ async def get_module_schema(
         return await connection(request, module)
 
     try:
-        asked = _parse_request(params)
-    except InvalidSchemaRequest as wrong:
-        return build_error_result(str(wrong))
-    if not asked.modules:
-        listed = [await _render_summary(module, describe) for module in view.modules.values()]
-        return build_value_result({"modules": listed}, short=request.short_text)
-    names = [(module, tool) for module in asked.modules for tool in asked.tools or ("",)]
+        schema_request = _parse_request(params)
+    except InvalidSchemaRequest as error:
+        return build_error_result(str(error))
+    if not schema_request.modules:
+        summaries = [await _render_summary(module, describe) for module in view.modules.values()]
+        return build_value_result({"modules": summaries}, short=request.short_text)
+    names = [(module, tool) for module in schema_request.modules for tool in schema_request.tools or ("",)]
     await record(request, len(names), [MissingName(*name, b"{}") for name in names if not _exists(view, *name)])
-    shown = [await _render_module(view, name, asked, describe) for name in asked.modules]
-    if all(module.keys() == {"error"} for module in shown):
+    rendered = [await _render_module(view, name, schema_request, describe) for name in schema_request.modules]
+    if all(module.keys() == {"error"} for module in rendered):
         return build_error_result(NO_SUCH_TOOL)
-    return build_value_result({"modules": shown}, short=request.short_text)
+    return build_value_result({"modules": rendered}, short=request.short_text)
 
 
 async def _render_module(
-    view: SieveView, name: str, asked: _SchemaRequest, connected: DescribeModule
+    view: SieveView, name: str, schema_request: _SchemaRequest, describe: DescribeModule
 ) -> dict[str, Any]:
-    """One module as the caller sees it, or the one text for what does not exist."""
-    missing = [tool for tool in asked.tools or ("",) if not _exists(view, name, tool)]
+    """Render one module as the caller sees it, or the one text for what does not exist."""
+    missing = [tool for tool in schema_request.tools or ("",) if not _exists(view, name, tool)]
     module = view.modules.get(name)
-    if module is None or len(missing) == len(asked.tools or ("",)):
+    if module is None or len(missing) == len(schema_request.tools or ("",)):
         return {"error": NO_SUCH_TOOL}
-    head: dict[str, Any] = {"module": name, "digest": module.digest, **await connected(module.module)}
-    if asked.known_digests.get(name) == module.digest:
+    head: dict[str, Any] = {"module": name, "digest": module.digest, **await describe(module.module)}
+    if schema_request.known_digests.get(name) == module.digest:
         return {**head, "unchanged": True}
-    answer = {**head, "tools": _select_schemas(view, module, asked.tools)}
-    return {**answer, "error": NO_SUCH_TOOL} if missing else answer
+    rendered = {**head, "tools": _select_schemas(view, module, schema_request.tools)}
+    return {**rendered, "error": NO_SUCH_TOOL} if missing else rendered
 
 
 def _exists(view: SieveView, module: str, tool: str) -> bool:
     return (module, tool) in view.by_name if tool else module in view.modules
 
 
-def _select_schemas(view: SieveView, module: ModuleView, only: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    if not only:
+def _select_schemas(view: SieveView, module: ModuleView, names: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    if not names:
         return list(module.schemas.values())
-    found = (view.by_name.get((module.module.name, tool)) for tool in only)
-    return [module.schemas[name] for name in dict.fromkeys(tool.tool.name for tool in found if tool)]
+    tools = (view.by_name.get((module.module.name, tool)) for tool in names)
+    return [module.schemas[name] for name in dict.fromkeys(tool.tool.name for tool in tools if tool)]
 
 
-async def _render_summary(module: ModuleView, connected: DescribeModule) -> dict[str, Any]:
+async def _render_summary(module: ModuleView, describe: DescribeModule) -> dict[str, Any]:
     head = {"module": module.module.name, "description": module.module.description, "digest": module.digest}
-    return {**head, **await connected(module.module)}
+    return {**head, **await describe(module.module)}
 
 
 def _parse_request(params: Params) -> _SchemaRequest:
@@ -96,13 +96,13 @@ def _parse_request(params: Params) -> _SchemaRequest:
     )
 
 
-def _parse_names(value: Any, field: str, most: int) -> tuple[str, ...]:
-    given: list[Any] = [value] if isinstance(value, str) else [] if value is None else value
-    if not isinstance(value, str | list | None) or not all(isinstance(name, str) for name in given):
+def _parse_names(value: Any, field: str, limit: int) -> tuple[str, ...]:
+    names: list[Any] = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(value, str | list | None) or not all(isinstance(name, str) for name in names):
         raise InvalidSchemaRequest(f"{field} must be a name or a list of names")
-    if len(given) > most or any(len(name) > MAX_NAME_LENGTH for name in given):
-        raise InvalidSchemaRequest(f"{field} takes at most {most} names of at most {MAX_NAME_LENGTH} characters")
-    return tuple(dict.fromkeys(given))
+    if len(names) > limit or any(len(name) > MAX_NAME_LENGTH for name in names):
+        raise InvalidSchemaRequest(f"{field} takes at most {limit} names of at most {MAX_NAME_LENGTH} characters")
+    return tuple(dict.fromkeys(names))
 
 
 def _parse_known_digests(value: Any, modules: tuple[str, ...]) -> Mapping[str, Any]:

@@ -43,7 +43,7 @@ class MetaTools:
         return build_instructions(self._sieve.get_view(caller))
 
     async def list_tools(self, request: RequestContext, params: Params) -> Result:
-        """The three definitions, as this caller sees them; they fit one page, so any cursor is a wrong one.
+        """List the three definitions, as this caller sees them; they fit one page, so any cursor is a wrong one.
 
         Raises:
             ProtocolError: a cursor.
@@ -65,10 +65,10 @@ class MetaTools:
         if arguments is not None and not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMS, "arguments must be an object")
         try:
-            given = parse_arguments(str(name), cast("dict[str, Any]", arguments or {}))
-        except InvalidMetaToolArguments as wrong:
-            return build_error_result(str(wrong))
-        return add_note(await tool(request, given.known), given.note)
+            parsed = parse_arguments(str(name), cast("dict[str, Any]", arguments or {}))
+        except InvalidMetaToolArguments as error:
+            return build_error_result(str(error))
+        return add_note(await tool(request, parsed.known), parsed.note)
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
         view = self._sieve.get_view(request.caller)
@@ -83,22 +83,24 @@ class MetaTools:
         # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
         module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
         try:
-            given = _parse_params(params.get("params", {}))
-        except InvalidObjectText as wrong:
-            return build_error_result(str(wrong))
+            tool_params = _parse_params(params.get("params", {}))
+        except InvalidObjectText as error:
+            return build_error_result(str(error))
         if request.elicitation_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
             await request.authority.refresh()
-        outcome = await self._runner.run(request, module, name, given)
+        outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
             return build_model_result(outcome.result, short=request.short_text)
         if outcome.not_connected is not None and request.elicit_url is not None:
-            lacking = outcome.not_connected
-            return request.elicit_url(UrlElicitation(lacking.module, lacking.url, lacking.elicitation_message))
+            not_connected = outcome.not_connected
+            return request.elicit_url(
+                UrlElicitation(not_connected.module, not_connected.url, not_connected.elicitation_message)
+            )
         return build_error_result(outcome.error or TOOL_FAILED)
 
 
-def _parse_params(given: Any) -> dict[str, Any]:
-    if isinstance(given, dict):
-        return cast("dict[str, Any]", given)
-    return parse_object("params", given if isinstance(given, str) else "", MAX_PARAMS_DEPTH)
+def _parse_params(params: Any) -> dict[str, Any]:
+    if isinstance(params, dict):
+        return cast("dict[str, Any]", params)
+    return parse_object("params", params if isinstance(params, str) else "", MAX_PARAMS_DEPTH)

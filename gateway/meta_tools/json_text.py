@@ -18,8 +18,8 @@ class InvalidObjectText(Exception):
     """The text is no JSON object, or beyond the limits of a message; the exception's text is for the caller."""
 
 
-def parse_object(name: str, text: str, most_depth: int) -> dict[str, Any]:
-    """The object that the text of the field `name` describes, nested at most `most_depth` levels.
+def parse_object(name: str, text: str, max_depth: int) -> dict[str, Any]:
+    """Parse the object that the text of the field `name` describes, nested at most `max_depth` levels.
 
     Raises:
         InvalidObjectText: as the name says.
@@ -30,8 +30,8 @@ def parse_object(name: str, text: str, most_depth: int) -> dict[str, Any]:
         raise InvalidObjectText(f"{name} holds more than {MAX_CONTAINERS} objects and arrays")
     if has_too_many_values([encoded]):
         raise InvalidObjectText(f"{name} holds more than {MAX_VALUES} values or {MAX_FIELDS} fields")
-    if measure_depth(encoded) > most_depth:
-        raise InvalidObjectText(f"{name} is nested too deep: more than {most_depth} levels")
+    if measure_depth(encoded) > max_depth:
+        raise InvalidObjectText(f"{name} is nested too deep: more than {max_depth} levels")
     try:
         value = orjson.loads(encoded)
     except orjson.JSONDecodeError:

@@ -1,6 +1,6 @@
 """The arguments of the meta-tools as clients send them.
 
-Null counts as left out. What nobody knows is ignored and named in a note beside the result: some clients add arguments
+Null counts as left out. Unknown ones are ignored and named in a note beside the result: some clients add arguments
 of their own to every tool. But a name that resembles a known one is refused, because ignoring it would do something
 else than was meant: with `dryRun` a batch would write.
 """
@@ -46,43 +46,43 @@ def parse_arguments(tool: str, arguments: dict[str, Any]) -> MetaToolArguments:
     Raises:
         WrongArguments: as the name says.
     """
-    right = ARGUMENTS[tool]
-    given = {name: value for name, value in arguments.items() if value is not None}
-    known = {name: given.pop(name) for name in right if name in given}
-    if not given:
+    names = ARGUMENTS[tool]
+    unknown_arguments = {name: value for name, value in arguments.items() if value is not None}
+    known = {name: unknown_arguments.pop(name) for name in names if name in unknown_arguments}
+    if not unknown_arguments:
         return MetaToolArguments(known, "")
-    if len(given) > MAX_UNKNOWN:
-        raise InvalidMetaToolArguments(f"too many unknown arguments; {tool} takes {', '.join(right)}")
-    unknown = [name[:MAX_NAME_LENGTH] for name in given]
-    for name in unknown:
-        near = _find_meant_name(name, right)
-        if near is not None:
-            raise InvalidMetaToolArguments(f"{quote_value(name)} is unknown; did you mean {near}?")
-    return MetaToolArguments(known, _build_note(tool, unknown))
+    if len(unknown_arguments) > MAX_UNKNOWN:
+        raise InvalidMetaToolArguments(f"too many unknown arguments; {tool} takes {', '.join(names)}")
+    unknown_names = [name[:MAX_NAME_LENGTH] for name in unknown_arguments]
+    for name in unknown_names:
+        meant = _find_meant_name(name, names)
+        if meant is not None:
+            raise InvalidMetaToolArguments(f"{quote_value(name)} is unknown; did you mean {meant}?")
+    return MetaToolArguments(known, _build_note(tool, unknown_names))
 
 
 def add_note(result: Result, note: str) -> Result:
-    """The result with the note as a last block of text: the structured part stays what the tool's schema says."""
+    """Add the note to the result as a last block of text; the structured part stays as the tool's schema says."""
     if not note or "content" not in result:
         return result
     return {**result, "content": [*result["content"], {"type": "text", "text": note}]}
 
 
 def _build_note(tool: str, unknown: list[str]) -> str:
-    shown, more = ", ".join(map(quote_value, unknown[:MAX_LISTED])), len(unknown) - MAX_LISTED
-    names = f"{shown} and {more} more" if more > 0 else shown
+    listed, omitted = ", ".join(map(quote_value, unknown[:MAX_LISTED])), len(unknown) - MAX_LISTED
+    names = f"{listed} and {omitted} more" if omitted > 0 else listed
     return f"Note: {tool} has no argument {names}; it was ignored."
 
 
-def _find_meant_name(name: str, right: tuple[str, ...]) -> str | None:
-    """The known name that `name` resembles, if there is one."""
-    plain = _normalize_name(name)
-    distances = {known: _count_edits(plain, _normalize_name(known)) for known in right}
-    nearest = min(right, key=distances.__getitem__)
+def _find_meant_name(name: str, names: tuple[str, ...]) -> str | None:
+    """Find the known name that `name` resembles, if there is one."""
+    normalized = _normalize_name(name)
+    distances = {candidate: _count_edits(normalized, _normalize_name(candidate)) for candidate in names}
+    nearest = min(names, key=distances.__getitem__)
     if distances[nearest] <= MAX_EDITS:
         return nearest
-    other = ARGUMENT_ALIASES.get(plain)
-    return other if other in right else None
+    alias = ARGUMENT_ALIASES.get(normalized)
+    return alias if alias in names else None
 
 
 def _normalize_name(name: str) -> str:
@@ -96,6 +96,6 @@ def _count_edits(first: str, second: str) -> int:
     row = list(range(len(second) + 1))
     for number, character in enumerate(first, 1):
         above, row = row, [number]
-        for place, other in enumerate(second, 1):
-            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (character != other)))
+        for column, target in enumerate(second, 1):
+            row.append(min(above[column] + 1, row[-1] + 1, above[column - 1] + (character != target)))
     return row[-1]

@@ -21,12 +21,12 @@ def build_error_result(text: str) -> Result:
 
 
 def build_value_result(value: dict[str, Any], *, short: bool) -> Result:
-    """A result from plain JSON data."""
+    """Build a result from plain JSON data."""
     return _build_result(orjson.dumps(value), short)
 
 
 def build_model_result(model: BaseModel, *, short: bool) -> Result:
-    """A result from a tool's own model, encoded once."""
+    """Build a result from a tool's own model, encoded once."""
     return _build_result(model.__pydantic_serializer__.to_json(model, by_alias=True), short)
 
 

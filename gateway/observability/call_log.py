@@ -48,18 +48,18 @@ class CallLog:
         clock: Clock,
         form: Literal["json", "text"] = "json",
         flush_after: float = FLUSH_SECONDS,
-        most_lines: int = MAX_LINES,
+        max_lines: int = MAX_LINES,
     ) -> None:
         """`write` takes a block of lines and may wait; `clock` gives Unix seconds; `flush_after` is in seconds.
 
-        Beyond `most_lines` that nobody takes, lines are dropped, and counted in `dropped`.
+        Beyond `max_lines` waiting lines, lines are dropped and counted in `dropped`.
         """
         self.dropped = 0
         self._write = write
         self._clock = clock
         self._json = form == "json"
         self._flush_after = flush_after
-        self._most_lines = most_lines
+        self._max_lines = max_lines
         self._lines: list[CallLogLine] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writer: threading.Thread | None = None
@@ -68,7 +68,7 @@ class CallLog:
 
     def add_run(self, request_id: str, tool_name: str, parameters: str, seconds: float, error: str | None) -> None:
         """Add one line. `parameters` is the digest of the arguments, `error` the kind of failure or None."""
-        if len(self._lines) >= self._most_lines:
+        if len(self._lines) >= self._max_lines:
             self.dropped += 1
             return
         at = datetime.fromtimestamp(self._clock(), UTC)
@@ -103,8 +103,8 @@ class CallLog:
             self._start_writing()
 
     def _start_writing(self) -> None:
-        """Start the writer in a daemon thread: a thread of an executor would keep the process from ending while nobody
-        reads."""
+        """Start the writer in a daemon thread: a thread of an executor would keep the process from ending while the
+        log's reader is stuck."""
         lines, self._lines = self._lines, []
         self._writer = threading.Thread(target=self._write_out, args=(lines,), name="call log", daemon=True)
         self._writer.start()
@@ -117,7 +117,7 @@ class CallLog:
 
 
 def create_writer(descriptor: int) -> Callable[[bytes], None]:
-    """A `write` for :class:`CallLog`: to a file descriptor, such as standard error's.
+    """Create a `write` for :class:`CallLog`: to a file descriptor, such as standard error's.
 
     It writes whole lines of at most ``PIPE_BUF`` bytes together, which a pipe never mixes with another writer's
     (POSIX write()).
@@ -145,5 +145,5 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def _format_text(line: CallLogLine) -> bytes:
     time = line.timestamp.astimezone().strftime("%H:%M:%S")
-    told = line.error or "ok"
-    return f"{time} CALL    {line.tool_name} {told} {line.response_time_ms} ms {line.request_id}\n".encode()
+    result = line.error or "ok"
+    return f"{time} CALL    {line.tool_name} {result} {line.response_time_ms} ms {line.request_id}\n".encode()

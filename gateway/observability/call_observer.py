@@ -32,7 +32,7 @@ class CallObserver:
         self._log(run, "-")
 
     def on_http_answer(self, observation: Observation) -> None:
-        """An HTTP request has been answered."""
+        """Record an HTTP request that was answered."""
         self._metrics.count_response(observation.status)
 
     def _log(self, run: ToolRun, name: str) -> None:

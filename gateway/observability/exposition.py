@@ -13,7 +13,7 @@ from gateway.observability.metrics import COUNTERS, DURATION_BUCKETS, OBSERVABLE
 
 
 def build_registry(metrics: Metrics, version: str) -> CollectorRegistry:
-    """A registry with the metrics of MCPist, of the process and of the garbage collector."""
+    """Build a registry with the metrics of MCPist, of the process and of the garbage collector."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Exposition(metrics, version))
     ProcessCollector(registry=registry)
@@ -48,7 +48,8 @@ def _build_info_metric(version: str) -> Metric:
 
 
 def _collect_calls(metrics: Metrics) -> Iterator[Metric]:
-    """The counter has a series for each tool; the histogram, which is 17 times as large, one for each module."""
+    """Collect the counter with a series for each tool, and the histogram, 17 times as large, with one for each
+    module."""
     calls = CounterMetricFamily("mcpist_calls", "Finished runs of tools.", labels=("module", "tool", "outcome"))
     duration = HistogramMetricFamily("mcpist_call_duration_seconds", "Duration of tool runs.", labels=("module",))
     modules: dict[str, list[CallSeries]] = defaultdict(list)
@@ -64,15 +65,15 @@ def _collect_calls(metrics: Metrics) -> Iterator[Metric]:
 
 
 def _collect_counters(metrics: Metrics) -> Iterator[Metric]:
-    for what, (name, label, about) in COUNTERS.items():
+    for counter, (name, label, about) in COUNTERS.items():
         family = CounterMetricFamily(name, about, labels=(label,))
-        for value, number in sorted(metrics.counters[what].items()):
+        for value, number in sorted(metrics.counters[counter].items()):
             family.add_metric((value,), number)
         yield family
 
 
 def _collect_observables(metrics: Metrics) -> Iterator[Metric]:
-    for one in OBSERVABLE_METRICS:
-        if one.name in metrics.observables:
-            make = GaugeMetricFamily if one.kind == "gauge" else CounterMetricFamily
-            yield make(one.name, one.description, value=metrics.observables[one.name]())
+    for metric in OBSERVABLE_METRICS:
+        if metric.name in metrics.observables:
+            make = GaugeMetricFamily if metric.kind == "gauge" else CounterMetricFamily
+            yield make(metric.name, metric.description, value=metrics.observables[metric.name]())

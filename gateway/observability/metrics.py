@@ -19,7 +19,7 @@ OTHER = "other"
 
 @dataclass(frozen=True, slots=True)
 class ObservableMetric:
-    """A number that is read when somebody looks, so it costs nothing before."""
+    """A number that is read when metrics are scraped, so it costs nothing before."""
 
     name: str
     description: str

@@ -47,7 +47,7 @@ class Tracer(Protocol):
         parent: str = "",
         attributes: Mapping[str, AttributeValue] | None = None,
     ) -> AbstractContextManager[Span]:
-        """A span for the time in the block; an exception that leaves it marks it as failed.
+        """Open a span for the time in the block; an exception that leaves it marks it as failed.
 
         `name` is one of few; `parent` is a valid W3C traceparent from outside, or empty.
         """
@@ -138,19 +138,19 @@ class _OtelTracer:
                 raise
 
     async def close(self) -> None:
-        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        loop, flushed = asyncio.get_running_loop(), asyncio.Event()
 
         def shut_down() -> None:
             self._provider.shutdown()
-            with contextlib.suppress(RuntimeError):  # the loop may be gone by now
-                loop.call_soon_threadsafe(done.set)
+            with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+                loop.call_soon_threadsafe(flushed.set)
 
         # A daemon: with a collector that never answers this takes five seconds for every batch, and a thread of the
         # executor would keep the process from ending.
         threading.Thread(target=shut_down, name="traces", daemon=True).start()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT):
-                await done.wait()
+                await flushed.wait()
 
 
 class _OtelSpan:

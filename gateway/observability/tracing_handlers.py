@@ -8,7 +8,7 @@ from gateway.observability.tracing import NoopTracer, Tracer
 
 
 def wrap_handlers(handlers: Mapping[str, Handler], traces: Tracer) -> dict[str, Handler]:
-    """The same handlers, each inside a span that continues the client's trace."""
+    """Wrap the same handlers, each inside a span that continues the client's trace."""
     if isinstance(traces, NoopTracer):
         return {method: _wrap_untraced(handler) for method, handler in handlers.items()}
     return {method: _wrap_traced(method, handler, traces) for method, handler in handlers.items()}

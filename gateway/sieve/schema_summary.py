@@ -11,7 +11,7 @@ MAX_DEPTH = 6
 
 
 def summarize_schema(schema: Mapping[str, Any]) -> str:
-    """The shape of what a schema describes; optional properties end with ``?``."""
+    """Summarize the shape of what a schema describes; optional properties end with ``?``."""
     return _summarize(schema, schema.get("$defs", {}), 0)
 
 
@@ -33,8 +33,8 @@ def _summarize(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth:
 
 def _summarize_properties(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> str:
     required = schema.get("required", [])
-    parts = (
+    fields = (
         f"{name}{'' if name in required else '?'}: {_summarize(inner, definitions, depth + 1)}"
         for name, inner in schema["properties"].items()
     )
-    return "{" + ", ".join(parts) + "}"
+    return "{" + ", ".join(fields) + "}"

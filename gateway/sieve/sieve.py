@@ -36,7 +36,7 @@ class SieveView:
     by_name: Mapping[tuple[str, str], CatalogueTool]
 
     def find(self, module: str, name: str) -> CatalogueTool | None:
-        """The tool, or None: hidden and made-up names take this same step."""
+        """Find the tool, or None: hidden and made-up names take this same step."""
         return self.by_name.get((module, name))
 
 
@@ -94,10 +94,10 @@ def _build_schema(tool: CatalogueTool) -> dict[str, Any]:
 
 
 def _list_hints(hints: Hints) -> list[str]:
-    words = {
+    flags = {
         "read-only": hints.read_only,
         "destructive": hints.destructive,
         "idempotent": hints.idempotent,
         "open-world": hints.open_world,
     }
-    return [word for word, true in words.items() if true]
+    return [name for name, true in flags.items() if true]

@@ -99,7 +99,7 @@ class AnswerReader:
             self._fed_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # 101: nobody asked for another protocol
+        except httptools.HttpParserUpgrade:  # 101: no other protocol was requested
             raise UnreadableAnswer from None
         except httptools.HttpParserError:
             self._fail(UnreadableAnswer())
@@ -110,7 +110,7 @@ class AnswerReader:
             raise UnreadableAnswer
 
     def end(self) -> VendorAnswer:
-        """The connection has ended: the answer, if that is how its end is told (RFC 9112 §6.3).
+        """Handle the end of the connection; return the answer if the close marks its end (RFC 9112 §6.3).
 
         Raises:
             Dropped: before it began.
@@ -140,7 +140,7 @@ class AnswerReader:
         self._parts = []
 
     def _fail(self, fault: Exception) -> None:
-        """An error is told by its status, with an empty body; everything else ends in the fault."""
+        """Answer an error status with an empty body; raise the fault for everything else."""
         if self.is_complete:  # what follows a whole answer does not matter
             self._has_surplus = True
         elif self._in_body and self._status >= 400:
@@ -246,7 +246,7 @@ class _Decompressor:
         self._inflate: Any = zlib.decompressobj(window)
         self._members = 1
         self._parts: list[bytes] = []
-        self._in = self._out = 0
+        self._bytes_in = self._bytes_out = 0
 
     @property
     def is_whole(self) -> bool:
@@ -259,23 +259,23 @@ class _Decompressor:
         return b"".join(self._parts)
 
     def feed(self, data: bytes) -> None:
-        self._in += len(data)
-        most = min(MAX_UNPACKED_BYTES, max(RATIO_EXEMPT_BYTES, self._in * MAX_COMPRESSION_RATIO))
+        self._bytes_in += len(data)
+        limit = min(MAX_UNPACKED_BYTES, max(RATIO_EXEMPT_BYTES, self._bytes_in * MAX_COMPRESSION_RATIO))
         while data:
             if self._inflate.eof:
                 self._next_member()
             try:
-                part = self._inflate.decompress(data, most - self._out + 1)
+                part = self._inflate.decompress(data, limit - self._bytes_out + 1)
             except zlib.error:
                 raise UnreadableAnswer from None
             self._parts.append(part)
-            self._out += len(part)
-            if self._out > most:
+            self._bytes_out += len(part)
+            if self._bytes_out > limit:
                 raise AnswerTooLarge
             data = self._inflate.unused_data
 
     def _next_member(self) -> None:
-        """A gzip file may be several in a row (RFC 1952 §2.2); nothing follows the other format."""
+        """Start the next member of a gzip file (RFC 1952 §2.2); nothing may follow the other format."""
         self._members += 1
         if self._window != _GZIP or self._members > MAX_GZIP_MEMBERS:
             raise UnreadableAnswer

@@ -51,7 +51,7 @@ class VendorClientFactory:
         self._tls = tls
         self._system: SystemLookup | None = None
         self._transport: VendorTransport | None = None
-        self._places: dict[tuple[int, str], VendorEndpoint] = {}
+        self._endpoints: dict[tuple[int, str], VendorEndpoint] = {}
 
     async def open(self) -> None:
         """Make ready. Called once, in the event loop that serves."""
@@ -78,7 +78,7 @@ class VendorClientFactory:
         attributes: Mapping[str, str] = NO_ATTRIBUTES,
         tenant: str = "",
     ) -> Vendor:
-        """A client for one caller's credential. `key` names the credential, alone in its limits and connections;
+        """Create a client for one caller's credential. `key` names the credential, alone in its limits and connections;
         `deadline` is in `clock`'s time; `attributes` are what is known of the connection; `tenant` shares a number of
         connections, and a credential without one counts for itself.
 
@@ -87,16 +87,16 @@ class VendorClientFactory:
         """
         assert self._transport is not None, "open() comes first"
         base_url = settings.base_url or (fill_base_url(api.base_url, attributes) if api.placeholders else api.base_url)
-        place = self._places.get((id(api), base_url)) or self._get_endpoint(api, base_url)
+        endpoint = self._endpoints.get((id(api), base_url)) or self._get_endpoint(api, base_url)
         owner = ConnectionOwner(tenant or key, key)
-        return VendorClient(self._transport, place, settings, lease, key, deadline, attributes, owner)
+        return VendorClient(self._transport, endpoint, settings, lease, key, deadline, attributes, owner)
 
     def _get_endpoint(self, api: VendorApi, base_url: str) -> VendorEndpoint:
-        place = VendorEndpoint.from_base_url(api, base_url, self._allow)
-        if len(self._places) >= MAX_ENDPOINTS:
-            self._places.clear()
-        self._places[id(api), base_url] = place  # holds the api, so that its id stays its own
-        return place
+        endpoint = VendorEndpoint.from_base_url(api, base_url, self._allow)
+        if len(self._endpoints) >= MAX_ENDPOINTS:
+            self._endpoints.clear()
+        self._endpoints[id(api), base_url] = endpoint  # holds the api, so that its id stays its own
+        return endpoint
 
     def _get_pool(self) -> ConnectionPool:
         lookup = self._lookup

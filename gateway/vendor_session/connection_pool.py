@@ -1,8 +1,7 @@
 """Connections to vendors, each kept for one credential of one tenant and never used for another.
 
-A vendor, or what stands before it, may send an answer that nobody asked for. On a connection that rests it ends the
-connection; and where it comes in the very moment in which the next request is sent, that request is of the same
-credential.
+A vendor, or a proxy before it, may send an unrequested answer. It ends an idle connection; and where it arrives just as
+the next request is sent, that request is of the same credential.
 """
 
 import asyncio
@@ -61,14 +60,14 @@ class ConnectionPool:
     ) -> None:
         self._names = DnsCache(resolver)
         self._tls = tls
-        self._most = connections
+        self._max_connections = connections
         self._per_tenant = per_tenant
         self._loop = asyncio.get_running_loop()
-        self._resting: dict[tuple[ConnectionRoute, ConnectionOwner], list[VendorConnection]] = {}
+        self._idle: dict[tuple[ConnectionRoute, ConnectionOwner], list[VendorConnection]] = {}
         self._tenants: dict[str, _TenantConnections] = {}
         self._count = 0
         self._open: set[VendorConnection] = set()
-        self._sweeping: asyncio.TimerHandle | None = None
+        self._sweep_timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         """Return the number of connections that are open or being opened."""
@@ -85,17 +84,19 @@ class ConnectionPool:
             gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
             TimeoutError: it took more than `seconds`.
         """
-        until = self._loop.time() + seconds
-        connection = self._take_idle(route, owner) or await self._open_connection(route, owner, until)
+        deadline = self._loop.time() + seconds
+        connection = self._take_idle(route, owner) or await self._open_connection(route, owner, deadline)
         try:
-            return await connection.exchange(method, request, until - self._loop.time())
+            return await connection.exchange(method, request, deadline - self._loop.time())
         finally:
             self._release(connection)
 
-    async def _open_connection(self, route: ConnectionRoute, owner: ConnectionOwner, until: float) -> VendorConnection:
-        await self._enter(owner.tenant, until - self._loop.time())
+    async def _open_connection(
+        self, route: ConnectionRoute, owner: ConnectionOwner, deadline: float
+    ) -> VendorConnection:
+        await self._enter(owner.tenant, deadline - self._loop.time())
         try:
-            connection = await self._connect(route, owner, until)
+            connection = await self._connect(route, owner, deadline)
         except BaseException:
             self._leave(owner.tenant)
             raise
@@ -112,9 +113,9 @@ class ConnectionPool:
             self.forget(connection)
             return
         tenant.resting[connection] = None
-        self._resting.setdefault(connection.key, []).append(connection)
-        if self._sweeping is None:
-            self._sweeping = self._loop.call_later(IDLE_SECONDS, self._sweep)
+        self._idle.setdefault(connection.key, []).append(connection)
+        if self._sweep_timer is None:
+            self._sweep_timer = self._loop.call_later(IDLE_SECONDS, self._sweep)
 
     def forget(self, connection: VendorConnection) -> None:
         """Remove a closed connection; further calls have no effect."""
@@ -128,14 +129,14 @@ class ConnectionPool:
         """End every connection; what runs fails."""
         for connection in list(self._open):
             connection.abort()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
         self._names.close()
 
     def _take_idle(self, route: ConnectionRoute, owner: ConnectionOwner) -> VendorConnection | None:
-        kept = self._resting.get((route, owner))
-        while kept:
-            connection = kept[-1]
+        idle = self._idle.get((route, owner))
+        while idle:
+            connection = idle[-1]
             self._remove_idle(connection)
             if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
                 return connection
@@ -144,11 +145,11 @@ class ConnectionPool:
         return None
 
     def _remove_idle(self, connection: VendorConnection) -> None:
-        kept = self._resting.get(connection.key)
-        if kept is not None and connection in kept:
-            kept.remove(connection)
-            if not kept:
-                del self._resting[connection.key]
+        idle = self._idle.get(connection.key)
+        if idle is not None and connection in idle:
+            idle.remove(connection)
+            if not idle:
+                del self._idle[connection.key]
         self._tenants[connection.key[1].tenant].resting.pop(connection, None)
 
     # Counting.
@@ -158,50 +159,52 @@ class ConnectionPool:
         tenant = self._tenants.setdefault(name, _TenantConnections())
         if tenant.count >= self._per_tenant:
             self._make_room(tenant.resting)
-        elif self._count >= self._most:
-            self._make_room({one: None for other in self._tenants.values() for one in list(other.resting)[:1]})
+        elif self._count >= self._max_connections:
+            self._make_room(
+                {connection: None for other in self._tenants.values() for connection in list(other.resting)[:1]}
+            )
         if tenant.count >= self._per_tenant:
             await self._wait(name, tenant, seconds)
             return
-        if self._count >= self._most:
+        if self._count >= self._max_connections:
             self._drop_if_empty(name, tenant)
             raise TooManyConnections
         tenant.count += 1
         self._count += 1
 
-    def _make_room(self, resting: dict[VendorConnection, None]) -> None:
+    def _make_room(self, idle: dict[VendorConnection, None]) -> None:
         """Close the connection that rests longest."""
-        if resting:
-            oldest = min(resting, key=lambda one: one.rests_since)
+        if idle:
+            oldest = min(idle, key=lambda connection: connection.rests_since)
             oldest.abort()
             self.forget(oldest)
 
     async def _wait(self, name: str, tenant: _TenantConnections, seconds: float) -> None:
         """Wait in line for the place of a connection of the tenant that is closed."""
-        turn: asyncio.Future[None] = self._loop.create_future()
-        tenant.waiting.append(turn)
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        tenant.waiting.append(waiter)
         try:
             async with asyncio.timeout(seconds):
-                await turn
+                await waiter
         except BaseException as error:
             # The place may have been given in the very moment in which the waiting ended.
-            if turn.done() and not turn.cancelled():
+            if waiter.done() and not waiter.cancelled():
                 self._leave(name)
             else:
                 with contextlib.suppress(ValueError):  # it was passed over already
-                    tenant.waiting.remove(turn)
+                    tenant.waiting.remove(waiter)
                 self._drop_if_empty(name, tenant)
             if isinstance(error, TimeoutError):
                 raise TooManyConnections from None
             raise
 
     def _leave(self, name: str) -> None:
-        """Give a place on to whoever waits longest, or up."""
+        """Pass the place to the longest waiter, or free it."""
         tenant = self._tenants[name]
         while tenant.waiting:
-            turn = tenant.waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            waiter = tenant.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
                 return
         tenant.count -= 1
         self._count -= 1
@@ -213,15 +216,15 @@ class ConnectionPool:
 
     # Connecting, and growing old.
 
-    async def _connect(self, route: ConnectionRoute, owner: ConnectionOwner, until: float) -> VendorConnection:
-        seconds = min(CONNECT_SECONDS, until - self._loop.time())
+    async def _connect(self, route: ConnectionRoute, owner: ConnectionOwner, deadline: float) -> VendorConnection:
+        seconds = min(CONNECT_SECONDS, deadline - self._loop.time())
         try:
             async with asyncio.timeout(seconds):
                 infos = await self._names.resolve(route)
-                connected = await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_SECONDS, interleave=1)
+                sock = await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_SECONDS, interleave=1)
                 _, connection = await self._loop.create_connection(
                     lambda: VendorConnection(self, (route, owner)),
-                    sock=connected,
+                    sock=sock,
                     ssl=self._tls if route.secure else None,
                     server_hostname=route.host if route.secure else None,
                 )
@@ -231,10 +234,10 @@ class ConnectionPool:
 
     def _sweep(self) -> None:
         """Close what has rested too long."""
-        self._sweeping, old = None, self._loop.time() - IDLE_SECONDS
-        for connections in list(self._resting.values()):
+        self._sweep_timer, old = None, self._loop.time() - IDLE_SECONDS
+        for connections in list(self._idle.values()):
             for connection in [one for one in connections if one.rests_since <= old]:
                 connection.abort()
                 self.forget(connection)
-        if self._resting:
-            self._sweeping = self._loop.call_later(IDLE_SECONDS / 2, self._sweep)
+        if self._idle:
+            self._sweep_timer = self._loop.call_later(IDLE_SECONDS / 2, self._sweep)

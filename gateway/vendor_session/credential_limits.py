@@ -19,13 +19,13 @@ class CredentialLimits:
     """Running requests and the vendor's rate limits for each key. `clock` gives seconds that never go back.
 
     A key stands for what the vendor counts requests for: one account or one pasted key, and not the next one in its
-    place. It is remembered while one of its requests runs or the vendor's limit holds; at most `most_keys` of the
+    place. It is remembered while one of its requests runs or the vendor's limit holds; at most `max_keys` of the
     latter.
     """
 
-    def __init__(self, *, clock: Clock, most_keys: int = MAX_KEYS) -> None:
+    def __init__(self, *, clock: Clock, max_keys: int = MAX_KEYS) -> None:
         self._clock = clock
-        self._most_keys = most_keys
+        self._max_keys = max_keys
         self._gates: dict[str, _KeyState] = {}
 
     def get_blocked_seconds(self, key: str, path: str) -> float:
@@ -34,15 +34,16 @@ class CredentialLimits:
         if gate is None or not gate.blocks:
             return 0.0
         now = self._clock()
-        holding = [
+        blocks = [
             block
             for scope in (ALL_PATHS, derive_limit_scope(path))
             if (block := gate.blocks.get(scope)) and block.effective_until > now
         ]
-        return max((block.announced_until - now for block in holding), default=0.0)
+        return max((block.announced_until - now for block in blocks), default=0.0)
 
     def block(self, key: str, scope: str, seconds: float) -> None:
-        """The vendor wants no request in `scope` (see :func:`derive_limit_scope`; EVERYTHING for all) for so long."""
+        """Block requests in `scope`, as the vendor asks (see :func:`derive_limit_scope`; ALL_PATHS for all) for so
+        long."""
         gate = self._gates.get(key) or self._admit(key)
         if len(gate.blocks) >= MAX_SCOPES and scope not in gate.blocks:
             del gate.blocks[min(gate.blocks, key=gate.blocks.__getitem__)]
@@ -50,10 +51,10 @@ class CredentialLimits:
         block = _Block(now + min(seconds, MAX_BLOCK_SECONDS), now + seconds)
         gate.blocks[scope] = max(gate.blocks.get(scope, block), block)
 
-    def try_enter(self, key: str, most: int) -> bool:
-        """Count one request in, unless `most` run already; every success is followed by one :meth:`leave`."""
+    def try_enter(self, key: str, limit: int) -> bool:
+        """Count one request in, unless `limit` run already; every success is followed by one :meth:`leave`."""
         gate = self._gates.get(key) or self._admit(key)
-        if gate.running >= most:
+        if gate.running >= limit:
             return False
         gate.running += 1
         return True
@@ -63,44 +64,44 @@ class CredentialLimits:
         gate = self._gates[key]
         if len(gate.waiting) >= MAX_WAITING:
             return False
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        gate.waiting.append(turn)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        gate.waiting.append(waiter)
         try:
             async with asyncio.timeout(seconds):
-                await turn
+                await waiter
         except TimeoutError:
-            self._give_up(key, turn)
+            self._give_up(key, waiter)
             return False
         except asyncio.CancelledError:
-            self._give_up(key, turn)
+            self._give_up(key, waiter)
             raise
         return True
 
-    def _give_up(self, key: str, turn: "asyncio.Future[None]") -> None:
+    def _give_up(self, key: str, waiter: "asyncio.Future[None]") -> None:
         # The turn may have come in the very moment in which the waiting ended: then it is another's.
-        if turn.done() and not turn.cancelled():
+        if waiter.done() and not waiter.cancelled():
             self.leave(key)
         else:
-            turn.cancel()
+            waiter.cancel()
 
     def leave(self, key: str) -> None:
-        """Count one request out; whoever waits longest is next."""
+        """Count one request out; the longest waiter is next."""
         gate = self._gates[key]
         while gate.waiting:
-            turn = gate.waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            waiter = gate.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
                 return
         gate.running -= 1
         if not gate.running and not gate.blocks:
             del self._gates[key]
 
     def __len__(self) -> int:
-        """The number of keys that are remembered."""
+        """Return the number of remembered keys."""
         return len(self._gates)
 
     def _admit(self, key: str) -> "_KeyState":
-        if len(self._gates) >= self._most_keys:
+        if len(self._gates) >= self._max_keys:
             self._forget()
         gate = self._gates[key] = _KeyState()
         return gate
@@ -110,7 +111,7 @@ class CredentialLimits:
         quiet = [
             (max(gate.blocks.values()).effective_until, key) for key, gate in self._gates.items() if not gate.running
         ]
-        for _, key in sorted(quiet)[: self._most_keys // 4 + 1]:
+        for _, key in sorted(quiet)[: self._max_keys // 4 + 1]:
             del self._gates[key]
 
 
@@ -131,7 +132,7 @@ class _Block(NamedTuple):
 
 
 def derive_limit_scope(path: str) -> str:
-    """The part of a vendor that shares a rate limit, as far as an address tells: its first two segments.
+    """Derive the part of a vendor that shares a rate limit, as far as an address tells: its first two segments.
 
     GitHub counts /search/code, /search/issues and the rest apart. Too narrow costs one request that is refused, too
     wide would keep back what the vendor would take.

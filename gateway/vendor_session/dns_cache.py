@@ -18,7 +18,7 @@ class DnsCache:
 
     def __init__(self, resolver: GuardedResolver) -> None:
         self._resolver = resolver
-        self._known: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolvedAddress]]]] = {}
+        self._cached_lookups: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolvedAddress]]]] = {}
 
     async def resolve(self, route: ConnectionRoute) -> list[ResolvedAddress]:
         """Return the checked addresses to connect to.
@@ -27,20 +27,25 @@ class DnsCache:
             core.http.outbound_addresses.AddressNotAllowed, socket.gaierror: see :class:`GuardedResolver`.
         """
         key, now = (route.host, route.port), asyncio.get_running_loop().time()
-        until, task = self._known.get(key, (0.0, None))
-        if task is None or until <= now or (task.done() and task.exception() is not None):
-            if len(self._known) >= MAX_NAMES:
-                self._known.clear()
+        expires_at, task = self._cached_lookups.get(key, (0.0, None))
+        if task is None or expires_at <= now or (task.done() and task.exception() is not None):
+            if len(self._cached_lookups) >= MAX_NAMES:
+                self._cached_lookups.clear()
             task = asyncio.create_task(self._look_up(*key))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # every waiter may have gone
-            self._known[key] = (now + CACHE_SECONDS, task)
+            task.add_done_callback(
+                lambda lookup: lookup.cancelled() or lookup.exception()
+            )  # every waiter may have been cancelled
+            self._cached_lookups[key] = (now + CACHE_SECONDS, task)
         return await asyncio.shield(task)
 
     async def _look_up(self, host: str, port: int) -> list[ResolvedAddress]:
-        found = await self._resolver.resolve(host, port)
-        return [(one["family"], socket.SOCK_STREAM, one["proto"], "", (one["host"], one["port"])) for one in found]
+        addresses = await self._resolver.resolve(host, port)
+        return [
+            (address["family"], socket.SOCK_STREAM, address["proto"], "", (address["host"], address["port"]))
+            for address in addresses
+        ]
 
     def close(self) -> None:
         """Cancel pending look-ups."""
-        for _, task in self._known.values():
+        for _, task in self._cached_lookups.values():
             task.cancel()

@@ -29,7 +29,7 @@ class LeaseSource(Protocol):
     """Source of one caller's credential for one tool."""
 
     async def lease(self, rejected_version: int | None = None) -> LeaseLike:
-        """The credential that counts now; `rejected_version` is one that the vendor has just refused.
+        """Return the credential that counts now; `rejected_version` is one that the vendor has just refused.
 
         Raises:
             ToolError: there is none, or it is broken; the text says what to do.

@@ -12,20 +12,20 @@ _VALUE = re.compile(r"[!-~](?:[ -~]{0,3998}[!-~])?", re.ASCII)
 
 
 def validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """A module's headers in lower case.
+    """Validate a module's headers in lower case.
 
     Raises:
         VendorProblem: one is not a module's to set, or cannot be sent; its value is not repeated.
     """
-    checked: dict[str, str] = {}
+    valid: dict[str, str] = {}
     for name, value in headers.items():
         lower = name.lower()
         if not _NAME.fullmatch(name) or lower == "authorization" or is_reserved(lower):
             raise VendorProblem("refused", "the tool sets a header that tools must not set; report this")
         if not _VALUE.fullmatch(value):
             raise VendorProblem("invalid", f"the header {lower} cannot hold such a value; use plain letters")
-        checked[lower] = value
-    return checked
+        valid[lower] = value
+    return valid
 
 
 def format_header_lines(headers: Mapping[str, str]) -> str:
@@ -34,7 +34,7 @@ def format_header_lines(headers: Mapping[str, str]) -> str:
 
 
 def format_request_head(method: str, target: str, lines: str) -> bytes:
-    """The head of a request; `lines` are its headers, each with its line end.
+    """Format the head of a request; `lines` are its headers, each with its line end.
 
     Raises:
         ValueError: `target` would end its line. Whoever made it has checked that already.

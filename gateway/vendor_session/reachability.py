@@ -21,15 +21,15 @@ async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup
         Invalid: it is no base URL.
     """
     host, port, secure = parse_base_url(base_url)
-    listed = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    remedy = f"MCPist asks it only if the operator starts MCPist with MCPIST_ALLOWED_PRIVATE_HOSTS={listed}"
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    remedy = f"MCPist asks it only if the operator starts MCPist with MCPIST_ALLOWED_PRIVATE_HOSTS={address}"
     if not allow.allows(host, port, secure=secure):
-        return f"{listed} lies in a private network, or is not https on port 443; {remedy}"
+        return f"{address} lies in a private network, or is not https on port 443; {remedy}"
     try:
         async with asyncio.timeout(LOOKUP_SECONDS):
             await GuardedResolver(allow, lookup).resolve(host, port)
     except AddressNotAllowed:
-        return f"{listed} has an address in a private network, or does not exist; {remedy}"
+        return f"{address} has an address in a private network, or does not exist; {remedy}"
     except (OSError, TimeoutError):
         return None
     return None
@@ -42,9 +42,9 @@ def parse_base_url(base_url: str) -> tuple[str, int, bool]:
         Invalid: it is no base URL.
     """
     try:
-        parts = urlsplit(base_url)
-        secure = parts.scheme == "https"
-        host, port = (parts.hostname or "").removesuffix("."), parts.port or (443 if secure else 80)
+        split = urlsplit(base_url)
+        secure = split.scheme == "https"
+        host, port = (split.hostname or "").removesuffix("."), split.port or (443 if secure else 80)
         host = str(ip_address(host)) if ":" in host else host
         VendorTarget.from_base_url(base_url, AllowedAddresses(frozenset({(host, port)})))
     except (ValueError, VendorProblem):

@@ -31,36 +31,36 @@ log = logging.getLogger(__name__)
 
 
 def find_rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | None = None) -> RateLimit | None:
-    """The rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, or as the vendor's
+    """Find the rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, or as the vendor's
     module `reads` it.
 
     A spent quota (GitHub's x-ratelimit-remaining) holds for what shares it; Retry-After for everything.
     """
     if not 400 <= answer.status < 500:
         return None
-    found = _read_header_limit(answer, wall_clock) or (_read_module_limit(reads, answer) if reads else None)
-    if found is not None:
-        return replace(found, seconds=min(max(0.0, found.seconds), MAX_ANNOUNCED_PAUSE))
-    unsaid = answer.status == 429 or (answer.status == 403 and _is_spent(answer))
-    return RateLimit(DEFAULT_RATE_LIMIT_PAUSE, everything=False) if unsaid else None
+    limit = _read_header_limit(answer, wall_clock) or (_read_module_limit(reads, answer) if reads else None)
+    if limit is not None:
+        return replace(limit, seconds=min(max(0.0, limit.seconds), MAX_ANNOUNCED_PAUSE))
+    is_unannounced = answer.status == 429 or (answer.status == 403 and _is_spent(answer))
+    return RateLimit(DEFAULT_RATE_LIMIT_PAUSE, everything=False) if is_unannounced else None
 
 
 def _read_header_limit(answer: VendorAnswer, wall_clock: Clock) -> RateLimit | None:
     if answer.status not in RATE_LIMIT_STATUSES:
         return None
-    told = parse_retry_after(answer, wall_clock)
-    if told is not None:
-        return RateLimit(told)
+    retry_after = parse_retry_after(answer, wall_clock)
+    if retry_after is not None:
+        return RateLimit(retry_after)
     if answer.status == 402 or not _is_spent(answer):
         return None
-    left = _parse_reset_seconds(answer, wall_clock)
-    return None if left is None else RateLimit(left, everything=False)
+    seconds = _parse_reset_seconds(answer, wall_clock)
+    return None if seconds is None else RateLimit(seconds, everything=False)
 
 
 def _read_module_limit(reads: LimitReader, answer: VendorAnswer) -> RateLimit | None:
     try:
-        found = reads(answer)
-        return found if found is not None and math.isfinite(found.seconds) else None
+        limit = reads(answer)
+        return limit if limit is not None and math.isfinite(limit.seconds) else None
     except Exception as error:  # noqa: BLE001 a body that a module did not expect must not hide the refusal itself
         log.error(
             "a module's rate limit reader failed", extra={"event": "rate_limit_reader_failed", **describe_error(error)}
@@ -82,12 +82,12 @@ def parse_retry_after(answer: VendorAnswer, wall_clock: Clock) -> float | None:
 
 
 def compute_pause(
-    attempt: int, outcome: "VendorAnswer | ExchangeFailure", *, repeatable: bool, told: float | None, chance: float
+    attempt: int, outcome: "VendorAnswer | ExchangeFailure", *, repeatable: bool, announced: float | None, chance: float
 ) -> float | None:
     """Seconds to wait before the request is sent again, or None to leave it.
 
-    `attempt` counts from 0; `told` is what an overloaded vendor or a rate limit asks for; `chance`, 0 to 1, spreads
-    those that failed together.
+    `attempt` counts from 0; `announced` is the pause that an overloaded vendor or a rate limit asks for; `chance`, 0 to
+    1, spreads requests that failed together.
     """
     if attempt >= MAX_RETRIES:
         return None
@@ -96,8 +96,8 @@ def compute_pause(
         return backoff if outcome.transient and (repeatable or outcome.unsent) else None
     if not repeatable:
         return None
-    if told is not None:
-        return told + 0.25 * chance if told <= MAX_PAUSE else None
+    if announced is not None:
+        return announced + 0.25 * chance if announced <= MAX_PAUSE else None
     return backoff if outcome.status in OVERLOAD_STATUSES else None
 
 
@@ -109,9 +109,9 @@ def _parse_reset_seconds(answer: VendorAnswer, wall_clock: Clock) -> float | Non
 
 
 def _get_vendor_time(answer: VendorAnswer, wall_clock: Clock) -> float:
-    """The vendor's clock where it tells it: what it says of times is said by that one."""
-    told = _parse_http_date(answer.headers.get("date", ""))
-    return wall_clock() if told is None else told
+    """Return the time of the vendor's Date header, which its other times refer to; ours without one."""
+    vendor_time = _parse_http_date(answer.headers.get("date", ""))
+    return wall_clock() if vendor_time is None else vendor_time
 
 
 def _parse_http_date(text: str) -> float | None:

@@ -50,15 +50,15 @@ class VendorTarget:
         host = _strip_brackets(match["host"].lower().removesuffix("."))
         if not 0 < port < 65536 or not allow.allows(host, port, secure=secure):
             raise build_refused_host_problem()
-        shown = f"[{host}]" if ":" in host else host
-        return cls(f"{scheme}://{shown}{'' if port == _get_default_port(scheme) else f':{port}'}", match["path"])
+        bracketed = f"[{host}]" if ":" in host else host
+        return cls(f"{scheme}://{bracketed}{'' if port == _get_default_port(scheme) else f':{port}'}", match["path"])
 
     @property
     def route(self) -> ConnectionRoute:
         """Route to connect by."""
-        parts = urlsplit(self.origin)
-        assert parts.hostname is not None
-        return ConnectionRoute(parts.hostname, parts.port or _get_default_port(parts.scheme), parts.scheme == "https")
+        split = urlsplit(self.origin)
+        assert split.hostname is not None
+        return ConnectionRoute(split.hostname, split.port or _get_default_port(split.scheme), split.scheme == "https")
 
     @property
     def host(self) -> str:
@@ -66,38 +66,38 @@ class VendorTarget:
         return self.origin.partition("://")[2]
 
     def build_url(self, path: str, query: Mapping[str, Any] | None) -> str:
-        """The address of `path` below the base URL.
+        """Build the address of `path` below the base URL.
 
         Raises:
             VendorProblem: the path would lead elsewhere, or is not encoded; the address is too long.
         """
         check_path(path)
-        made = f"{self.origin}{self.base_path}{path}{_encode_query(query) if query else ''}"
-        if len(made) > MAX_URL_LENGTH:
+        url = f"{self.origin}{self.base_path}{path}{_encode_query(query) if query else ''}"
+        if len(url) > MAX_URL_LENGTH:
             raise VendorProblem("invalid", "the request's URL would be too long; use fewer or shorter arguments")
-        return made
+        return url
 
     def resolve_redirect(self, current: str, location: str) -> str | None:
         """Resolve a redirect into a target on our own origin; None if it leads anywhere else."""
         if not _VISIBLE.fullmatch(location) or "\\" in location:
             return None
         try:
-            parts = urlsplit(urljoin(current, location))
+            target = urlsplit(urljoin(current, location))
             origin = urlsplit(self.origin)
-            same = (parts.scheme, parts.hostname, parts.port or _get_default_port(parts.scheme)) == (
+            same = (target.scheme, target.hostname, target.port or _get_default_port(target.scheme)) == (
                 origin.scheme, origin.hostname, origin.port or _get_default_port(origin.scheme)
             )  # fmt: skip
         except ValueError:
             return None
-        path = parts.path.removeprefix(self.base_path)
-        below = parts.path.startswith(self.base_path) and _PATH.fullmatch(path) and not _has_dot_segments(path)
-        if not same or not below or "@" in parts.netloc or len(location) > MAX_URL_LENGTH:
+        path = target.path.removeprefix(self.base_path)
+        below = target.path.startswith(self.base_path) and _PATH.fullmatch(path) and not _has_dot_segments(path)
+        if not same or not below or "@" in target.netloc or len(location) > MAX_URL_LENGTH:
             return None
-        return f"{self.origin}{parts.path}{'?' if parts.query else ''}{parts.query}"
+        return f"{self.origin}{target.path}{'?' if target.query else ''}{target.query}"
 
 
 def _strip_brackets(host: str) -> str:
-    """The host without brackets, an IPv6 address in the form that the operator's list has."""
+    """Strip an IPv6 address of its brackets, to the form of the operator's list."""
     if not host.startswith("["):
         return host
     try:
@@ -107,7 +107,7 @@ def _strip_brackets(host: str) -> str:
 
 
 def build_refused_host_problem() -> VendorProblem:
-    """One text for a host that may not be reached and for one that does not exist."""
+    """Build one text for a host that may not be reached and for one that does not exist."""
     return VendorProblem(
         "refused",
         "MCPist is not allowed to reach this service's base URL, or its host does not exist. An administrator corrects "
@@ -150,10 +150,10 @@ def _get_default_port(scheme: str) -> int:
 def _encode_query(query: Mapping[str, Any]) -> str:
     try:
         pairs = [
-            f"{_quote_text(name)}={_quote_text(_to_text(one))}"
+            f"{_quote_text(name)}={_quote_text(_to_text(item))}"
             for name, value in query.items()
             if value is not None
-            for one in _to_tuple(value)
+            for item in _to_tuple(value)
         ]
     except UnicodeEncodeError:
         raise VendorProblem(

@@ -64,12 +64,12 @@ class OutgoingRequest:
 class VendorClient:
     """Implements :class:`modules.kit.Vendor`."""
 
-    __slots__ = ("_attributes", "_deadline", "_key", "_lease", "_owner", "_place", "_settings", "_transport")
+    __slots__ = ("_attributes", "_deadline", "_endpoint", "_key", "_lease", "_owner", "_settings", "_transport")
 
     def __init__(
         self,
         transport: VendorTransport,
-        place: VendorEndpoint,
+        endpoint: VendorEndpoint,
         settings: VendorSettings,
         lease: LeaseSource,
         key: str,
@@ -79,7 +79,7 @@ class VendorClient:
     ) -> None:
         self._owner = owner
         self._transport = transport
-        self._place = place
+        self._endpoint = endpoint
         self._settings = settings
         self._lease = lease
         self._key = key
@@ -99,17 +99,17 @@ class VendorClient:
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
     ) -> VendorAnswer:
-        outgoing = self._build_request(method, path, query, json, headers, repeatable)
+        request = self._build_request(method, path, query, json, headers, repeatable)
         lease = await self._lease.lease()
-        outcome = await self._send_with_retries(outgoing, lease)
+        outcome = await self._send_with_retries(request, lease)
         refused_twice = None
         if isinstance(outcome, VendorAnswer) and outcome.status == 401:
-            outcome, refused_twice = await self._retry_with_new_lease(outgoing, lease)
-        if isinstance(outcome, VendorAnswer) and outcome.write is outgoing.repeatable:  # the caller knows better
-            outcome = outcome._replace(write=not outgoing.repeatable)
-        if isinstance(outcome, VendorAnswer) and _is_success(outgoing, outcome):
+            outcome, refused_twice = await self._retry_with_new_lease(request, lease)
+        if isinstance(outcome, VendorAnswer) and outcome.write is request.repeatable:  # the caller knows better
+            outcome = outcome._replace(write=not request.repeatable)
+        if isinstance(outcome, VendorAnswer) and _is_success(request, outcome):
             return outcome
-        raise refused_twice or self._build_problem(outgoing, outcome)
+        raise refused_twice or self._build_problem(request, outcome)
 
     def _build_request(
         self,
@@ -126,25 +126,26 @@ class VendorClient:
         end = self._transport.clock() + self._settings.timeout
         if self._deadline is not None and self._deadline < end:
             end = self._deadline
-        url, lines = self._place.target.build_url(path, query), self._build_header_lines(method, body, headers)
+        url, lines = self._endpoint.target.build_url(path, query), self._build_header_lines(method, body, headers)
         return OutgoingRequest(
             method, path, url, lines, body, method in SAFE_METHODS if repeatable is None else repeatable, end
         )
 
     def _build_header_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
-        own = validate_headers(headers) if headers else {}
+        fields = validate_headers(headers) if headers else {}
         if body is not None:
-            own.setdefault("content-type", "application/json")
+            fields.setdefault("content-type", "application/json")
         if body is not None or method not in SAFE_METHODS:
-            own["content-length"] = str(len(body or b""))
-        return format_header_lines({**self._place.headers, **own}) if own else self._place.header_lines
+            fields["content-length"] = str(len(body or b""))
+        return format_header_lines({**self._endpoint.headers, **fields}) if fields else self._endpoint.header_lines
 
     async def _retry_with_new_lease(
-        self, outgoing: OutgoingRequest, refused: LeaseLike
+        self, request: OutgoingRequest, refused: LeaseLike
     ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
-        """Once more after a 401. A second one is told to whoever gives the leases; its own words count for more."""
+        """Send the request once more after a 401. A second 401 is reported to the lease source, whose error counts for
+        more."""
         lease = await self._lease.lease(refused.version)
-        outcome = await self._send_with_retries(outgoing, lease)
+        outcome = await self._send_with_retries(request, lease)
         if isinstance(outcome, ExchangeFailure) or outcome.status != 401:
             return outcome, None
         problem = None
@@ -155,26 +156,26 @@ class VendorClient:
                 problem = VendorProblem("unauthorized", error.text, retry=error.retry, answer=outcome)
         return outcome, problem
 
-    async def _send_with_retries(self, outgoing: OutgoingRequest, lease: LeaseLike) -> VendorAnswer | ExchangeFailure:
+    async def _send_with_retries(self, request: OutgoingRequest, lease: LeaseLike) -> VendorAnswer | ExchangeFailure:
         """Send it, again where that is safe, and give what came last. The only place where a credential goes out."""
-        if self._place.target.origin not in lease.origins:
+        if self._endpoint.target.origin not in lease.origins:
             raise OriginNotAllowed
         transport, attempt = self._transport, 0
-        lines = _add_credential(outgoing.header_lines, lease)
+        lines = _add_credential(request.header_lines, lease)
         while True:
-            outcome = await self._send_within_limits(outgoing, lines)
+            outcome = await self._send_within_limits(request, lines)
             if isinstance(outcome, VendorAnswer) and outcome.status < 400:
                 return outcome
             wait = compute_pause(
-                attempt, outcome, repeatable=outgoing.repeatable, told=self._record_rate_limit(outgoing, outcome),
+                attempt, outcome, repeatable=request.repeatable, announced=self._record_rate_limit(request, outcome),
                 chance=transport.chance(),
             )  # fmt: skip
-            if wait is None or transport.clock() + wait >= outgoing.deadline:
+            if wait is None or transport.clock() + wait >= request.deadline:
                 return outcome
             await transport.pause(wait)
             attempt += 1
 
-    def _record_rate_limit(self, outgoing: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> float | None:
+    def _record_rate_limit(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> float | None:
         """Return how many seconds the vendor asks to wait, if it does; a rate limit is remembered for other calls."""
         if isinstance(outcome, ExchangeFailure):
             return None
@@ -183,67 +184,67 @@ class VendorClient:
             return (
                 parse_retry_after(outcome, self._transport.wall_clock) if outcome.status in OVERLOAD_STATUSES else None
             )
-        scope = ALL_PATHS if limit.everything else derive_limit_scope(outgoing.path)
+        scope = ALL_PATHS if limit.everything else derive_limit_scope(request.path)
         self._transport.limits.block(self._key, scope, limit.seconds)
         return limit.seconds
 
     def _read_rate_limit(self, answer: VendorAnswer) -> RateLimit | None:
-        return find_rate_limit(answer, self._transport.wall_clock, self._place.api.rate_limit)
+        return find_rate_limit(answer, self._transport.wall_clock, self._endpoint.api.rate_limit)
 
-    async def _send_within_limits(self, outgoing: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
-        """One attempt inside the limits of the credential."""
+    async def _send_within_limits(self, request: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
+        """Send one attempt within the limits of the credential."""
         limits, key = self._transport.limits, self._key
-        if (left := limits.get_blocked_seconds(key, outgoing.path)) > 0:
-            return _build_rate_limit_failure(left)
-        most = self._settings.concurrency
-        waits = not limits.try_enter(key, most)
-        if waits and not await limits.wait(key, outgoing.deadline - self._transport.clock()):
-            text = f"{most} requests with this credential are running"
+        if (blocked := limits.get_blocked_seconds(key, request.path)) > 0:
+            return _build_rate_limit_failure(blocked)
+        limit = self._settings.concurrency
+        waits = not limits.try_enter(key, limit)
+        if waits and not await limits.wait(key, request.deadline - self._transport.clock()):
+            text = f"{limit} requests with this credential are running"
             return ExchangeFailure(
                 "rate_limited", text, "wait until one is done, then try again", unsent=True, retry_after=1.0
             )
         try:
-            if waits and (left := limits.get_blocked_seconds(key, outgoing.path)) > 0:  # told to another one meanwhile
-                return _build_rate_limit_failure(left)
-            return await self._follow_redirects(outgoing, lines)
+            if waits and (blocked := limits.get_blocked_seconds(key, request.path)) > 0:  # announced meanwhile
+                return _build_rate_limit_failure(blocked)
+            return await self._follow_redirects(request, lines)
         except EXCHANGE_ERRORS as error:
             # Given back, not raised: no exception of ours may have the library's, with its headers, as its context.
             return classify_error(error)
         finally:
             limits.leave(key)
 
-    async def _follow_redirects(self, outgoing: OutgoingRequest, lines: str) -> VendorAnswer:
-        """The answer after redirects below the base URL, which only reading requests follow."""
-        url = outgoing.url
+    async def _follow_redirects(self, request: OutgoingRequest, lines: str) -> VendorAnswer:
+        """Send the request and follow redirects below the base URL, for reading requests only."""
+        url = request.url
         for _ in range(MAX_REDIRECTS):
-            answer = await self._exchange(outgoing, url, lines)
-            if answer.status not in REDIRECT_STATUSES or outgoing.method not in SAFE_METHODS:
+            answer = await self._exchange(request, url, lines)
+            if answer.status not in REDIRECT_STATUSES or request.method not in SAFE_METHODS:
                 return answer
-            next_url = self._place.target.resolve_redirect(url, answer.headers.get("location", ""))
+            next_url = self._endpoint.target.resolve_redirect(url, answer.headers.get("location", ""))
             if next_url is None:
                 return answer
             url = next_url
-        return await self._exchange(outgoing, url, lines)
+        return await self._exchange(request, url, lines)
 
-    def _exchange(self, outgoing: OutgoingRequest, url: str, lines: str) -> Awaitable[VendorAnswer]:
-        left = outgoing.deadline - self._transport.clock()
-        if left <= 0:
+    def _exchange(self, request: OutgoingRequest, url: str, lines: str) -> Awaitable[VendorAnswer]:
+        seconds_left = request.deadline - self._transport.clock()
+        if seconds_left <= 0:
             raise TimeoutError
-        method, body = outgoing.method, outgoing.body
-        head = format_request_head(method, url.removeprefix(self._place.target.origin), lines)
-        request = head + body if body else head
-        return self._transport.pool.exchange(self._place.route, self._owner, method, request, left)
+        method, body = request.method, request.body
+        head = format_request_head(method, url.removeprefix(self._endpoint.target.origin), lines)
+        message = head + body if body else head
+        return self._transport.pool.exchange(self._endpoint.route, self._owner, method, message, seconds_left)
 
-    def _build_problem(self, outgoing: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
+    def _build_problem(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
         if isinstance(outcome, ExchangeFailure):
-            return build_failure_problem(outcome, writes=not outgoing.repeatable)
+            return build_failure_problem(outcome, writes=not request.repeatable)
         limit = self._read_rate_limit(outcome)
         wait = limit.seconds if limit else parse_retry_after(outcome, self._transport.wall_clock)
         return build_answer_problem(outcome, wait=wait, limited=limit is not None)
 
 
 def _add_credential(lines: str, lease: LeaseLike) -> str:
-    """The header lines of a request with the credential's.
+    """Add the credential's header to the header lines of a request.
 
     Raises:
         VendorProblem: the credential has not the form of its scheme, or a module sets the same header.
@@ -258,14 +259,14 @@ def _add_credential(lines: str, lease: LeaseLike) -> str:
     return f"{lines}{name}: {value}\r\n"
 
 
-def _is_success(outgoing: OutgoingRequest, answer: VendorAnswer) -> bool:
+def _is_success(request: OutgoingRequest, answer: VendorAnswer) -> bool:
     if answer.status in REDIRECT_STATUSES:  # after a write, 303 says that it was done (RFC 9110 §15.4.4)
-        return answer.status == 303 and outgoing.method not in SAFE_METHODS
+        return answer.status == 303 and request.method not in SAFE_METHODS
     return answer.status < 400
 
 
-def _build_rate_limit_failure(left: float) -> ExchangeFailure:
-    return ExchangeFailure("rate_limited", RATE_LIMITED_TEXT, format_retry(left), unsent=True, retry_after=left)
+def _build_rate_limit_failure(seconds: float) -> ExchangeFailure:
+    return ExchangeFailure("rate_limited", RATE_LIMITED_TEXT, format_retry(seconds), unsent=True, retry_after=seconds)
 
 
 def _encode_json(json: Any) -> bytes:

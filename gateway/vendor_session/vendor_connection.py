@@ -1,4 +1,4 @@
-"""One connection to a vendor: a request out, its answer in, and nothing that nobody asked for."""
+"""One connection to a vendor: a request out, its answer in, and nothing unrequested."""
 
 import asyncio
 from typing import Any, NamedTuple, Protocol, cast
@@ -49,7 +49,7 @@ class VendorConnection(asyncio.Protocol):
             return
         try:
             self._reader.feed(data)
-        except Exception as error:  # noqa: BLE001 whoever waits for the answer gets it
+        except Exception as error:  # noqa: BLE001 the waiter for the answer gets it
             self._end(error)
             return
         if self._reader.is_complete and self._answer is not None and not self._answer.done():
@@ -89,7 +89,7 @@ class VendorConnection(asyncio.Protocol):
             timer.cancel()
 
     def finish_exchange(self, now: float) -> bool:
-        """The answer has been read; whether the connection can carry another request."""
+        """End the exchange; return whether the connection can carry another request."""
         reader = self._release()
         # What was answered before it had been read whole is still to be written, and would come before the next.
         unsent = self._transport.get_write_buffer_size()

@@ -24,7 +24,7 @@ class VendorEndpoint:
 
     @classmethod
     def from_base_url(cls, api: VendorApi, base_url: str, allow: AllowedAddresses) -> "VendorEndpoint":
-        """The place behind a base URL.
+        """Create the endpoint of a base URL.
 
         Raises:
             VendorProblem: it is none, or MCPist is not allowed to reach it.

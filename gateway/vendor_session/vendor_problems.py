@@ -71,7 +71,7 @@ def _classify_connect_error(cause: Exception) -> ExchangeFailure:
 
 
 def build_failure_problem(failure: ExchangeFailure, *, writes: bool) -> VendorProblem:
-    """A write that may have arrived says so: repeating it blindly could do it twice."""
+    """Build the problem of a failed request. A write that may have arrived says so: repeating it could do it twice."""
     unknown = writes and not failure.unsent
     return VendorProblem(
         failure.kind, failure.text, retry=failure.retry, retry_after=failure.retry_after, unknown=unknown
@@ -98,7 +98,7 @@ def format_retry(seconds: float) -> str:
 
 
 def round_up_seconds(seconds: float) -> int:
-    """Rounded up, and at least one: no one is told to try again at once."""
+    """Round up, to at least one: the text never asks for an immediate retry."""
     return max(1, math.ceil(seconds))
 
 

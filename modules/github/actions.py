@@ -57,11 +57,11 @@ async def list_workflow_runs(
     """Runs of GitHub Actions, newest first."""
     query = {"branch": branch, "event": event, "status": status, "actor": actor}
     address = rest_client.build_repository_path(owner, repo) + "/actions/runs"
-    found, rest, whole = await rest_client.fetch_page(
-        context, WorkflowRun, address, query=query, within="workflow_runs", cursor=cursor, per_page=per_page
+    runs, next_cursor, page = await rest_client.fetch_page(
+        context, WorkflowRun, address, query=query, field="workflow_runs", cursor=cursor, per_page=per_page
     )
-    total = whole.answer.read_part(int, whole.value.get("total_count"))
-    return WorkflowRuns(workflow_runs=found, total_count=total, nextCursor=rest)
+    total = page.answer.read_part(int, page.value.get("total_count"))
+    return WorkflowRuns(workflow_runs=runs, total_count=total, nextCursor=next_cursor)
 
 
 TOOLS = (list_workflow_runs,)

@@ -1,4 +1,4 @@
-"""The connected account: who it is, what it was told, and what was done."""
+"""Tools for the connected account: its profile, notifications and events."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
@@ -47,11 +47,11 @@ class UserEvent(GitHubModel):
     @model_validator(mode="before")
     @classmethod
     def _read_subject(cls, raw: Any) -> Any:
-        given = _to_mapping(raw)
-        payload = _to_mapping(given.get("payload"))
+        event = _to_mapping(raw)
+        payload = _to_mapping(event.get("payload"))
         about = _to_mapping(payload.get("issue") or payload.get("pull_request") or payload.get("release"))
         title = about.get("title") or about.get("name")
-        return {**given, "number": about.get("number"), "title": title}
+        return {**event, "number": about.get("number"), "title": title}
 
 
 class Notification(GitHubModel):
@@ -67,10 +67,10 @@ class Notification(GitHubModel):
     @model_validator(mode="before")
     @classmethod
     def _read_number(cls, raw: Any) -> Any:
-        given = _to_mapping(raw)
-        url = _to_mapping(given.get("subject")).get("url")
+        notification = _to_mapping(raw)
+        url = _to_mapping(notification.get("subject")).get("url")
         last = url.rsplit("/", 1)[-1] if isinstance(url, str) else ""
-        return {**given, "number": last if last.isdigit() else ""}
+        return {**notification, "number": last if last.isdigit() else ""}
 
 
 class UserEvents(ResultPage):
@@ -94,13 +94,13 @@ async def list_user_events(
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> UserEvents:
-    """What an account did lately, newest first."""
+    """Recent events of an account, newest first."""
     login = username or (await rest_client.fetch_one(context, AccountProfile, "/user")).login
     address = build_path("/users/{}/events", login)
-    found, rest, _ = await rest_client.fetch_page(
+    events, next_cursor, _ = await rest_client.fetch_page(
         context, UserEvent, address, cursor=cursor, per_page=per_page, missing="there is no such account"
     )
-    return UserEvents(events=found, nextCursor=rest)
+    return UserEvents(events=events, nextCursor=next_cursor)
 
 
 @tool(hints=READ_HINTS, scopes=[NOTIFICATIONS])
@@ -120,10 +120,10 @@ async def list_notifications(
         "since": format_timestamp(since),
         "before": format_timestamp(before),
     }
-    found, rest, _ = await rest_client.fetch_page(
+    notifications, next_cursor, _ = await rest_client.fetch_page(
         context, Notification, "/notifications", query=query, cursor=cursor, per_page=per_page
     )
-    return Notifications(notifications=found, nextCursor=rest)
+    return Notifications(notifications=notifications, nextCursor=next_cursor)
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:

@@ -18,18 +18,18 @@ PagingParameters = dict[str, str | int]
 
 
 def parse_paging(cursor: str | None, per_page: int) -> PagingParameters:
-    """The query parameters for the page that `cursor` names; the first page for None. A cursor keeps the size that its
-    first page had: with another one, the next page would start elsewhere.
+    """Parse the query parameters for the page that `cursor` names; the first page for None. A cursor keeps the size
+    that its first page had: with another one, the next page would start elsewhere.
 
     Raises:
         ToolError: the cursor is not one that :func:`next_cursor` made.
     """
     if cursor is None:
         return {"per_page": per_page}
-    given = decode_cursor(cursor)
-    if not isinstance(given, dict) or not given:
+    decoded = decode_cursor(cursor)
+    if not isinstance(decoded, dict) or not decoded:
         raise build_unknown_cursor_error()
-    pairs = cast("dict[Any, Any]", given)
+    pairs = cast("dict[Any, Any]", decoded)
     if not all(name in _PAGING and isinstance(value, str) and _VALUE.fullmatch(value) for name, value in pairs.items()):
         raise build_unknown_cursor_error()
     numbers = [pairs[name] for name in ("page", "per_page") if name in pairs]
@@ -39,17 +39,17 @@ def parse_paging(cursor: str | None, per_page: int) -> PagingParameters:
 
 
 def build_next_cursor(link: str | None, per_page: object) -> str:
-    """The cursor for the page that a Link header (RFC 8288) calls next; "" where there is none."""
-    found = _NEXT.search(link or "")
-    if not found:
+    """Build the cursor for the page that a Link header (RFC 8288) calls next; "" where there is none."""
+    match = _NEXT.search(link or "")
+    if not match:
         return ""
-    query = dict(parse_qsl(urlsplit(found[1]).query))
-    kept = {name: query[name] for name in _PAGING if _VALUE.fullmatch(query.get(name, ""))}
-    return encode_cursor({"per_page": str(per_page), **kept}) if kept.keys() - {"per_page"} else ""
+    query = dict(parse_qsl(urlsplit(match[1]).query))
+    paging = {name: query[name] for name in _PAGING if _VALUE.fullmatch(query.get(name, ""))}
+    return encode_cursor({"per_page": str(per_page), **paging}) if paging.keys() - {"per_page"} else ""
 
 
 def encode_cursor(value: object) -> str:
-    """The opaque form of a cursor's content."""
+    """Encode the opaque form of a cursor's content."""
     return base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode()
 
 

@@ -19,20 +19,20 @@ class DecodedText:
 
 
 def decode_text(content: bytes) -> DecodedText | None:
-    """The text in `content`; None where it is binary."""
+    """Decode the text in `content`; None where it is binary."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return _decode_as(content, "utf-16")
     if b"\0" in content:
         return None
     return _decode_as(content, UTF_8) or next(
-        (found for name in _JAPANESE if (found := _decode_japanese(content, name))), None
+        (decoded for name in _JAPANESE if (decoded := _decode_japanese(content, name))), None
     )
 
 
 def _decode_japanese(content: bytes, encoding: str) -> DecodedText | None:
     """Nearly any bytes are some Shift_JIS: only text without control and private characters is taken for it."""
-    found = _decode_as(content, encoding)
-    return found if found and _KANA_OR_KANJI.search(found.text) and not _CONTROL.search(found.text) else None
+    decoded = _decode_as(content, encoding)
+    return decoded if decoded and _KANA_OR_KANJI.search(decoded.text) and not _CONTROL.search(decoded.text) else None
 
 
 def _decode_as(content: bytes, encoding: str) -> DecodedText | None:

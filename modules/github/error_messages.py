@@ -41,7 +41,7 @@ _KNOWN = [
         (r"pull request already exists", "an open pull request from head to base exists: change that one"),
         (r"\"?sha\"? wasn't supplied", "the file exists already: read it and give its sha to replace it"),
         (r"does not match", "the file is not what it was at that sha: read it again and give its new sha"),
-        (r"own pull request", "nobody can approve or refuse their own pull request: use the event COMMENT"),
+        (r"own pull request", "you cannot approve or refuse your own pull request: use the event COMMENT"),
         (r"head branch was modified", "head has newer commits than sha: read the pull request again"),
         (r"base branch was modified", "base has just changed: try again"),
         (r"not mergeable|merge conflict", "the pull request cannot be merged now: look at mergeable_state (conflicts, "
@@ -71,7 +71,7 @@ class _Refusal:
     errors: tuple[Mapping[str, Any], ...]
 
     def header(self, name: str, form: re.Pattern[str]) -> str:
-        """A header's value if it has the expected form, else ""."""
+        """Return a header's value if it has the expected form, else ""."""
         value = self.answer.headers.get(name, "").strip()
         return value if form.fullmatch(value) else ""
 
@@ -80,30 +80,31 @@ def explain_problem(problem: VendorProblem, missing: str = "") -> VendorProblem:
     """`problem` with a text that says what to do. `missing` is what a 404 means for this request."""
     if problem.answer is None or problem.unknown or problem.answer.status == 401:
         return problem  # the session knows more: about the way, or about the credential
-    said = _parse_refusal(problem.answer)
+    refusal = _parse_refusal(problem.answer)
     if problem.kind == "rate_limited":
-        return _explain_rate_limit(said, problem)
-    text = _choose_text(said, missing)
+        return _explain_rate_limit(refusal, problem)
+    text = _choose_text(refusal, missing)
     if not text:
         return problem
     kind = _KINDS.get(problem.answer.status, problem.kind)
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
 
 
-def _choose_text(said: _Refusal, missing: str) -> str:
-    known = next((text for form, text in _KNOWN if form.search(said.message)), "")
-    match said.answer.status:
+def _choose_text(refusal: _Refusal, missing: str) -> str:
+    known_text = next((text for form, text in _KNOWN if form.search(refusal.message)), "")
+    match refusal.answer.status:
         case 404:
-            return (known or missing or NOT_FOUND) + _describe_missing_access(said)
+            return (known_text or missing or NOT_FOUND) + _describe_missing_access(refusal)
         case 301 | 302 | 307 | 308:
             return "the repository was renamed or moved: look for its new name and use that"
         case 403:
-            reason = known or f"the connected account may not do this{_describe_missing_access(said)}"
+            reason = known_text or f"the connected account may not do this{_describe_missing_access(refusal)}"
             return f"GitHub refuses: {reason}"
         case 400 | 422:
-            return f"GitHub refuses the values: {known or _format_fields(said) or 'check them against the tool schema'}"
+            reason = known_text or _format_fields(refusal) or "check them against the tool schema"
+            return f"GitHub refuses the values: {reason}"
         case 405 | 409 | 410:
-            return f"GitHub refuses: {known or 'the current state does not allow this; read it again'}"
+            return f"GitHub refuses: {known_text or 'the current state does not allow this; read it again'}"
         case _:
             return ""
 
@@ -115,47 +116,47 @@ def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:
         return None
     if answer.headers.get("x-ratelimit-remaining") == "0":
         return RateLimit(HOUR, everything=False)
-    paused = answer.status == 429 or _PAUSE.search(_parse_refusal(answer).message)
-    return RateLimit(MINUTE) if paused else None
+    is_secondary = answer.status == 429 or _PAUSE.search(_parse_refusal(answer).message)
+    return RateLimit(MINUTE) if is_secondary else None
 
 
-def _explain_rate_limit(said: _Refusal, problem: VendorProblem) -> VendorProblem:
-    """The primary limit has a moment at which it ends; the others ask for a pause."""
+def _explain_rate_limit(refusal: _Refusal, problem: VendorProblem) -> VendorProblem:
+    """Explain a rate limit: the primary one ends at a known time, the others ask for a pause."""
     wait = problem.retry_after or MINUTE
-    if "retry-after" not in said.answer.headers and said.answer.headers.get("x-ratelimit-remaining") == "0":
-        resource = said.header("x-ratelimit-resource", _WORD) or "core"
+    if "retry-after" not in refusal.answer.headers and refusal.answer.headers.get("x-ratelimit-remaining") == "0":
+        resource = refusal.header("x-ratelimit-resource", _WORD) or "core"
         text = f"GitHub's rate limit ({resource}) of the connected account is used up"
-    elif _LOGINS.search(said.message):
+    elif _LOGINS.search(refusal.message):
         text = "GitHub takes no request of this account for a while, because too many came with wrong credentials"
     else:
         text = "GitHub asks for a pause (secondary rate limit): send fewer requests at once"
     retry = f"try again in {max(1, math.ceil(wait))} s"
-    return VendorProblem("rate_limited", text, retry=retry, retry_after=wait, answer=said.answer)
+    return VendorProblem("rate_limited", text, retry=retry, retry_after=wait, answer=refusal.answer)
 
 
-def _describe_missing_access(said: _Refusal) -> str:
+def _describe_missing_access(refusal: _Refusal) -> str:
     """Which scope or permission would do, where GitHub's headers name it and the credential lacks it."""
-    permissions = said.header("x-accepted-github-permissions", _PERMISSIONS)
+    permissions = refusal.header("x-accepted-github-permissions", _PERMISSIONS)
     if permissions:
         return f"; this needs the permission {permissions}"
-    accepted = _split_scopes(said.header("x-accepted-oauth-scopes", _SCOPES))
-    granted = _split_scopes(said.header("x-oauth-scopes", _SCOPES))
-    if not accepted or accepted & granted or "x-oauth-scopes" not in said.answer.headers:
+    accepted = _split_scopes(refusal.header("x-accepted-oauth-scopes", _SCOPES))
+    granted = _split_scopes(refusal.header("x-oauth-scopes", _SCOPES))
+    if not accepted or accepted & granted or "x-oauth-scopes" not in refusal.answer.headers:
         return ""
-    has = ", ".join(sorted(granted)) or "none"
-    return f"; this needs the scope {' or '.join(sorted(accepted))}, and the token has {has}"
+    scopes = ", ".join(sorted(granted)) or "none"
+    return f"; this needs the scope {' or '.join(sorted(accepted))}, and the token has {scopes}"
 
 
 def _split_scopes(scopes: str) -> set[str]:
     return {scope.strip() for scope in scopes.split(",")} - {""}
 
 
-def _format_fields(said: _Refusal) -> str:
-    parts = [
+def _format_fields(refusal: _Refusal) -> str:
+    fields = [
         f"{_to_word(error.get('field')) or 'request'} {_to_word(error.get('code')) or 'invalid'}"
-        for error in said.errors
+        for error in refusal.errors
     ]
-    return ", ".join(dict.fromkeys(parts[:_MAX_FIELDS]))
+    return ", ".join(dict.fromkeys(fields[:_MAX_FIELDS]))
 
 
 def _to_word(value: object) -> str:
@@ -167,12 +168,12 @@ def _parse_refusal(answer: VendorAnswer) -> _Refusal:
         raw = answer.json()
     except VendorProblem:
         raw = None  # a proxy's page, perhaps
-    said: Mapping[str, Any] = cast("Any", raw) if isinstance(raw, Mapping) else {}
-    errors = said.get("errors")
-    listed = cast("list[Any]", errors)[:_MAX_ERRORS] if isinstance(errors, list) else []
-    messages = [said.get("message"), *_iterate_messages(listed)]
+    document: Mapping[str, Any] = cast("Any", raw) if isinstance(raw, Mapping) else {}
+    errors = document.get("errors")
+    entries = cast("list[Any]", errors)[:_MAX_ERRORS] if isinstance(errors, list) else []
+    messages = [document.get("message"), *_iterate_messages(entries)]
     text = "\n".join(message for message in messages if isinstance(message, str))
-    mappings = (cast("Mapping[str, Any]", error) for error in listed if isinstance(error, Mapping))
+    mappings = (cast("Mapping[str, Any]", error) for error in entries if isinstance(error, Mapping))
     return _Refusal(answer, text[:_MAX_MESSAGE_LENGTH], tuple(mappings))
 
 

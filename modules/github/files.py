@@ -88,10 +88,10 @@ async def get_file_contents(
     raw = answer.json()
     if isinstance(raw, list):
         return _build_folder_page(answer, path, cast("list[Any]", raw), start)
-    found = answer.read_part(_ContentsHead, raw)
-    if found.type != "file":
-        return Contents(**found.__dict__)
-    return _build_file_page(answer, found, cast("Mapping[str, Any]", raw), start, sha)
+    head = answer.read_part(_ContentsHead, raw)
+    if head.type != "file":
+        return Contents(**head.__dict__)
+    return _build_file_page(answer, head, cast("Mapping[str, Any]", raw), start, sha)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
@@ -101,7 +101,7 @@ async def create_or_update_file(
     repo: Repo,
     path: Annotated[FilePath, Field(description="File")],
     message: Message,
-    content: Annotated[str, limit_length(most=1_000_000), Field(description="Whole new text")],
+    content: Annotated[str, limit_length(maximum=1_000_000), Field(description="Whole new text")],
     branch: Branch = None,
     sha: Annotated[OptionalParameter[Sha], Field(description="The file's, to replace it")] = None,
 ) -> FileCommit:
@@ -135,33 +135,33 @@ def _build_address(owner: str, repo: str, path: str) -> str:
 
 
 def _build_file_page(
-    answer: VendorAnswer, found: _ContentsHead, raw: Mapping[str, Any], start: int, sha: str
+    answer: VendorAnswer, head: _ContentsHead, raw: Mapping[str, Any], start: int, sha: str
 ) -> Contents:
-    """The page of a file's text that begins at `start`."""
-    if sha and sha != found.sha:
+    """Build the page of a file's text that begins at `start`."""
+    if sha and sha != head.sha:
         raise ToolError("the file has changed since the page before: leave out cursor to read it from the beginning")
     if raw.get("encoding") != "base64":  # GitHub sends no content above 1 MB
-        return Contents(**found.__dict__, too_large=True)
+        return Contents(**head.__dict__, too_large=True)
     content = _decode_content(answer, raw)
     text = None if content is None else decode_text(content)
     if text is None:
-        return Contents(**found.__dict__, binary=content is not None, too_large=content is None)
+        return Contents(**head.__dict__, binary=content is not None, too_large=content is None)
     end = start + PAGE_CHARACTERS
     part = text.text[start:end]
-    shown = text_cleaning.clean_text(part)
-    more = len(text.text) > end
+    visible = text_cleaning.clean_text(part)
+    is_truncated = len(text.text) > end
     page = {
-        "text": shown,
+        "text": visible,
         "encoding": "" if text.encoding == UTF_8 else text.encoding,
-        "hidden": len(part) - len(shown),
-        "truncated": more,
-        "nextCursor": encode_cursor([end, found.sha]) if more else "",
+        "hidden": len(part) - len(visible),
+        "truncated": is_truncated,
+        "nextCursor": encode_cursor([end, head.sha]) if is_truncated else "",
     }
-    return Contents.model_validate({**found.__dict__, **page})
+    return Contents.model_validate({**head.__dict__, **page})
 
 
 def _decode_content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | None:
-    """The file's bytes; None where they are more than GitHub sends."""
+    """Decode the file's bytes; None where they are more than GitHub sends."""
     try:
         return base64.b64decode(raw["content"]) if len(raw["content"]) <= MAX_ENCODED_LENGTH else None
     except (KeyError, TypeError, ValueError, binascii.Error):
@@ -170,13 +170,13 @@ def _decode_content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | Non
 
 def _build_folder_page(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
     end = start + PAGE_ENTRIES
-    more = len(raw) > end
+    is_truncated = len(raw) > end
     return Contents(
         type="dir",
         path=path,
         entries=answer.read_part(list[FolderEntry], raw[start:end]),
-        truncated=more or len(raw) >= GITHUB_MAX_ENTRIES,
-        nextCursor=encode_cursor([end, ""]) if more else "",
+        truncated=is_truncated or len(raw) >= GITHUB_MAX_ENTRIES,
+        nextCursor=encode_cursor([end, ""]) if is_truncated else "",
     )
 
 
@@ -184,10 +184,10 @@ def _parse_start(cursor: str | None) -> tuple[int, str]:
     """Parse where a page begins, and the file's sha when the page before was read."""
     if cursor is None:
         return 0, ""
-    given = decode_cursor(cursor)
-    if not isinstance(given, list) or len(cast("list[Any]", given)) != 2:
+    decoded = decode_cursor(cursor)
+    if not isinstance(decoded, list) or len(cast("list[Any]", decoded)) != 2:
         raise build_unknown_cursor_error()
-    offset, sha = cast("list[Any]", given)
+    offset, sha = cast("list[Any]", decoded)
     if type(offset) is not int or not 0 < offset < 10**8 or not isinstance(sha, str):
         raise build_unknown_cursor_error()
     return offset, sha

@@ -41,8 +41,12 @@ from modules.github.result_models import (
 from modules.kit import Context, tool
 
 State = Literal["open", "closed"]
-Labels = Annotated[OptionalParameter[Annotated[list[ShortText], limit_length(most=100)]], Field(description="Labels")]
-Assignees = Annotated[OptionalParameter[Annotated[list[LoginName], limit_length(most=10)]], Field(description="Logins")]
+Labels = Annotated[
+    OptionalParameter[Annotated[list[ShortText], limit_length(maximum=100)]], Field(description="Labels")
+]
+Assignees = Annotated[
+    OptionalParameter[Annotated[list[LoginName], limit_length(maximum=10)]], Field(description="Logins")
+]
 Milestone = Annotated[OptionalParameter[Positive], Field(description="Number")]
 
 
@@ -110,7 +114,7 @@ async def list_issues(
     repo: Repo,
     state: Annotated[Literal["open", "closed", "all"], Field(description="State")] = "open",
     labels: Annotated[
-        OptionalParameter[Annotated[list[ShortText], limit_length(most=20)]], Field(description="All of these")
+        OptionalParameter[Annotated[list[ShortText], limit_length(maximum=20)]], Field(description="All of these")
     ] = None,
     assignee: Annotated[OptionalParameter[ShortText], Field(description="Login, none or *")] = None,
     creator: Annotated[OptionalParameter[LoginName], Field(description="Login")] = None,
@@ -129,10 +133,10 @@ async def list_issues(
         "sort": sort,
     }
     address = rest_client.build_repository_path(owner, repo) + "/issues"
-    found, rest, _ = await rest_client.fetch_page(
+    issues, next_cursor, _ = await rest_client.fetch_page(
         context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page
     )
-    return Issues(issues=found, nextCursor=rest)
+    return Issues(issues=issues, nextCursor=next_cursor)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -147,12 +151,12 @@ async def get_issue(
 ) -> IssueDetail:
     """One issue."""
     address = _build_address(owner, repo, issue_number)
-    issue = rest_client.fetch_one(context, Issue, address)
+    issue_request = rest_client.fetch_one(context, Issue, address)
     if not comments:
-        return IssueDetail(issue=await issue)
-    listed = rest_client.fetch_page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
-    found, (said, rest, _) = await asyncio.gather(issue, listed)
-    return IssueDetail(issue=found, comments=fit_texts(said, "body"), nextCursor=rest)
+        return IssueDetail(issue=await issue_request)
+    page_request = rest_client.fetch_page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
+    issue, (page, next_cursor, _) = await asyncio.gather(issue_request, page_request)
+    return IssueDetail(issue=issue, comments=fit_texts(page, "body"), nextCursor=next_cursor)
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])
@@ -167,9 +171,9 @@ async def create_issue(
     milestone: Milestone = None,
 ) -> SavedIssue:
     """Open an issue."""
-    given = {"title": title, "body": body, "labels": labels, "assignees": assignees, "milestone": milestone}
+    fields = {"title": title, "body": body, "labels": labels, "assignees": assignees, "milestone": milestone}
     address = rest_client.build_repository_path(owner, repo) + "/issues"
-    return await rest_client.fetch_one(context, SavedIssue, address, method="POST", json=given)
+    return await rest_client.fetch_one(context, SavedIssue, address, method="POST", json=fields)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -189,7 +193,7 @@ async def update_issue(
     milestone: Milestone = None,
 ) -> SavedIssue:
     """Change an issue: only what is given. Lists are replaced whole."""
-    given = {
+    fields = {
         "title": title,
         "body": body,
         "state": state,
@@ -198,9 +202,9 @@ async def update_issue(
         "assignees": assignees,
         "milestone": milestone,
     }
-    rest_client.require_change(given)
+    rest_client.require_change(fields)
     return await rest_client.fetch_one(
-        context, SavedIssue, _build_address(owner, repo, issue_number), method="PATCH", json=given
+        context, SavedIssue, _build_address(owner, repo, issue_number), method="PATCH", json=fields
     )
 
 

@@ -1,8 +1,8 @@
 """Parameters that several tools share, and what a client may assume of the tools.
 
 Their schemas are kept small: a parameter that may be left out has no null (a model then leaves it out instead of
-sending null), and limits that nobody comes near are checked without being listed. What is beyond them is refused with
-the limit in the text.
+sending null), and limits that no real value comes near are checked without being listed. What is beyond them is refused
+with the limit in the text.
 """
 
 import re
@@ -79,9 +79,9 @@ Value = TypeVar("Value")
 OptionalParameter = Annotated[Value | SkipJsonSchema[None], Field(json_schema_extra=_drop_default)]
 
 
-def limit_length(least: int = 0, most: int = 256) -> Any:
+def limit_length(minimum: int = 0, maximum: int = 256) -> Any:
     """Return a field whose limits on length the schema does not show."""
-    return Field(min_length=least, max_length=most, json_schema_extra=_drop_bounds)
+    return Field(min_length=minimum, max_length=maximum, json_schema_extra=_drop_bounds)
 
 
 LoginName = Annotated[str, AfterValidator(_check_login)]
@@ -90,7 +90,7 @@ Path = Annotated[str, AfterValidator(_check_file_path)]
 FilePath = Annotated[Path, AfterValidator(_refuse_root)]
 ShortText = Annotated[str, limit_length()]
 Title = Annotated[str, limit_length(1)]
-LongText = Annotated[str, limit_length(most=65_536)]  # GitHub's own limit for the body of an issue or a comment
+LongText = Annotated[str, limit_length(maximum=65_536)]  # GitHub's own limit for the body of an issue or a comment
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40,64}$", json_schema_extra=_drop_bounds)]
 
 Owner = Annotated[LoginName, Field(description="Owner")]
@@ -98,11 +98,13 @@ Repo = Annotated[str, AfterValidator(_check_repository), Field(description="Name
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1, json_schema_extra=_drop_bounds)]
 Number = Annotated[Positive, Field(description="Number")]
 PerPage = Annotated[int, Field(ge=1, le=100, description="At most 100", json_schema_extra=_drop_bounds)]
-CursorText = Annotated[OptionalParameter[Annotated[str, limit_length(most=1000)]], Field(description="Last nextCursor")]
+CursorText = Annotated[
+    OptionalParameter[Annotated[str, limit_length(maximum=1000)]], Field(description="Last nextCursor")
+]
 Body = Annotated[OptionalParameter[LongText], Field(description="Markdown")]
 Timestamp = OptionalParameter[AwareDatetime]
 
 
 def format_timestamp(value: datetime | None) -> str | None:
-    """A moment as GitHub writes it."""
+    """Format a moment as GitHub writes it."""
     return value and value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -65,9 +65,9 @@ async def create_pull_request(
     draft: Annotated[bool, Field(description="As a draft")] = False,
 ) -> SavedPullRequest:
     """Open a pull request."""
-    given = {"title": title, "head": head, "base": base, "body": body, "draft": draft}
+    fields = {"title": title, "head": head, "base": base, "body": body, "draft": draft}
     address = rest_client.build_repository_path(owner, repo) + "/pulls"
-    return await rest_client.fetch_one(context, SavedPullRequest, address, method="POST", json=given)
+    return await rest_client.fetch_one(context, SavedPullRequest, address, method="POST", json=fields)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -82,10 +82,10 @@ async def update_pull_request(
     base: Annotated[OptionalParameter[Ref], Field(description="Target branch")] = None,
 ) -> SavedPullRequest:
     """Change a pull request: only what is given."""
-    given = {"title": title, "body": body, "state": state, "base": base}
-    rest_client.require_change(given)
+    fields = {"title": title, "body": body, "state": state, "base": base}
+    rest_client.require_change(fields)
     address = _build_address(owner, repo, pull_number)
-    return await rest_client.fetch_one(context, SavedPullRequest, address, method="PATCH", json=given)
+    return await rest_client.fetch_one(context, SavedPullRequest, address, method="PATCH", json=fields)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO])
@@ -100,9 +100,9 @@ async def merge_pull_request(
     sha: Annotated[OptionalParameter[Sha], Field(description="Only if head is still this")] = None,
 ) -> MergeResult:
     """Merge a pull request into its base."""
-    given = {"merge_method": merge_method, "commit_title": commit_title, "commit_message": commit_message, "sha": sha}
+    fields = {"merge_method": merge_method, "commit_title": commit_title, "commit_message": commit_message, "sha": sha}
     address = f"{_build_address(owner, repo, pull_number)}/merge"
-    return await rest_client.fetch_one(context, MergeResult, address, method="PUT", json=given)
+    return await rest_client.fetch_one(context, MergeResult, address, method="PUT", json=fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])
@@ -114,7 +114,7 @@ async def create_pull_request_review(
     event: Annotated[Literal["APPROVE", "REQUEST_CHANGES", "COMMENT"], Field(description="Verdict")],
     body: Annotated[OptionalParameter[LongText], Field(description="Markdown; may lack with APPROVE")] = None,
     comments: Annotated[
-        OptionalParameter[Annotated[list[ReviewComment], limit_length(most=50)]],
+        OptionalParameter[Annotated[list[ReviewComment], limit_length(maximum=50)]],
         Field(description="On lines of the new files"),
     ] = None,
     commit_id: Annotated[OptionalParameter[Sha], Field(description="Commit read")] = None,
@@ -122,14 +122,14 @@ async def create_pull_request_review(
     """Review a pull request."""
     if event != "APPROVE" and not body and not comments:
         raise ToolError(f"{event} needs a body or comments")
-    given = {
+    fields = {
         "event": event,
         "body": body,
         "comments": [comment.model_dump() for comment in comments] if comments else None,
         "commit_id": commit_id,
     }
     address = f"{_build_address(owner, repo, pull_number)}/reviews"
-    return await rest_client.fetch_one(context, SavedReview, address, method="POST", json=given)
+    return await rest_client.fetch_one(context, SavedReview, address, method="POST", json=fields)
 
 
 def _build_address(owner: str, repo: str, number: int) -> str:

@@ -101,10 +101,10 @@ async def list_pull_requests(
     """Pull requests of a repository."""
     query = {"state": state, "head": head, "base": base, "sort": sort, "direction": "desc"}
     address = rest_client.build_repository_path(owner, repo) + "/pulls"
-    found, rest, _ = await rest_client.fetch_page(
+    pulls, next_cursor, _ = await rest_client.fetch_page(
         context, ListedPullRequest, address, query=query, cursor=cursor, per_page=per_page
     )
-    return PullRequests(pull_requests=found, nextCursor=rest)
+    return PullRequests(pull_requests=pulls, nextCursor=next_cursor)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -119,16 +119,16 @@ async def get_pull_request(
 ) -> PullRequestDetail:
     """One pull request, with its patches or reviews if asked."""
     address = f"{rest_client.build_repository_path(owner, repo)}/pulls/{pull_number}"
-    pull = rest_client.fetch_one(context, PullRequest, address)
+    pull_request = rest_client.fetch_one(context, PullRequest, address)
     if include is None:
-        return PullRequestDetail(pull_request=await pull)
+        return PullRequestDetail(pull_request=await pull_request)
     if include == "reviews":
-        reviews = rest_client.fetch_page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
-        found, (said, rest, _) = await asyncio.gather(pull, reviews)
-        return PullRequestDetail(pull_request=found, reviews=fit_texts(said, "body"), nextCursor=rest)
-    files = rest_client.fetch_page(context, FilePatch, f"{address}/files", cursor=cursor, per_page=per_page)
-    found, (changed, rest, _) = await asyncio.gather(pull, files)
-    return PullRequestDetail(pull_request=found, files=fit_texts(changed, "patch"), nextCursor=rest)
+        review_request = rest_client.fetch_page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
+        pull, (reviews, next_cursor, _) = await asyncio.gather(pull_request, review_request)
+        return PullRequestDetail(pull_request=pull, reviews=fit_texts(reviews, "body"), nextCursor=next_cursor)
+    file_request = rest_client.fetch_page(context, FilePatch, f"{address}/files", cursor=cursor, per_page=per_page)
+    pull, (files, next_cursor, _) = await asyncio.gather(pull_request, file_request)
+    return PullRequestDetail(pull_request=pull, files=fit_texts(files, "patch"), nextCursor=next_cursor)
 
 
 TOOLS = (list_pull_requests, get_pull_request)

@@ -107,7 +107,7 @@ async def list_repositories(
     context: Context,
     visibility: Annotated[Literal["all", "public", "private"], Field(description="Which")] = "all",
     affiliation: Annotated[
-        OptionalParameter[Annotated[list[Affiliation], limit_length(most=3)]], Field(description="Your part")
+        OptionalParameter[Annotated[list[Affiliation], limit_length(maximum=3)]], Field(description="Your part")
     ] = None,
     sort: Annotated[Literal["created", "updated", "pushed", "full_name"], Field(description="Order")] = "pushed",
     per_page: PerPage = 30,
@@ -115,10 +115,10 @@ async def list_repositories(
 ) -> Repositories:
     """Repositories of the connected account."""
     query = {"visibility": visibility, "affiliation": ",".join(affiliation) if affiliation else None, "sort": sort}
-    found, rest, _ = await rest_client.fetch_page(
+    repositories, next_cursor, _ = await rest_client.fetch_page(
         context, Repository, "/user/repos", query=query, cursor=cursor, per_page=per_page
     )
-    return Repositories(repositories=found, nextCursor=rest)
+    return Repositories(repositories=repositories, nextCursor=next_cursor)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -143,10 +143,10 @@ async def list_commits(
         "until": format_timestamp(until),
     }
     address = rest_client.build_repository_path(owner, repo) + "/commits"
-    found, rest, _ = await rest_client.fetch_page(
+    commits, next_cursor, _ = await rest_client.fetch_page(
         context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page
     )
-    return Commits(commits=found, nextCursor=rest)
+    return Commits(commits=commits, nextCursor=next_cursor)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -160,11 +160,11 @@ async def get_commit(
 ) -> CommitDetail:
     """One commit with its files and patches."""
     address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
-    files, rest, whole = await rest_client.fetch_page(
-        context, FilePatch, address, within="files", cursor=cursor, per_page=per_page
+    files, next_cursor, page = await rest_client.fetch_page(
+        context, FilePatch, address, field="files", cursor=cursor, per_page=per_page
     )
     return CommitDetail(
-        commit=whole.answer.read_part(Commit, whole.value), files=fit_texts(files, "patch"), nextCursor=rest
+        commit=page.answer.read_part(Commit, page.value), files=fit_texts(files, "patch"), nextCursor=next_cursor
     )
 
 
@@ -180,10 +180,10 @@ async def list_branches(
     """Branches with their newest commits."""
     address = rest_client.build_repository_path(owner, repo) + "/branches"
     query = {"protected": protected}
-    found, rest, _ = await rest_client.fetch_page(
+    branches, next_cursor, _ = await rest_client.fetch_page(
         context, Branch, address, query=query, cursor=cursor, per_page=per_page
     )
-    return Branches(branches=found, nextCursor=rest)
+    return Branches(branches=branches, nextCursor=next_cursor)
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])
@@ -212,7 +212,7 @@ async def get_latest_release(context: Context, owner: Owner, repo: Repo) -> Rele
 
 
 async def _resolve_sha(context: Context, owner: str, repo: str, ref: str) -> str:
-    """The commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
+    """Resolve the commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
     address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
     missing = "no such repository, or it has no branch, tag or commit of that name"
     answer = await rest_client.send_request(

@@ -48,7 +48,7 @@ async def send_request(
     headers: Mapping[str, str] | None = None,
     missing: str = "",
 ) -> VendorAnswer:
-    """One request. None values in `json` are left out, as in a query. `missing` is what a 404 means here.
+    """Send one request. None values in `json` are left out, as in a query. `missing` is what a 404 means here.
 
     Raises:
         VendorProblem: GitHub refused it; the text says what to do.
@@ -60,9 +60,11 @@ async def send_request(
         raise explain_problem(problem, missing) from None
 
 
-async def fetch_one(context: Context, shape: type[Model], address: str, *, method: str = "GET", **more: Any) -> Model:
-    """One request whose answer is one `shape`."""
-    return (await send_request(context, method, address, **more)).read(shape)
+async def fetch_one(
+    context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
+) -> Model:
+    """Send one request and read its answer as one `shape`."""
+    return (await send_request(context, method, address, **options)).read(shape)
 
 
 async def fetch_page(
@@ -73,38 +75,38 @@ async def fetch_page(
     cursor: str | None,
     per_page: int,
     query: Mapping[str, Any] | None = None,
-    within: str = "",
-    **more: Any,
+    field: str = "",
+    **options: Any,
 ) -> tuple[list[Model], str, DecodedAnswer]:
-    """One page of a list: its items, the cursor of the next page or "", and the whole answer. `within` names the
+    """Fetch one page of a list: its items, the cursor of the next page or "", and the whole answer. `field` names the
     list's field where the answer is an object."""
     paged = parse_paging(cursor, per_page)
-    found: list[Model] = []
-    answer = await send_request(context, "GET", address, query={**(query or {}), **paged}, **more)
-    whole: Any = answer.json()
-    items = cast("Any", whole).get(within) if within and isinstance(whole, Mapping) else whole
+    items_read: list[Model] = []
+    answer = await send_request(context, "GET", address, query={**(query or {}), **paged}, **options)
+    document: Any = answer.json()
+    items = cast("Any", document).get(field) if field and isinstance(document, Mapping) else document
     for item in answer.read_part(list[Any], items)[:MAX_ITEMS]:
-        found.append(answer.read_part(shape, item))
+        items_read.append(answer.read_part(shape, item))
         if len(answer.body) > LARGE_ANSWER_BYTES:
             await asyncio.sleep(0)  # each item may hold long texts, and others are served between two of them
-    return found, build_next_cursor(answer.headers.get("link"), paged["per_page"]), DecodedAnswer(answer, whole)
+    return items_read, build_next_cursor(answer.headers.get("link"), paged["per_page"]), DecodedAnswer(answer, document)
 
 
-def require_change(given: Mapping[str, Any]) -> None:
+def require_change(fields: Mapping[str, Any]) -> None:
     """Go on only if something is to be changed.
 
     Raises:
         ToolError: all of it is None.
     """
-    if all(value is None for value in given.values()):
-        raise ToolError(f"there is nothing to change: give at least one of {', '.join(given)}")
+    if all(value is None for value in fields.values()):
+        raise ToolError(f"there is nothing to change: give at least one of {', '.join(fields)}")
 
 
 def build_repository_path(owner: str, repo: str) -> str:
-    """The path of a repository."""
+    """Build the path of a repository."""
     return build_path("/repos/{}/{}", owner, repo)
 
 
 def encode_segments(text: str) -> str:
-    """A file path or a ref as part of a path: its slashes stay, as GitHub documents it."""
+    """Encode a file path or a ref as part of a path: its slashes stay, as GitHub documents it."""
     return "/".join(build_path("{}", segment) for segment in text.split("/"))

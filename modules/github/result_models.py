@@ -23,9 +23,9 @@ def _is_empty(value: object) -> bool:
     return not value
 
 
-def read_at(first: str, *rest: str | int) -> Any:
+def read_at(first: str, *path: str | int) -> Any:
     """Return a field that is read at this place of GitHub's JSON; null on the way counts as missing."""
-    return Field(validation_alias=AliasPath(first, *rest))
+    return Field(validation_alias=AliasPath(first, *path))
 
 
 _LEFT_OUT = Field(exclude_if=_is_empty)
@@ -49,11 +49,11 @@ class GitHubModel(BaseModel):
     def _cut(cls, raw: Any) -> Any:
         if not cls.longest or not isinstance(raw, dict):
             return raw
-        given = cast("dict[str, Any]", raw)
-        shortened = {**given, "truncated": False}
-        for name, most in cls.longest.items():
-            shortened[name], longer = text_cleaning.clean_block(given.get(name) or "", most)
-            shortened["truncated"] |= longer
+        fields = cast("dict[str, Any]", raw)
+        shortened = {**fields, "truncated": False}
+        for name, limit in cls.longest.items():
+            shortened[name], is_cut = text_cleaning.clean_block(fields.get(name) or "", limit)
+            shortened["truncated"] |= is_cut
         return shortened
 
 
@@ -80,28 +80,30 @@ class FilePatch(GitHubModel):
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def fit_texts(items: Sequence[Model], field: str, room: int = PAGE_CHARACTERS) -> list[Model]:
+def fit_texts(items: Sequence[Model], field: str, budget: int = PAGE_CHARACTERS) -> list[Model]:
     """`items` with the texts in `field` cut to what all may take together: a smaller page shows more of each."""
     fitting: list[Model] = []
     for item in items:
         text: str = getattr(item, field)
-        fitting.append(item.model_copy(update={field: text[:room], "truncated": True}) if len(text) > room else item)
-        room = max(room - len(text), 0)
+        fitting.append(
+            item.model_copy(update={field: text[:budget], "truncated": True}) if len(text) > budget else item
+        )
+        budget = max(budget - len(text), 0)
     return fitting
 
 
 def extract_names(value: Any) -> Any:
-    """The names of labels or the logins of accounts."""
+    """Extract the names of labels or the logins of accounts."""
     if not isinstance(value, list):
         return ()
-    return [_extract_name(one) for one in cast("list[Any]", value)[:MAX_NAMES]]
+    return [_extract_name(entry) for entry in cast("list[Any]", value)[:MAX_NAMES]]
 
 
 def _extract_name(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
-    one = cast("Mapping[str, Any]", value)
-    return one.get("login") or one.get("name")
+    owner = cast("Mapping[str, Any]", value)
+    return owner.get("login") or owner.get("name")
 
 
 Names = Annotated[tuple[Line, ...], BeforeValidator(extract_names), _LEFT_OUT]

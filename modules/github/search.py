@@ -30,12 +30,12 @@ def _extract_fragments(matches: Any) -> Any:
     if not isinstance(matches, list):
         return ()
     first = cast("list[Any]", matches)[:MAX_MATCHES]
-    given = (cast("Mapping[str, Any]", one) for one in first if isinstance(one, Mapping))
-    found = [one.get("fragment") for one in given]
+    mappings = (cast("Mapping[str, Any]", item) for item in first if isinstance(item, Mapping))
+    fragments = [item.get("fragment") for item in mappings]
     return [
-        text_cleaning.clean_block(one, MAX_FRAGMENT_LENGTH).text
-        for one in found[:MAX_FRAGMENTS]
-        if isinstance(one, str)
+        text_cleaning.clean_block(item, MAX_FRAGMENT_LENGTH).text
+        for item in fragments[:MAX_FRAGMENTS]
+        if isinstance(item, str)
     ]
 
 
@@ -127,11 +127,11 @@ async def _search(
     cursor: str | None,
     headers: Mapping[str, str] | None = None,
 ) -> Results:
-    items, rest, whole = await rest_client.fetch_page(
-        context, shape, address, query=query, within="items", cursor=cursor, per_page=per_page, headers=headers
+    items, next_cursor, page = await rest_client.fetch_page(
+        context, shape, address, query=query, field="items", cursor=cursor, per_page=per_page, headers=headers
     )
-    found = {name: whole.value.get(name) for name in ("total_count", "incomplete_results")}
-    return whole.answer.read_part(results, {**found, "items": items, "nextCursor": rest})
+    totals = {name: page.value.get(name) for name in ("total_count", "incomplete_results")}
+    return page.answer.read_part(results, {**totals, "items": items, "nextCursor": next_cursor})
 
 
 TOOLS = (search_issues, search_code, search_repositories)

@@ -35,24 +35,24 @@ def clean_text(text: str) -> str:
     """`text` without what is invisible; line breaks as they are."""
     if text.isascii() and text.isprintable():
         return text
-    seen = _HIDDEN.sub("", text)
-    return _EXTRA_JOINER.sub("", _EXTRA_SELECTOR.sub("", seen)) if _SELECTOR_OR_JOINER.search(seen) else seen
+    visible = _HIDDEN.sub("", text)
+    return _EXTRA_JOINER.sub("", _EXTRA_SELECTOR.sub("", visible)) if _SELECTOR_OR_JOINER.search(visible) else visible
 
 
 def clean_name(text: str) -> str:
-    """The name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
+    """Clean the name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
     system has names longer than ``MAX_NAME_LENGTH``."""
     return "".join(clean_text(text[:MAX_NAME_LENGTH]).splitlines())
 
 
 def clean_line(text: str) -> str:
     """`text` as one short line: a title, a name."""
-    one = " ".join(clean_text(text[: 4 * MAX_LINE_LENGTH]).split())
-    return one if len(one) <= MAX_LINE_LENGTH else one[: MAX_LINE_LENGTH - 1] + "…"
+    line = " ".join(clean_text(text[: 4 * MAX_LINE_LENGTH]).split())
+    return line if len(line) <= MAX_LINE_LENGTH else line[: MAX_LINE_LENGTH - 1] + "…"
 
 
-def clean_block(text: str, most: int) -> CutText:
-    """`text` as lines, at most `most` characters of it."""
-    seen = text[: most + MAX_HIDDEN_CHARACTERS]
-    cleaned = clean_text(seen.replace("\r\n", "\n")).replace("\r", "\n")
-    return CutText(cleaned[:most], len(cleaned) > most or len(seen) < len(text))
+def clean_block(text: str, limit: int) -> CutText:
+    """`text` as lines, at most `limit` characters of it."""
+    head = text[: limit + MAX_HIDDEN_CHARACTERS]
+    cleaned = clean_text(head.replace("\r\n", "\n")).replace("\r", "\n")
+    return CutText(cleaned[:limit], len(cleaned) > limit or len(head) < len(text))

@@ -17,11 +17,11 @@ class Store(Protocol):
         ...
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Any | None:
-        """The first row, or None."""
+        """Return the first row, or None."""
         ...
 
     async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
         ...
 
     async def execute(self, sql: LiteralString, *args: Any) -> int:
@@ -47,7 +47,7 @@ class Context(Protocol):
         ...
 
     def store(self) -> AbstractAsyncContextManager[Store]:
-        """One transaction on the module's own tables; committed at the end, rolled back on any error."""
+        """Open a transaction on the module's own tables; committed at the end, rolled back on any error."""
         ...
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:

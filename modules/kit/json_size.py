@@ -15,10 +15,11 @@ def exceeds_limits(texts: Sequence[bytes], values: int, fields: int) -> bool:
     of the others."""
     if _count_sign(texts, b",") <= values and _count_sign(texts, b":") <= fields:
         return False
-    plain = [strip_escapes(text) for text in texts]
-    if _count_sign(plain, b'"') > 2 * (values + fields):  # each string is a value or a field's name
+    unescaped = [strip_escapes(text) for text in texts]
+    # Each string is a value or a field's name, and a text has one value more than it has separators.
+    if _count_sign(unescaped, b'"') > 2 * (values + fields + len(texts)):
         return True
-    structures = [b"".join(text.translate(None, _NOT_STRUCTURAL).split(b'"')[::2]) for text in plain]
+    structures = [b"".join(text.translate(None, _NOT_STRUCTURAL).split(b'"')[::2]) for text in unescaped]
     return _count_sign(structures, b",") > values or _count_sign(structures, b":") > fields
 
 

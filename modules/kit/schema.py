@@ -18,7 +18,7 @@ class _Schema(GenerateJsonSchema):
 
 @functools.cache
 def build_json_schema(model: type[BaseModel], *, output: bool = False) -> Mapping[str, Any]:
-    """The compact JSON Schema (2020-12) of a tool's arguments, or of its result. It is made once, in 3 ms."""
+    """Build the compact JSON Schema (2020-12) of a tool's arguments, or of its result. It is made once, in 3 ms."""
     schema = model.model_json_schema(schema_generator=_Schema, mode="serialization" if output else "validation")
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title", None)

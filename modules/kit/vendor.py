@@ -48,7 +48,7 @@ class VendorAnswer(NamedTuple):
     write: bool
 
     def json(self) -> Any:
-        """The body as JSON.
+        """Return the body as JSON.
 
         Raises:
             VendorProblem: it is none, or holds more than any tool could read in a reasonable time.
@@ -62,7 +62,7 @@ class VendorAnswer(NamedTuple):
             raise self.build_unreadable_problem("the vendor's answer cannot be read") from None
 
     def read(self, kind: type[Shape]) -> Shape:
-        """The body as `kind`: a pydantic model, or any type that pydantic can validate.
+        """Read the body as `kind`: a pydantic model, or any type that pydantic can validate.
 
         Raises:
             VendorProblem: it is no JSON, or something else.
@@ -83,7 +83,7 @@ class VendorAnswer(NamedTuple):
     def build_unreadable_problem(
         self, text: str = "the vendor's answer does not have the documented form"
     ) -> "VendorProblem":
-        """The problem to raise where the answer is not what it should be."""
+        """Build the problem to raise where the answer is not what it should be."""
         return VendorProblem("unavailable", text, retry=TRY_LATER, unknown=self.write)
 
 
@@ -201,8 +201,8 @@ class VendorApi:
     rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None
 
     def __post_init__(self) -> None:
-        host, _, rest = self.base_url.partition("://")[2].partition("/")
-        if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", rest)).isdisjoint("{}"):
+        host, _, path = self.base_url.partition("://")[2].partition("/")
+        if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", path)).isdisjoint("{}"):
             raise TypeError("a base URL may have placeholders such as {site} in its path only")
 
     @property
@@ -212,23 +212,24 @@ class VendorApi:
 
 
 def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:
-    """A base URL with its placeholders filled, each encoded so that it stays one segment.
+    """Fill the placeholders of a base URL, each value encoded so that it stays one segment.
 
     Raises:
         VendorProblem: a value is missing or would name another path.
     """
 
-    def encode_value(found: re.Match[str]) -> str:
-        given = values.get(found[1], "")
-        if not _SEGMENT.fullmatch(given):
-            raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of a URL")
-        return given
+    def encode_value(match: re.Match[str]) -> str:
+        value = values.get(match[1], "")
+        if not _SEGMENT.fullmatch(value):
+            raise VendorProblem("refused", f"the connected account has no {match[1]} that could be part of a URL")
+        return value
 
     return _PLACEHOLDER.sub(encode_value, base_url)
 
 
 def build_path(template: str, *parts: str | int) -> str:
-    """A path with each ``{}`` of `template` replaced by a part, encoded so that it stays one segment (RFC 3986 §3.3).
+    """Build a path with each ``{}`` of `template` replaced by a part, encoded so that it stays one segment (RFC 3986
+    §3.3).
 
     Raises:
         VendorProblem: a part is empty or a dot segment, which would name another path.

@@ -21,19 +21,20 @@ ORDER BY split_part(folded, $4, 1) = $3 DESC, left(folded, 4) = left($3, 4) DESC
 
 
 async def build_unknown_entities_error(store: Store, names: Sequence[str]) -> ToolError:
-    """The error for `names`, none of which is an entity."""
-    named = [await _add_suggestions(store, name) for name in names[:MAX_NAMED]]
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    """Build the error for `names`, none of which is an entity."""
+    listed = [await _add_suggestions(store, name) for name in names[:MAX_NAMED]]
+    omitted = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return ToolError(
-        f"Nothing was written. No such entities: {', '.join(named)}{more}. Create them first, or use the exact names."
+        f"Nothing was written. No such entities: {', '.join(listed)}{omitted}. "
+        "Create them first, or use the exact names."
     )
 
 
 async def _add_suggestions(store: Store, name: str) -> str:
     light, _ = build_needles(name)
     rows = await store.fetch(SIMILAR_NAMES, light, SEPARATOR)
-    if near := _find_nearest(light, [row["name"] for row in rows]):
-        return f"{_quote_names([name])} (near: {_quote_names(near)})"
+    if similar := _find_nearest(light, [row["name"] for row in rows]):
+        return f"{_quote_names([name])} (near: {_quote_names(similar)})"
     return _quote_names([name])
 
 

@@ -164,7 +164,7 @@ def build_columns(notes: EntityNotes) -> NoteColumns:
     """Return `notes` as the statements take them.
 
     It normalises every text, up to 40 ms for as many as one call may bring, so it is called before the transaction
-    begins: nobody waits for the lock meanwhile.
+    begins: no other call waits for the lock meanwhile.
     """
     pairs = [(entity, text) for entity, texts in notes.items() for text in texts]
     return NoteColumns(
@@ -212,7 +212,7 @@ async def add_observations(store: Store, notes: NoteColumns) -> list[EntityAddit
 
 
 async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
-    """The number of relations that were new.
+    """Create relations; return the number of new ones.
 
     Raises: ToolError if an end is unknown or the graph would be too large; nothing is written then.
     """
@@ -226,7 +226,7 @@ async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
 
 
 async def delete_entities(store: Store, names: Sequence[str]) -> DeletedCounts:
-    """Delete entities with all that hangs on them."""
+    """Delete entities with their observations and relations."""
     await lock_graph(store)
     row = await store.fetchrow(DELETE_ENTITIES, names)
     assert row is not None
@@ -247,7 +247,11 @@ async def delete_relations(store: Store, relations: Iterable[Relation]) -> Delet
 
 def _split_relations(relations: Iterable[Relation]) -> tuple[list[str], list[str], list[str]]:
     distinct = dict.fromkeys((relation.source, relation.to, relation.relationType) for relation in relations)
-    return [one[0] for one in distinct], [one[1] for one in distinct], [one[2] for one in distinct]
+    return (
+        [relation[0] for relation in distinct],
+        [relation[1] for relation in distinct],
+        [relation[2] for relation in distinct],
+    )
 
 
 def _refuse_too_many(**totals: int) -> None:

@@ -15,8 +15,8 @@ def check_storable(text: str) -> str:
     Raises: ValueError if it is blank or has a control character other than tab and line break (U+0000 cannot be stored,
     and the others are never meant).
     """
-    if found := _CONTROL.search(text):
-        raise ValueError(f"has the control character U+{ord(found[0]):04X} at position {found.start()}; leave it out")
+    if match := _CONTROL.search(text):
+        raise ValueError(f"has the control character U+{ord(match[0]):04X} at position {match.start()}; leave it out")
     if not text.strip():
         raise ValueError("is blank; write at least one visible character")
     return text

@@ -89,7 +89,7 @@ class Cursor:
     relation: tuple[str, str, str] | None = None
 
     def encode(self) -> str:
-        """The opaque form that a client gets and sends back."""
+        """Encode the opaque form that a client gets and sends back."""
         return base64.urlsafe_b64encode(json.dumps([self.name, self.nth, self.relation]).encode()).decode()
 
 
@@ -120,24 +120,24 @@ def decode_cursor(text: str | None) -> Cursor:
         raise ToolError("cursor was not returned by this tool; leave it out to start at the beginning") from None
 
 
-async def fetch_page(store: Store, chosen: LiteralString, start: Cursor, limit: int, *args: object) -> GraphPage:
-    """Return at most `limit` entities after `start`, of those that the statement `chosen` selects by `args`."""
-    rows = await store.fetch(chosen, start.name, start.nth, limit, MAX_LINES + 1, PAGE_BYTES, *args)
+async def fetch_page(store: Store, query: LiteralString, start: Cursor, limit: int, *args: object) -> GraphPage:
+    """Return at most `limit` entities after `start`, of those that the statement `query` selects by `args`."""
+    rows = await store.fetch(query, start.name, start.nth, limit, MAX_LINES + 1, PAGE_BYTES, *args)
     lines = rows[:MAX_LINES]
     groups = [list(group) for _, group in groupby(lines, lambda line: line["name"])]
     shown = groups[:limit]
-    more = len(groups) > limit or (bool(rows) and len(lines) < rows[0]["total_lines"])
+    has_more = len(groups) > limit or (bool(rows) and len(lines) < rows[0]["total_lines"])
     return GraphPage(
         entities=[_build_entity(group, start) for group in shown if group[0]["type"] is not None],
         unknown=[group[0]["name"] for group in shown if group[0]["type"] is None],
         total=rows[0]["total"] if rows else 0,
-        next_cursor=Cursor(shown[-1][-1]["name"], shown[-1][-1]["nth"]) if more else None,
+        next_cursor=Cursor(shown[-1][-1]["name"], shown[-1][-1]["nth"]) if has_more else None,
     )
 
 
 async def fetch_relations_around(store: Store, entities: Iterable[FoundEntity]) -> tuple[list[Relation], int]:
-    """The relations that touch `entities`, those among them first, and how many more there are. An entity that goes
-    on from the page before had them there."""
+    """Fetch the relations that touch `entities`, those among them first, and how many more there are. An entity that
+    goes on from the page before had them there."""
     names = [entity.name for entity in entities if not entity.continued]
     if not names:
         return [], 0
@@ -147,7 +147,7 @@ async def fetch_relations_around(store: Store, entities: Iterable[FoundEntity]) 
 
 
 async def fetch_relations_after(store: Store, start: Cursor) -> tuple[list[Relation], Cursor | None]:
-    """A page of all relations."""
+    """Fetch a page of all relations."""
     rows = await store.fetch(RELATIONS_AFTER, *(start.relation or ("", "", "")), MAX_RELATIONS + 1)
     relations = _fit_relations(rows[:MAX_RELATIONS])
     if len(relations) == len(rows):

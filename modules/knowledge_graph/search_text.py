@@ -23,7 +23,7 @@ def fold_texts(*texts: str) -> str:
 
 
 def build_needles(text: str) -> tuple[str, str | None]:
-    """The forms of a query, of which a match contains at least one: without case and width; and also without the
+    """Build the forms of a query, of which a match contains at least one: without case and width; and also without the
     spelling variants of katakana (a long mark at the end of a word, ヴァ for バ), None where that is the same."""
     light = _normalize(text)
     plainest = _simplify_katakana(light)

@@ -77,7 +77,9 @@ async def add_observations(
     ],
 ) -> AddResult:
     """Add facts to existing entities; known ones are skipped. If an entity is unknown, nothing is written."""
-    notes = graph_store.build_columns(_collect_notes((one.entityName, one.contents) for one in observations))
+    notes = graph_store.build_columns(
+        _collect_notes((addition.entityName, addition.contents) for addition in observations)
+    )
     async with context.store() as graph:
         results = await graph_store.add_observations(graph, notes)
     added = sum(result.added for result in results)
@@ -99,7 +101,9 @@ async def delete_observations(
     ],
 ) -> DeleteResult:
     """Delete single observations."""
-    notes = graph_store.build_columns(_collect_notes((one.entityName, one.observations) for one in deletions))
+    notes = graph_store.build_columns(
+        _collect_notes((deletion.entityName, deletion.observations) for deletion in deletions)
+    )
     async with context.store() as graph:
         return _build_delete_result(await graph_store.delete_observations(graph, notes))
 
@@ -116,15 +120,17 @@ async def read_graph(context: Context, cursor: CursorText = None, limit: Limit =
     """The whole graph, page by page: entities by name, then relations."""
     start = pages.decode_cursor(cursor)
     async with context.store() as graph:
-        found = pages.GraphPage([], [], 0, None)
+        page = pages.GraphPage([], [], 0, None)
         if start.relation is None:
-            found = await pages.fetch_page(graph, pages.READ_GRAPH, start, limit)
-        relations, rest = (
-            ([], found.next_cursor) if found.next_cursor else await pages.fetch_relations_after(graph, start)
+            page = await pages.fetch_page(graph, pages.READ_GRAPH, start, limit)
+        relations, next_cursor = (
+            ([], page.next_cursor) if page.next_cursor else await pages.fetch_relations_after(graph, start)
         )
-    counted = f"{len(found.entities)} of {found.total} entities" if found.total else "no entities"
-    message = f"This page has {counted} and {_format_count(len(relations), 'relation')}."
-    return Graph(message=message, entities=found.entities, relations=relations, nextCursor=rest and rest.encode())
+    count_text = f"{len(page.entities)} of {page.total} entities" if page.total else "no entities"
+    message = f"This page has {count_text} and {_format_count(len(relations), 'relation')}."
+    return Graph(
+        message=message, entities=page.entities, relations=relations, nextCursor=next_cursor and next_cursor.encode()
+    )
 
 
 @tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_search"])
@@ -138,14 +144,14 @@ async def search(
     relations."""
     start = pages.decode_cursor(cursor)
     async with context.store() as graph:
-        found = await pages.fetch_page(graph, pages.SEARCH, start, limit, *build_needles(query))
-        relations, omitted = await pages.fetch_relations_around(graph, found.entities)
-    message = f"{len(found.entities)} of {found.total} matching entities." if found.total else NOTHING_FOUND
+        page = await pages.fetch_page(graph, pages.SEARCH, start, limit, *build_needles(query))
+        relations, omitted = await pages.fetch_relations_around(graph, page.entities)
+    message = f"{len(page.entities)} of {page.total} matching entities." if page.total else NOTHING_FOUND
     return Graph(
         message=message + _format_omitted(omitted),
-        entities=found.entities,
+        entities=page.entities,
         relations=relations,
-        nextCursor=found.next_cursor and found.next_cursor.encode(),
+        nextCursor=page.next_cursor and page.next_cursor.encode(),
     )
 
 
@@ -154,19 +160,19 @@ async def get_nodes(context: Context, names: NamedEntities, cursor: CursorText =
     """Entities by name, with the relations among and around them."""
     start = pages.decode_cursor(cursor)
     async with context.store() as graph:
-        found = await pages.fetch_page(graph, pages.GET_NODES, start, MAX_ITEMS, names)
-        relations, omitted = await pages.fetch_relations_around(graph, found.entities)
+        page = await pages.fetch_page(graph, pages.GET_NODES, start, MAX_ITEMS, names)
+        relations, omitted = await pages.fetch_relations_around(graph, page.entities)
     message = (
-        f"{_format_count(len(found.entities), 'entity')}, {len(found.unknown)} unknown."
-        if found.entities
+        f"{_format_count(len(page.entities), 'entity')}, {len(page.unknown)} unknown."
+        if page.entities
         else NOTHING_FOUND
     )
     return Nodes(
         message=message + _format_omitted(omitted),
-        entities=found.entities,
+        entities=page.entities,
         relations=relations,
-        nextCursor=found.next_cursor and found.next_cursor.encode(),
-        unknown=found.unknown,
+        nextCursor=page.next_cursor and page.next_cursor.encode(),
+        unknown=page.unknown,
     )
 
 
@@ -191,19 +197,26 @@ def _collect_notes(pairs: Iterable[tuple[str, Iterable[str]]]) -> Mapping[str, d
     return notes
 
 
-def _build_delete_result(gone: graph_store.DeletedCounts) -> DeleteResult:
-    counts = ((gone.entities, "entity"), (gone.observations, "observation"), (gone.relations, "relation"))
-    parts = ", ".join(_format_count(number, thing) for number, thing in counts if number)
-    message = f"Deleted {parts}." if parts else "There was nothing to delete."
+def _build_delete_result(counts_deleted: graph_store.DeletedCounts) -> DeleteResult:
+    counts = (
+        (counts_deleted.entities, "entity"),
+        (counts_deleted.observations, "observation"),
+        (counts_deleted.relations, "relation"),
+    )
+    texts = ", ".join(_format_count(number, noun) for number, noun in counts if number)
+    message = f"Deleted {texts}." if texts else "There was nothing to delete."
     return DeleteResult(
-        message=message, entities=gone.entities, observations=gone.observations, relations=gone.relations
+        message=message,
+        entities=counts_deleted.entities,
+        observations=counts_deleted.observations,
+        relations=counts_deleted.relations,
     )
 
 
-def _format_count(number: int, thing: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     if number == 1:
-        return f"1 {thing}"
-    return f"{number} {thing[:-1]}ies" if thing.endswith("y") else f"{number} {thing}s"
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
 
 
 def _format_omitted(number: int) -> str:

@@ -40,18 +40,20 @@ _REQUIRED_CHECKS = frozenset({"data folder", "keys"})
 async def diagnose(settings: Settings) -> list[Finding]:
     """Run all checks, in the order in which one depends on another."""
     base = [_check_folder(settings), *_check_keys(settings)]
-    found = [*base, *_check_files(settings), await _check_port(settings), *_check_metrics(settings)]
-    if not settings.home.is_dir() or any(one.state == "error" and one.check in _REQUIRED_CHECKS for one in found):
-        return found
+    findings = [*base, *_check_files(settings), await _check_port(settings), *_check_metrics(settings)]
+    if not settings.home.is_dir() or any(
+        finding.state == "error" and finding.check in _REQUIRED_CHECKS for finding in findings
+    ):
+        return findings
     try:
         async with attach_database(settings, _ignore_progress) as deployment:
-            return found + [finding async for finding in _diagnose_database(deployment, settings.public_url)]
+            return findings + [finding async for finding in _diagnose_database(deployment, settings.public_url)]
     except (PostgresError, MCPistError) as error:
-        return [*found, Finding("database", "error", str(error))]
+        return [*findings, Finding("database", "error", str(error))]
     except asyncpg.InvalidPasswordError as error:
-        return [*found, Finding("database", "error", explain_refused_login(error))]
+        return [*findings, Finding("database", "error", explain_refused_login(error))]
     except (OSError, asyncpg.PostgresError) as error:
-        return [*found, Finding("database", "error", f"it cannot be reached ({type(error).__name__})")]
+        return [*findings, Finding("database", "error", f"it cannot be reached ({type(error).__name__})")]
 
 
 def _check_folder(settings: Settings) -> Finding:
@@ -61,8 +63,8 @@ def _check_folder(settings: Settings) -> Finding:
     if home.stat().st_mode & 0o022:
         return Finding("data folder", "error", f"others can write to {home}; run: chmod go-w '{home}'")
     if is_read_only(home):
-        told = f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
-        return Finding("data folder", "error", told)
+        message = f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
+        return Finding("data folder", "error", message)
     free = get_free_bytes(home)
     if free < MIN_FREE_BYTES:
         return Finding("data folder", "error", explain_full_disk(home))
@@ -72,14 +74,14 @@ def _check_folder(settings: Settings) -> Finding:
 
 
 def _check_keys(settings: Settings) -> list[Finding]:
-    """The folder of the keys; those of its files that a start reads have findings of their own."""
+    """Check the keys' folder; its files that a start reads have findings of their own."""
     home, folder = settings.home, settings.home / KEYS_FOLDER
     if not folder.is_dir():
         if not (home / "postgres" / "data").exists():
             return [Finding("keys", "warning", "none yet; the first start makes them")]
-        return [Finding("keys", "error", f"{folder} is gone; restore it from your copy")]
-    others = {folder, *folder.iterdir()} - {file.path for file in list_start_files(settings)}
-    open_to_all = sorted(path for path in others if stat.S_IMODE(path.stat().st_mode) & 0o077)
+        return [Finding("keys", "error", f"{folder} is missing; restore it from your copy")]
+    paths = {folder, *folder.iterdir()} - {file.path for file in list_start_files(settings)}
+    open_to_all = sorted(path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077)
     if open_to_all:
         return [
             Finding("keys", "error", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_all
@@ -91,16 +93,16 @@ def _check_keys(settings: Settings) -> list[Finding]:
 
 
 def _check_files(settings: Settings) -> list[Finding]:
-    """The files that a start reads, each read as it does."""
-    found: list[Finding] = []
+    """Check the files that a start reads, each as the start reads it."""
+    findings: list[Finding] = []
     for file in list_start_files(settings):
         try:
             file.read()
         except Invalid as error:
-            found.append(Finding(file.check, "error", str(error)))
+            findings.append(Finding(file.check, "error", str(error)))
         else:
-            found.append(Finding(file.check, "ok", f"{file.path} can be used"))
-    return found
+            findings.append(Finding(file.check, "ok", f"{file.path} can be used"))
+    return findings
 
 
 def _check_metrics(settings: Settings) -> list[Finding]:
@@ -114,12 +116,12 @@ def _check_metrics(settings: Settings) -> list[Finding]:
 
 
 async def _check_port(settings: Settings) -> Finding:
-    running = find_running_server(settings.home)
-    if running is not None:
-        if await is_answering(running.mcp_url, "/readyz"):
-            return Finding("product", "ok", f"running and ready: {running.mcp_url}")
+    server = find_running_server(settings.home)
+    if server is not None:
+        if await is_answering(server.mcp_url, "/readyz"):
+            return Finding("product", "ok", f"running and ready: {server.mcp_url}")
         return Finding(
-            "product", "error", f"process {running.pid} runs and is not ready at {running.mcp_url}; see its log"
+            "product", "error", f"process {server.pid} runs and is not ready at {server.mcp_url}; see its log"
         )
     try:
         with socket.create_server((settings.host, settings.port)):
@@ -130,17 +132,17 @@ async def _check_port(settings: Settings) -> Finding:
 
 async def diagnose_deployment(settings: Settings, deployment: Deployment) -> list[Finding]:
     """Check what belongs to no tenant, for a deployment that is in use. The audit log's chains are not verified."""
-    found = [_check_folder(settings), *_check_keys(settings), *_check_files(settings)]
-    found += [one async for one in _diagnose_server(deployment)]
-    if any(one.check == "schema" and one.state != "ok" for one in found):
-        return found
-    async with open_role_database(deployment, CONSOLE_ROLE, most=2) as console:
-        found += [
+    findings = [_check_folder(settings), *_check_keys(settings), *_check_files(settings)]
+    findings += [finding async for finding in _diagnose_server(deployment)]
+    if any(finding.check == "schema" and finding.state != "ok" for finding in findings):
+        return findings
+    async with open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console:
+        findings += [
             _check_sealer_lag(await _count_unsealed_events(deployment)),
             *await check_vault(deployment, console),
             await _check_tenants(console),
         ]
-    return found
+    return findings
 
 
 async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGenerator[Finding]:
@@ -148,10 +150,10 @@ async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGe
         yield finding
         if finding.check == "schema" and finding.state != "ok":
             return
-    waiting = await _count_unsealed_events(deployment)
+    unsealed = await _count_unsealed_events(deployment)
     # Not as `opened` does it: that makes missing keys.
-    async with open_role_database(deployment, CONSOLE_ROLE, most=2) as console:
-        yield await _check_audit(console, waiting)
+    async with open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console:
+        yield await _check_audit(console, unsealed)
         yield _check_installed_modules()
         for tenant in await list_tenants(console):
             for finding in await check_services(console, tenant):
@@ -164,7 +166,7 @@ async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGe
 
 
 async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
-    """The database itself; nothing more where its schema is not this version's."""
+    """Check the database server, and the schema's version."""
     connection = await connect(deployment.admin)
     try:
         release: str = await connection.fetchval("SHOW server_version")
@@ -192,13 +194,13 @@ async def _count_unsealed_events(deployment: Deployment) -> int:
 
 def _check_peppers(deployment: Deployment, tokens: int) -> Finding:
     if tokens:
-        told = f"{deployment.peppers} is missing, and no API token works without it; restore it from your copy"
-        return Finding("token keys", "error", told)
+        message = f"{deployment.peppers} is missing, and no API token works without it; restore it from your copy"
+        return Finding("token keys", "error", message)
     return Finding("token keys", "warning", "none yet; the first token makes them")
 
 
-def _check_clock(theirs: datetime) -> Finding:
-    skew = abs((get_utc_now() - theirs).total_seconds())
+def _check_clock(database_time: datetime) -> Finding:
+    skew = abs((get_utc_now() - database_time).total_seconds())
     if skew > MAX_CLOCK_SKEW:
         return Finding(
             "clock", "error", f"the database's differs from this machine's by {skew:.0f} s; set up time sync"
@@ -220,7 +222,7 @@ def _check_schema(current: str | None) -> Finding:
 
 async def _check_role(deployment: Deployment, role: str) -> Finding:
     try:
-        async with open_role_database(deployment, role, most=1) as database:
+        async with open_role_database(deployment, role, max_connections=1) as database:
             await database.call("SELECT true")
     except asyncpg.InvalidPasswordError as error:
         return Finding(f"role {role}", "error", explain_refused_login(error))
@@ -229,24 +231,28 @@ async def _check_role(deployment: Deployment, role: str) -> Finding:
     return Finding(f"role {role}", "ok", "can log in")
 
 
-async def _check_audit(console: Database, waiting: int) -> Finding:
+async def _check_audit(console: Database, unsealed: int) -> Finding:
     heads = await list_anchors(console)
-    broken = [one for one in [await verify_chain(console, head.tenant_id) for head in heads] if not one.ok]
-    if broken:
-        told = f"{len(broken)} of {len(heads)} chains are broken; `mcpist audit verify` names the events"
-        return Finding("audit log", "error", told)
-    lag = _check_sealer_lag(waiting)
+    broken_chains = [
+        verification
+        for verification in [await verify_chain(console, head.tenant_id) for head in heads]
+        if not verification.ok
+    ]
+    if broken_chains:
+        message = f"{len(broken_chains)} of {len(heads)} chains are broken; `mcpist audit verify` names the events"
+        return Finding("audit log", "error", message)
+    lag = _check_sealer_lag(unsealed)
     if lag.state != "ok":
         return lag
-    told = f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag.message}"
-    return Finding("audit log", "ok", told)
+    message = f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag.message}"
+    return Finding("audit log", "ok", message)
 
 
-def _check_sealer_lag(waiting: int) -> Finding:
-    told = f"{waiting} records wait to be sealed"
-    if waiting > MAX_UNSEALED_EVENTS:
-        return Finding("audit log", "error", f"{told}: the sealer does not keep up; see the log of `mcpist up`")
-    return Finding("audit log", "ok", told)
+def _check_sealer_lag(unsealed: int) -> Finding:
+    message = f"{unsealed} records wait to be sealed"
+    if unsealed > MAX_UNSEALED_EVENTS:
+        return Finding("audit log", "error", f"{message}: the sealer does not keep up; see the log of `mcpist up`")
+    return Finding("audit log", "ok", message)
 
 
 def _check_installed_modules() -> Finding:
@@ -255,13 +261,13 @@ def _check_installed_modules() -> Finding:
 
 
 async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
-    """Services of a tenant whose module is gone."""
+    """Report the services of a tenant whose module is not installed."""
     names = {module.name for module in load_installed_modules().modules}
     services = await list_services(console, tenant.id)
-    gone = [one.module for one in services if one.enabled and one.module not in names]
-    if not gone:
+    missing = [service.module for service in services if service.enabled and service.module not in names]
+    if not missing:
         return []
-    return [Finding("modules", "warning", f"{tenant.slug} has {', '.join(gone)} enabled, but not installed")]
+    return [Finding("modules", "warning", f"{tenant.slug} has {', '.join(missing)} enabled, but not installed")]
 
 
 async def _check_tenants(console: Database) -> Finding:
@@ -273,4 +279,4 @@ async def _check_tenants(console: Database) -> Finding:
 
 
 def _ignore_progress(_line: str) -> None:
-    """A check-up speaks by its findings."""
+    """Ignore progress: the findings are the output."""

@@ -31,14 +31,14 @@ class ServerChecks:
         self._console = console
         self._broker = broker
         self._catalogue = catalogue
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def check_keys(self) -> Mapping[str, Any]:
-        async with self._turn:
+        async with self._lock:
             return await describe_vault_keys(self._deployment, self._console)
 
     async def check_deployment(self) -> Sequence[Finding]:
-        async with self._turn:
+        async with self._lock:
             return await diagnose_deployment(self._settings, self._deployment)
 
     async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[Finding]:
@@ -51,5 +51,5 @@ class ServerChecks:
 
 async def describe_vault_keys(deployment: Deployment, console: Database) -> Mapping[str, Any]:
     """Describe the vault's keys as the API shows them."""
-    found = await inspect_vault_keys(deployment, console)
-    return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
+    keys = await inspect_vault_keys(deployment, console)
+    return {**asdict(keys), "healthy": keys.healthy, "file": str(keys.file)}

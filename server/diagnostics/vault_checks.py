@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator
 from uuid import UUID
 
 from broker.connections.connection_health import ConnectionHealth
-from broker.connections.connection_status import ConnectionStatus, HealthState, ResponsibleParty
+from broker.connections.connection_status import HealthState, ResponsibleParty
+from broker.connections.stored_credentials import StoredCredential, UnconnectedModule
 from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, get_adoption_state
 from core.db import Database
@@ -23,7 +24,7 @@ from server.vault_keys import get_id_file_path
 
 MAX_SHOWN_CREDENTIALS = 50
 PAGE_SIZE = 500
-NOT_CONNECTED_TEXT = "nobody has connected an account yet"
+NOT_CONNECTED_TEXT = "no account is connected yet"
 
 
 async def check_vault(deployment: Deployment, console: Database) -> list[Finding]:
@@ -34,46 +35,48 @@ async def check_vault(deployment: Deployment, console: Database) -> list[Finding
 async def _check_original(deployment: Deployment) -> Finding:
     """Check whether outgoing requests to services are allowed; no deployment id is assigned here."""
     try:
-        async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
-            standing = await get_adoption_state(broker, get_id_file_path(deployment))
+        async with open_role_database(deployment, BROKER_ROLE, max_connections=1) as broker:
+            is_adopted = await get_adoption_state(broker, get_id_file_path(deployment))
     except Invalid as error:
         return Finding("deployment", "error", str(error))
-    if standing is None:
+    if is_adopted is None:
         return Finding("deployment", "warning", "never started; the first start assigns its id")
-    if standing:
+    if is_adopted:
         return Finding("deployment", "ok", "the original: requests to vendors are allowed")
-    told = (
+    message = (
         "a copy of another deployment's database: it sends no requests to vendors and hands out no tokens. Once the "
         "original is stopped for good: mcpist adopt; on a second machine of the same deployment, "
         f"copy {DEPLOYMENT_ID_FILE} from the first one's data folder"
     )
-    return Finding("deployment", "error", told)
+    return Finding("deployment", "error", message)
 
 
 async def _check_vault_keys(deployment: Deployment, console: Database) -> list[Finding]:
     try:
-        found = await inspect_vault_keys(deployment, console)
+        keys = await inspect_vault_keys(deployment, console)
     except Invalid as error:
         return [Finding("vault keys", "error", str(error))]
-    if found.error:
-        return [Finding("vault keys", "error", f"{', '.join(found.key_providers)}: {found.error}")]
-    wrong = [key for key in found.keys if not key.healthy]
-    if wrong:
+    if keys.error:
+        return [Finding("vault keys", "error", f"{', '.join(keys.key_providers)}: {keys.error}")]
+    unhealthy = [key for key in keys.keys if not key.healthy]
+    if unhealthy:
         return [
             Finding("vault keys", "error", f"the key {key.kek_id}, {_describe_need(key)}, is {key.message}")
-            for key in wrong
+            for key in unhealthy
         ]
-    return [_summarize_keys(found)]
+    return [_summarize_keys(keys)]
 
 
-def _summarize_keys(found: VaultKeys) -> Finding:
-    active = next((key for key in found.keys if key.active), None)
+def _summarize_keys(keys: VaultKeys) -> Finding:
+    active = next((key for key in keys.keys if key.active), None)
     if active is None:
         return Finding("vault keys", "warning", "none yet; the first start makes one")
-    needed = sum(key.in_use for key in found.keys)
-    where = str(found.file) if found.key_providers == ("file",) else ", ".join(found.key_providers)
-    told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and available; not part of backups"
-    return Finding("vault keys", "ok", told)
+    needed = sum(key.in_use for key in keys.keys)
+    location = str(keys.file) if keys.key_providers == ("file",) else ", ".join(keys.key_providers)
+    message = (
+        f"{len(keys.keys)} in {location}, {active.kek_id} active, {needed} needed and available; not part of backups"
+    )
+    return Finding("vault keys", "ok", message)
 
 
 def _describe_need(key: KeyReport) -> str:
@@ -88,11 +91,11 @@ async def check_credentials(
 ) -> list[Finding]:
     """Report the status of each credential, those that need attention first; those beyond the first fifty are
     counted."""
-    found: list[Finding] = []
-    async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
+    findings: list[Finding] = []
+    async with open_role_database(deployment, BROKER_ROLE, max_connections=1) as broker:
         for tenant in await list_tenants(console):
-            found += await check_tenant_credentials(broker, console, tenant, catalogue, public_url)
-    return limit_credential_findings(found)
+            findings += await check_tenant_credentials(broker, console, tenant, catalogue, public_url)
+    return limit_credential_findings(findings)
 
 
 async def check_tenant_credentials(
@@ -103,32 +106,31 @@ async def check_tenant_credentials(
     public_url: str,
     user_id: UUID | None = None,
 ) -> list[Finding]:
-    """Report the status of each credential of a tenant and the services that nobody has connected, or only those that a
-    user may use."""
+    """Report the status of each credential of a tenant and the services without a connected account, or only those that
+    a user may use."""
     manifests = list_vendor_manifests(build_module_manifests(catalogue))
     doctor = ConnectionHealth(ProviderRegistry(load_builtin_providers()), manifests)
-    listed = [one async for one in _iterate_statuses(broker, doctor, tenant.id, user_id)]
-    enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled}
-    found = [_check_credential(tenant, one, enabled, catalogue, public_url) for one in listed]
+    statuses = [status async for status in _iterate_statuses(broker, doctor, tenant.id, user_id)]
+    enabled = {service.module for service in await list_services(console, tenant.id) if service.enabled}
+    findings = [_check_credential(tenant, status, enabled, catalogue, public_url) for status in statuses]
     if user_id is None:
-        found += _check_unconnected(tenant, enabled - {one.module for one in listed}, catalogue, public_url)
-    return found
+        findings += _check_unconnected(tenant, enabled - {status.module for status in statuses}, catalogue, public_url)
+    return findings
 
 
-def limit_credential_findings(found: list[Finding]) -> list[Finding]:
-    """The first fifty of credentials, what needs somebody first, what nobody has begun with last; the others are
-    counted."""
-    found = sorted(found, key=lambda finding: (NOT_CONNECTED_TEXT in finding.message, finding.state == "ok"))
-    if len(found) > MAX_SHOWN_CREDENTIALS:
-        rest = len(found) - MAX_SHOWN_CREDENTIALS
-        told = f"and {rest} more; `mcpist credential list --tenant SLUG` shows them all"
-        found[MAX_SHOWN_CREDENTIALS:] = [Finding("credential", "warning", told)]
-    return found
+def limit_credential_findings(findings: list[Finding]) -> list[Finding]:
+    """Keep the first fifty findings, those that need action first and unconnected services last; count the others."""
+    findings = sorted(findings, key=lambda finding: (NOT_CONNECTED_TEXT in finding.message, finding.state == "ok"))
+    if len(findings) > MAX_SHOWN_CREDENTIALS:
+        omitted = len(findings) - MAX_SHOWN_CREDENTIALS
+        message = f"and {omitted} more; `mcpist credential list --tenant SLUG` shows them all"
+        findings[MAX_SHOWN_CREDENTIALS:] = [Finding("credential", "warning", message)]
+    return findings
 
 
 async def _iterate_statuses(
     broker: Database, doctor: ConnectionHealth, tenant_id: UUID, user_id: UUID | None
-) -> AsyncGenerator[ConnectionStatus]:
+) -> AsyncGenerator[StoredCredential | UnconnectedModule]:
     """Yield all statuses of a tenant, however many: one that needs attention may be anywhere in the list."""
     after = None
     while True:
@@ -137,59 +139,67 @@ async def _iterate_statuses(
                 page = await doctor.list_for_tenant(work, after=after, limit=PAGE_SIZE)
             else:
                 page = await doctor.list_for_user(work, user_id)
-        for one in page:
-            yield one
+        for status in page:
+            yield status
         if user_id is not None or len(page) < PAGE_SIZE:
             return
         after = page[-1].sort_key
 
 
 def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, public_url: str) -> list[Finding]:
-    """Services with a vendor that nobody has connected an account for, in one line."""
-    wanting = sorted(one.name for one in catalogue.modules if one.vendor is not None and one.name in modules)
-    told = f"{tenant.slug}: {NOT_CONNECTED_TEXT} for {', '.join(wanting)}; at {public_url}/connect"
-    return [Finding("credential", "warning", told)] if wanting else []
+    """Report the services with a vendor that have no connected account, in one finding."""
+    unconnected = sorted(
+        module.name for module in catalogue.modules if module.vendor is not None and module.name in modules
+    )
+    message = f"{tenant.slug}: {NOT_CONNECTED_TEXT} for {', '.join(unconnected)}; at {public_url}/connect"
+    return [Finding("credential", "warning", message)] if unconnected else []
 
 
 def _check_credential(
-    tenant: Tenant, one: ConnectionStatus, enabled: set[str], catalogue: Catalogue, public_url: str
+    tenant: Tenant,
+    status: StoredCredential | UnconnectedModule,
+    enabled: set[str],
+    catalogue: Catalogue,
+    public_url: str,
 ) -> Finding:
-    who = f"{tenant.slug}: {one.module} of {'role ' if one.kind == 'shared' else ''}{one.owner}"
-    if one.state is not HealthState.CONNECTED:
+    if isinstance(status, UnconnectedModule):
+        credential = f"{tenant.slug}: {status.module} of {status.owner}"
+        message = f"{credential} is not connected; its owner connects it at {public_url}{status.link}"
+        return Finding("credential", "warning", message)
+    credential = f"{tenant.slug}: {status.module} of {'role ' if status.kind == 'shared' else ''}{status.owner}"
+    if status.state is not HealthState.CONNECTED:
         return Finding(
             "credential",
             "warning",
-            f"{who} {_STATE_TEXTS[one.state]}{_format_meaning(one)}{_format_remedy(tenant, one, public_url)}",
+            f"{credential} {_STATE_TEXTS[status.state]}{_format_meaning(status)}"
+            f"{_format_remedy(tenant, status, public_url)}",
         )
-    if one.module not in catalogue.tools:
-        return Finding("credential", "warning", f"{who} is not used: the module is not installed")
-    if one.module not in enabled:
-        told = f"{who} is not used: mcpist service enable {one.module} --tenant {tenant.slug}"
-        return Finding("credential", "warning", told)
-    return Finding("credential", "ok", f"{who} is connected{f' as {one.account}' if one.account else ''}")
+    if status.module not in catalogue.tools:
+        return Finding("credential", "warning", f"{credential} is not used: the module is not installed")
+    if status.module not in enabled:
+        message = f"{credential} is not used: mcpist service enable {status.module} --tenant {tenant.slug}"
+        return Finding("credential", "warning", message)
+    return Finding("credential", "ok", f"{credential} is connected{f' as {status.account}' if status.account else ''}")
 
 
-def _format_meaning(one: ConnectionStatus) -> str:
-    return f", {one.message}" if one.message else ""
+def _format_meaning(status: StoredCredential) -> str:
+    return f", {status.message}" if status.message else ""
 
 
-def _format_remedy(tenant: Tenant, one: ConnectionStatus, public_url: str) -> str:
-    if one.state is HealthState.NEEDS_RECONNECT and not one.provider:
-        option = "--role" if one.kind == "shared" else "--user"
-        mend = f"mcpist credential set {one.module} {option} {shlex.quote(one.owner)} --tenant {tenant.slug}"
-        return f"; make a new one there, then: {mend}"
-    if one.state is HealthState.NEEDS_CONNECT:
-        return f"; its owner connects it at {public_url}{one.link}"
-    if one.state is HealthState.NEEDS_RECONNECT:
-        mender = "an administrator" if one.responsible is ResponsibleParty.ADMINISTRATOR else "its owner"
-        return f"; {mender} connects it again at {public_url}{one.link}"
-    if one.state is HealthState.SERVICE_MISCONFIGURED:
+def _format_remedy(tenant: Tenant, status: StoredCredential, public_url: str) -> str:
+    if status.state is HealthState.NEEDS_RECONNECT and not status.provider:
+        option = "--role" if status.kind == "shared" else "--user"
+        command = f"mcpist credential set {status.module} {option} {shlex.quote(status.owner)} --tenant {tenant.slug}"
+        return f"; make a new one there, then: {command}"
+    if status.state is HealthState.NEEDS_RECONNECT:
+        responsible = "an administrator" if status.responsible is ResponsibleParty.ADMINISTRATOR else "its owner"
+        return f"; {responsible} connects it again at {public_url}{status.link}"
+    if status.state is HealthState.SERVICE_MISCONFIGURED:
         return f"; an administrator looks at it: mcpist oauth-client list --tenant {tenant.slug}"
-    return f"; asked again at {one.next_retry_at:%Y-%m-%d %H:%M %Z}" if one.next_retry_at else ""
+    return f"; asked again at {status.next_retry_at:%Y-%m-%d %H:%M %Z}" if status.next_retry_at else ""
 
 
 _STATE_TEXTS = {
-    HealthState.NEEDS_CONNECT: "is not connected",
     HealthState.REFRESHING: "is being renewed",
     HealthState.NEEDS_RECONNECT: "is broken",
     HealthState.SERVICE_MISCONFIGURED: "waits: the vendor refuses the OAuth client",

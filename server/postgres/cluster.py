@@ -53,19 +53,19 @@ def read_password(layout: DataFolderLayout) -> str:
     try:
         return layout.password.read_text("ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError) as error:
-        what = "missing" if isinstance(error, FileNotFoundError) else "damaged"
+        defect = "missing" if isinstance(error, FileNotFoundError) else "damaged"
         raise PostgresError(
-            f"{layout.password} is {what}, and without it nobody can log in. Put it back from a copy of the data "
+            f"{layout.password} is {defect}, and without it no login is possible. Put it back from a copy of the data "
             f"folder, or move {layout.folder} away and restore a backup."
         ) from None
 
 
 def _remove_unfinished(layout: DataFolderLayout) -> None:
-    for rest in layout.folder.glob(f"{_STAGING}*"):
-        if rest.is_dir():
-            shutil.rmtree(rest, ignore_errors=True)  # an initdb that outlived its starter may still write there
+    for leftover in layout.folder.glob(f"{_STAGING}*"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)  # an initdb that outlived its starter may still write there
         else:
-            rest.unlink()
+            leftover.unlink()
 
 
 def _check_cluster(layout: DataFolderLayout, binaries: Binaries, account: SystemAccount | None) -> None:
@@ -76,15 +76,15 @@ def _check_cluster(layout: DataFolderLayout, binaries: Binaries, account: System
             "Run it as that user again, or give the folder to the new one (chown -R)."
         )
     version_file = layout.data / "PG_VERSION"
-    found = version_file.read_text("ascii", "replace").strip() if version_file.exists() else ""
-    if not found.isdecimal():
+    version = version_file.read_text("ascii", "replace").strip() if version_file.exists() else ""
+    if not version.isdecimal():
         raise PostgresError(
             f"{version_file} is missing or damaged, so {layout.data} cannot be served. Move {layout.folder} away, and "
             "run `mcpist restore`."
         )
-    if found != binaries.major:
+    if version != binaries.major:
         raise PostgresError(
-            f"{layout.data} was written by PostgreSQL {found}, and this MCPist brings {binaries.major}. Run "
+            f"{layout.data} was written by PostgreSQL {version}, and this MCPist brings {binaries.major}. Run "
             f"`mcpist backup` with the MCPist that wrote it, move {layout.folder} away, start this one, and run "
             "`mcpist restore`."
         )
@@ -102,12 +102,12 @@ def _run_initdb(
         with tempfile.TemporaryFile() as output:
             code = spawn(argv, account, output.fileno()).wait()
             output.seek(0)
-            said = output.read().decode("utf-8", "replace").strip()
+            text = output.read().decode("utf-8", "replace").strip()
     finally:
         os.close(descriptor)
         Path(name).unlink(missing_ok=True)
     if code != 0:
-        raise PostgresError(f"initdb failed with code {code}: {find_first_error(said)}")
+        raise PostgresError(f"initdb failed with code {code}: {find_first_error(text)}")
 
 
 def _write_durably(path: Path, text: str) -> None:

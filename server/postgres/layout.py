@@ -90,7 +90,7 @@ def prepare_home(home: Path, account: SystemAccount | None) -> DataFolderLayout:
 
 
 def find_layout(home: Path) -> DataFolderLayout | None:
-    """The layout of a data folder that is there and ours, None if there is none.
+    """Find the layout of a data folder that is there and ours, None if there is none.
 
     Raises: PostgresError if it belongs to another user or others can write to it.
     """
@@ -121,7 +121,7 @@ def prepare_socket_dir(folder: Path, account: SystemAccount | None) -> None:
 
 
 def create_private_folder(parent: Path, prefix: str, account: SystemAccount | None) -> Path:
-    """A new empty 0700 folder that belongs to the account."""
+    """Create a new empty 0700 folder that belongs to the account."""
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     _give_to_account(folder, account)
     return folder
@@ -150,9 +150,9 @@ def _grant_traversal(layout: DataFolderLayout, account: SystemAccount) -> None:
 
 
 def _check_parents(folder: Path, account: SystemAccount) -> None:
-    blocked = find_blocked_parent(folder, account)
-    if blocked is not None:
+    parent = find_blocked_parent(folder, account)
+    if parent is not None:
         raise PostgresError(
-            f"PostgreSQL runs as {account.name!r} and cannot pass through {blocked}, which MCPist leaves as it is. "
-            f"Choose another MCPIST_HOME (as root, /var/lib/mcpist), or run: chmod o+x '{blocked}'."
+            f"PostgreSQL runs as {account.name!r} and cannot pass through {parent}, which MCPist leaves as it is. "
+            f"Choose another MCPIST_HOME (as root, /var/lib/mcpist), or run: chmod o+x '{parent}'."
         )

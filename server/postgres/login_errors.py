@@ -8,12 +8,12 @@ _USER = re.compile(r'user "([^"]{1,63})"')
 
 
 def explain_refused_login(error: BaseException) -> str:
-    """The remedy for asyncpg's InvalidPasswordError: whose password it was, and which file it stands in."""
+    """Explain the remedy for asyncpg's InvalidPasswordError: whose password it was, and which file it stands in."""
     from core.migrations import LOGIN_ROLES  # after the refusal: `mcpist --help` loads no database client
     from server.postgres.cluster import SUPERUSER
 
-    found = _USER.search(str(error))
-    user = found[1] if found else ""
+    match = _USER.search(str(error))
+    user = match[1] if match else ""
     if user in LOGIN_ROLES:
         file = "keys/database-roles.json in the data folder is not the one that this database was set up with"
     elif user == SUPERUSER:

@@ -59,7 +59,7 @@ class ServerAddress:
     database: str = "postgres"
 
     def build_url(self) -> str:
-        """A libpq URL without the password."""
+        """Build a libpq URL without the password."""
         folder, database = quote(str(self.socket_dir), ""), quote(self.database, "")
         return f"postgresql://{self.superuser}@/{database}?host={folder}&port={self.port}"
 
@@ -144,20 +144,20 @@ class Postmaster:
         pairs = [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
         return [self._binaries.get_program_path("postgres"), "-D", str(self._layout.data), *pairs]
 
-    async def _wait_until_ready(self, process: subprocess.Popen[bytes], said_before: int, report: Report) -> None:
-        told = self._started
+    async def _wait_until_ready(self, process: subprocess.Popen[bytes], log_offset: int, report: Report) -> None:
+        reported_at = self._started
         while process.poll() is None:
-            noted = read_pid_file(self._layout.data)
-            if noted is not None and noted.pid == process.pid and noted.ready:
+            pid_file = read_pid_file(self._layout.data)
+            if pid_file is not None and pid_file.pid == process.pid and pid_file.ready:
                 return
             now = self._clock()
-            if now - told >= 1:
-                told = now
+            if now - reported_at >= 1:
+                reported_at = now
                 report(f"PostgreSQL is recovering after an unclean stop ({now - self._started:.0f} s)")
             await asyncio.sleep(POLL_SECONDS)
-        said = _read_tail(self._layout.log, said_before)
+        log_text = _read_tail(self._layout.log, log_offset)
         raise PostgresError(
-            f"PostgreSQL ended with code {process.returncode} before it was ready: {find_first_error(said)} "
+            f"PostgreSQL ended with code {process.returncode} before it was ready: {find_first_error(log_text)} "
             f"(its log: {self._layout.log})"
         )
 

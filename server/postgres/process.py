@@ -31,7 +31,7 @@ class PidFile:
 
 
 def read_pid_file(data: Path) -> PidFile | None:
-    """None while there is none or it is not complete."""
+    """Read PostgreSQL's pid file; None while there is none or it is incomplete."""
     try:
         lines = (data / _PID_FILE).read_text("utf-8", "surrogateescape").splitlines()
         return PidFile(int(lines[0]), int(lines[3]), Path(lines[4]), lines[7].strip() == "ready")
@@ -62,21 +62,21 @@ def spawn(argv: list[str], account: SystemAccount | None, output: int) -> subpro
             extra_groups=[] if account else None,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        who = f" as {account.name}" if account else ""
+        account_text = f" as {account.name}" if account else ""
         raise PostgresError(
-            f"Cannot run {argv[0]}{who}: {error}. Check the folder's mount options and rights."
+            f"Cannot run {argv[0]}{account_text}: {error}. Check the folder's mount options and rights."
         ) from None
 
 
 def find_first_error(output: str) -> str:
-    """The first line in which a program of PostgreSQL's says what went wrong (later ones may quote rows)."""
+    """Find the first line in which a program of PostgreSQL's says what went wrong (later ones may quote rows)."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     complaints = (line for line in lines if re.search(r"FATAL|PANIC|ERROR|error:", line))
     return next(complaints, lines[-1] if lines else "it did not say why")[:500]
 
 
 def find_server_pids(layout: DataFolderLayout) -> list[int]:
-    """The live processes (postmaster and its children) of the server on this data folder.
+    """Find the live processes (postmaster and its children) of the server on this data folder.
 
     Found by the cluster's name in their command lines: that tells them from a process that got a dead server's pid,
     needs no right to look into another user's process (as /proc/PID/cwd does in a container), and leaves out zombies,
@@ -95,11 +95,11 @@ async def stop_previous(layout: DataFolderLayout, report: Callable[[str], None])
 
     Raises: PostgresError if some process does not end.
     """
-    left = find_server_pids(layout)
-    noted = read_pid_file(layout.data)
-    if noted is not None and noted.pid in left:
+    pids = find_server_pids(layout)
+    pid_file = read_pid_file(layout.data)
+    if pid_file is not None and pid_file.pid in pids:
         report("Stopping the PostgreSQL server that an earlier MCPist left running")
-        await stop_process(noted.pid, lambda: noted.pid in find_server_pids(layout))
+        await stop_process(pid_file.pid, lambda: pid_file.pid in find_server_pids(layout))
     # Children of a killed postmaster notice its death and leave, unless they are deep in a computation.
     if not await _wait_until(lambda: not find_server_pids(layout), 5.0):
         for pid in find_server_pids(layout):
@@ -114,23 +114,23 @@ def remove_socket(folder: Path) -> None:
 
 
 async def stop_process(pid: int, alive: Callable[[], bool], *, skip: int = 0) -> None:
-    """Signal a process, each time harder, until it is gone; `skip` leaves out the first steps of the ladder.
+    """Stop a process by ever stronger signals; `skip` leaves out the first of them.
 
     Raises: PostgresError if it survives everything.
     """
-    for number, patience in STOP_SIGNALS[skip:]:
+    for number, timeout in STOP_SIGNALS[skip:]:
         if not alive():
             return
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-        if await _wait_until(lambda: not alive(), patience):
+        if await _wait_until(lambda: not alive(), timeout):
             return
     raise PostgresError(f"The PostgreSQL process {pid} does not end, not even when killed; restart the machine.")
 
 
-async def _wait_until(condition: Callable[[], bool], patience: float) -> bool:
+async def _wait_until(condition: Callable[[], bool], timeout: float) -> bool:
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + patience
+    deadline = loop.time() + timeout
     while not condition():
         if loop.time() > deadline:
             return False

@@ -68,8 +68,8 @@ class EmbeddedPostgres:
                 return await self._start()
             except BaseException as error:
                 await self._stop()
-                if not isinstance(error, HomeInUse) and (trouble := explain_storage_error(error, self._home)):
-                    raise PostgresError(f"MCPist cannot start: {trouble}.") from error
+                if not isinstance(error, HomeInUse) and (problem := explain_storage_error(error, self._home)):
+                    raise PostgresError(f"MCPist cannot start: {problem}.") from error
                 raise
 
     async def stop(self) -> None:
@@ -121,14 +121,14 @@ class EmbeddedPostgres:
     async def _watch(self, server: Postmaster) -> None:
         delay = _FIRST_DELAY
         while True:
-            lived = await server.wait_for_death()
+            lifetime = await server.wait_for_death()
             self.ready.clear()
-            if lived > _STABLE_SECONDS:
+            if lifetime > _STABLE_SECONDS:
                 delay = _FIRST_DELAY
-            why = f": {explain_full_disk(self._home)}" if get_free_bytes(self._home) < MIN_FREE_BYTES else ""
+            reason = f": {explain_full_disk(self._home)}" if get_free_bytes(self._home) < MIN_FREE_BYTES else ""
             self._report_progress(
                 "postgres_exited",
-                f"PostgreSQL exited with code {server.code}{why}; restarting it in {delay:.1f} s",
+                f"PostgreSQL exited with code {server.code}{reason}; restarting it in {delay:.1f} s",
             )
             await asyncio.sleep(delay)
             delay = min(delay * 2, _MAX_DELAY)
@@ -146,32 +146,32 @@ class EmbeddedPostgres:
 
 
 async def attach_server(home: Path, *, on_progress: Report | None = None) -> ServerAddress:
-    """The address of the server that another process owns, as soon as it accepts connections.
+    """Return the address of the server that another process owns, as soon as it accepts connections.
 
     Raises: OwnerGone if no process owns the folder (any more): then start the server instead.
     """
     layout = find_layout(home)
     report = on_progress or _ignore_progress
-    waiting = False
+    is_waiting = False
     while layout is not None and is_held(layout.lock):
-        noted = read_pid_file(layout.data)
-        if noted is not None and noted.ready and noted.pid in find_server_pids(layout):
-            return ServerAddress(noted.socket_dir, noted.port, read_password(layout))
-        if not waiting:
+        pid_file = read_pid_file(layout.data)
+        if pid_file is not None and pid_file.ready and pid_file.pid in find_server_pids(layout):
+            return ServerAddress(pid_file.socket_dir, pid_file.port, read_password(layout))
+        if not is_waiting:
             report("Waiting for the MCPist that owns this data folder")
-        waiting = True
+        is_waiting = True
         await asyncio.sleep(_ATTACH_POLL)
     raise OwnerGone(f"No MCPist is running on {home}; start it there first.")
 
 
 async def _run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Run it in a thread, and if we are cancelled, wait for its end first: it must not outlive the folder's lock."""
-    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
     try:
-        return await asyncio.shield(work)
+        return await asyncio.shield(task)
     finally:
-        if not work.done():
-            await asyncio.wait([work])
+        if not task.done():
+            await asyncio.wait([task])
 
 
 def _ignore_progress(_line: str) -> None:

@@ -18,7 +18,7 @@ class SystemAccount:
 
 
 def find_runtime_account(run_as: str) -> SystemAccount | None:
-    """The account to change to when this process is root; None for a plain user, who runs everything as itself.
+    """Find the account to change to when this process is root; None for a plain user, who runs everything as itself.
 
     Raises: PostgresError if there is no such user, or if it is root itself.
     """
@@ -42,7 +42,7 @@ def get_owner_name(path: Path) -> str:
 
 
 def find_blocked_parent(path: Path, account: SystemAccount) -> Path | None:
-    """The outermost folder above `path` that the account may not pass through (by its mode; ACLs are not read)."""
+    """Find the outermost folder above `path` that the account may not pass through (by its mode; ACLs are not read)."""
     return next((parent for parent in reversed(path.parents) if not may_traverse(parent, account)), None)
 
 

@@ -28,7 +28,7 @@ from server.wiring.control_plane_api import ControlPlaneApi
 
 def build_admin_api(
     zone: BrokerRuntime,
-    parts: WebDependencies,
+    dependencies: WebDependencies,
     grants: Grants,
     refusals: AuthFailureLog,
     connect: ConnectServices,
@@ -46,26 +46,28 @@ def build_admin_api(
         zone.identity_services.identities,
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
     )
-    door = _build_security(zone, parts, refusals)
+    security = _build_security(zone, dependencies, refusals)
     if control_plane is None:
-        return identity_api(door, identity, connections(connect), version=release)
+        return identity_api(security, identity, connections(connect), version=release)
     sections = build_identity_section(identity), connections(connect)
-    return control_plane.build_api(door, zone.database, connect.account_revoker, sections, release)
+    return control_plane.build_api(security, zone.database, connect.account_revoker, sections, release)
 
 
-def _build_security(zone: BrokerRuntime, parts: WebDependencies, refusals: AuthFailureLog) -> ApiSecurity:
+def _build_security(zone: BrokerRuntime, dependencies: WebDependencies, refusals: AuthFailureLog) -> ApiSecurity:
     def get_client_address(request: request_parsing.Request) -> str:
-        return request_parsing.get_client_address(request, parts.proxies)
+        return request_parsing.get_client_address(request, dependencies.proxies)
 
     authenticate = ApiAuthenticator(
         zone.database,
         zone.broker,  # its refusals bring the pass for the audit log of their tenant
         zone.identity_services.sessions,
-        parts.cookies,
+        dependencies.cookies,
         refusals,
         get_client_address,
-        parts.settings.operator_tenant,
+        dependencies.settings.operator_tenant,
     )
-    challenge = f'Bearer realm="mcpist", resource_metadata="{build_metadata_url(parts.settings.public_url)}"'
-    own = frozenset(client.id for client in FIRST_PARTY_CLIENTS)
-    return ApiSecurity(authenticate, parts.settings.public_url, zone.clock, get_client_address, challenge, own)
+    challenge = f'Bearer realm="mcpist", resource_metadata="{build_metadata_url(dependencies.settings.public_url)}"'
+    own_clients = frozenset(client.id for client in FIRST_PARTY_CLIENTS)
+    return ApiSecurity(
+        authenticate, dependencies.settings.public_url, zone.clock, get_client_address, challenge, own_clients
+    )

@@ -32,7 +32,7 @@ def build_grants(database: Database, identity: IdentitySettings, clock: Callable
 
 
 def build_authorization_server(
-    zone: BrokerRuntime, own: OwnTokenSigning, settings: Settings, grants: Grants
+    zone: BrokerRuntime, signing: OwnTokenSigning, settings: Settings, grants: Grants
 ) -> AuthorizationServerServices:
     """Build the services behind the routes of broker.web.oauth_endpoints."""
     database, clock, server = zone.database, zone.clock, zone.identity.authorization_server
@@ -66,7 +66,7 @@ def build_authorization_server(
         authentication=authentication,
         clients=clients,
         grants=grants,
-        access_tokens=own.access_tokens,
+        access_tokens=signing.access_tokens,
         assertions=assertions,
         resource=build_resource_identifier(settings.public_url),
         clock=clock,
@@ -74,11 +74,11 @@ def build_authorization_server(
     return AuthorizationServerServices(
         AuthorizationRequestParser(clients, build_resource_identifier(settings.public_url)),
         endpoint,
-        TokenRevocation(authentication, grants, own.access_tokens),
+        TokenRevocation(authentication, grants, signing.access_tokens),
         zone.identity_services.sessions,
         Consents(database, clock=clock),
         grants,
-        own.keys,
+        signing.keys,
         build_registration(zone),
     )
 

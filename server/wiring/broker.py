@@ -83,7 +83,7 @@ async def open_broker_runtime(
     identity = load_identity_settings(settings)
     async with (
         open_key_provider(deployment, get_key_provider_settings(settings)) as keys,
-        open_role_database(deployment, BROKER_ROLE, most=BROKER_CONNECTIONS) as database,
+        open_role_database(deployment, BROKER_ROLE, max_connections=BROKER_CONNECTIONS) as database,
         open_documents(settings) as documents,
         open_idp_http(settings, identity) as idp_http,
     ):
@@ -91,23 +91,31 @@ async def open_broker_runtime(
         vault = await open_vault(database, keys, clock=clock, guard=guard)
         peppers = load_or_create(deployment.peppers)
         tokens = ApiTokens(database, peppers, clock=clock)
-        own = await _open_own_token_signing(database, keys, settings, identity, clock)
-        verifier = CompositeVerifier(tokens, _build_jwt_verifier(own, database, settings, identity, documents, clock))
-        door = build_identity_services(database, identity.providers, settings.public_url, clock=clock, http=idp_http)
+        signing = await _open_own_token_signing(database, keys, settings, identity, clock)
+        verifier = CompositeVerifier(
+            tokens, _build_jwt_verifier(signing, database, settings, identity, documents, clock)
+        )
+        identity_services = build_identity_services(
+            database, identity.providers, settings.public_url, clock=clock, http=idp_http
+        )
         async with (
             run_maintenance(vault, database, guard),
             open_vendor_http(settings) as http,
             open_vendor_accounts(deployment, database, vault, http) as accounts,
         ):
             tools, urls = list_vendor_tools(manifests), list_vendor_urls(manifests)
-            known = verifier if only_for is None else InProcessVerifier(only_for, database)
-            leases = LeaseService(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
-            broker = LocalBroker(SigningVerifier(known, await load_signer(database)), leases)
-            yield BrokerRuntime(broker, database, vault, http, peppers, identity, tokens, door, documents, own, clock)
+            active_verifier = verifier if only_for is None else InProcessVerifier(only_for, database)
+            leases = LeaseService(
+                active_verifier, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts
+            )
+            broker = LocalBroker(SigningVerifier(active_verifier, await load_signer(database)), leases)
+            yield BrokerRuntime(
+                broker, database, vault, http, peppers, identity, tokens, identity_services, documents, signing, clock
+            )
 
 
 def list_vendor_urls(manifests: Iterable[ModuleManifest]) -> dict[str, str]:
-    """The vendors' base URLs that the modules name."""
+    """List the vendors' base URLs that the modules name."""
     return {module.name: module.base_url for module in list_vendor_manifests(manifests)}
 
 
@@ -146,15 +154,15 @@ async def _open_own_token_signing(
 
 
 def _build_jwt_verifier(
-    own: OwnTokenSigning | None,
+    signing: OwnTokenSigning | None,
     database: Database,
     settings: Settings,
     identity: IdentitySettings,
     documents: JsonDocumentFetcher,
     clock: Callable[[], datetime],
 ) -> Verifier | None:
-    if own is not None:
-        return own.access_tokens
+    if signing is not None:
+        return signing.access_tokens
     if identity.external is None:
         return None
     return ExternalIssuerVerifier(

@@ -46,7 +46,7 @@ async def open_connect_services(
     zone: BrokerRuntime, settings: Settings, manifests: Sequence[ModuleManifest]
 ) -> AsyncGenerator[ConnectServices]:
     """Open the services behind the connect pages and their API, with what runs beside them."""
-    parts = build_connect_services(
+    services = build_connect_services(
         zone.database,
         zone.vault,
         settings.public_url,
@@ -55,14 +55,14 @@ async def open_connect_services(
         zone.documents,
         clock=zone.clock,
     )
-    left = GrantReaper(zone.database, parts.disconnect_service)
+    reaper = GrantReaper(zone.database, services.disconnect_service)
     accounts = ModuleAccountClient(UserinfoClient(zone.oauth_http))
-    asking = build_rechecker(zone.database, zone.vault, manifests, accounts)
+    rechecker = build_rechecker(zone.database, zone.vault, manifests, accounts)
     async with (
-        run_in_background("ending abandoned accounts", left.run()),
-        run_in_background("rechecking rejected credentials", asking.run()),
+        run_in_background("ending abandoned accounts", reaper.run()),
+        run_in_background("rechecking rejected credentials", rechecker.run()),
     ):
-        yield parts
+        yield services
 
 
 def build_connect_services(
@@ -75,7 +75,7 @@ def build_connect_services(
     *,
     clock: Callable[[], datetime],
 ) -> ConnectServices:
-    """The parts; `database` is in the broker's role."""
+    """Build the parts; `database` is in the broker's role."""
     book, rows = ProviderRegistry(load_builtin_providers()), AccountWriter(vault)
     ends = build_disconnect_services(database, vault, http, clock=clock)
     clients, credentials, disconnecting = ends.clients, ends.credentials, ends.disconnect_service
@@ -104,7 +104,7 @@ def build_connect_services(
         redeeming=redeeming,
         introductions=introductions,
     )
-    providers = CustomProviders(database, book, documents.allow, [one.name for one in modules])
+    providers = CustomProviders(database, book, documents.allow, [module.name for module in modules])
     accounts = ModuleAccountClient(vendor)
     keys = VendorApiKeys(database, services, credentials, disconnecting, vendor, accounts)
     checker = CredentialChecker(database, credentials, accounts, modules, disconnecting.require_adopted)

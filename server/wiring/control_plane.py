@@ -39,13 +39,13 @@ class ControlPlane:
 
     def build_api(
         self,
-        door: "ApiSecurity",
+        security: "ApiSecurity",
         broker: Database,
         account_revoker: AccountRevoker,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
-        """The admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
         from admin_ui.api.admin_dependencies import AdminDependencies
         from admin_ui.api.app import build_admin_api
         from admin_ui.api.deployment_checks import NoDeploymentChecks
@@ -55,12 +55,14 @@ class ControlPlane:
         from server.wiring.operator_authentication import OperatorAuthenticator
 
         if self._operator is not None:
-            door = replace(door, authenticate=OperatorAuthenticator(self._operator, self._console, door.authenticate))
+            security = replace(
+                security, authenticate=OperatorAuthenticator(self._operator, self._console, security.authenticate)
+            )
         catalogue, deployment = self._catalogue, self._deployment
-        looking = (
+        deployment_checks = (
             None if deployment is None else ServerChecks(self._settings, deployment, self._console, broker, catalogue)
         )
         installed = build_installed_modules(build_module_manifests(catalogue), lambda: catalogue)
-        checks = looking or NoDeploymentChecks()
+        checks = deployment_checks or NoDeploymentChecks()
         control = AdminDependencies(self._console, tuple(installed), installed, checks, account_revoker)
-        return build_admin_api(door, control, *sections, version=release)
+        return build_admin_api(security, control, *sections, version=release)

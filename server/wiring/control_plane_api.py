@@ -1,4 +1,4 @@
-"""The control plane as the broker's process knows it: somebody who adds a part to its admin API."""
+"""Interface of the control plane in the broker's process: it adds a section to the admin API."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -18,11 +18,11 @@ class ControlPlaneApi(Protocol):
 
     def build_api(
         self,
-        door: "ApiSecurity",
+        security: "ApiSecurity",
         broker: Database,
         account_revoker: AccountRevoker,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
-        """The admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
         ...

@@ -24,7 +24,7 @@ from server.wiring.outbound_http import open_vendor_http
 
 @dataclass(frozen=True, slots=True)
 class DisconnectServices:
-    """One account at a time, or all of whoever is removed; with what both work with."""
+    """Services that disconnect one account, or all accounts of a removed user, role or tenant."""
 
     database: Database
     credentials: CredentialStore
@@ -47,10 +47,10 @@ def build_disconnect_services(
 
 @contextlib.asynccontextmanager
 async def open_disconnect_services(deployment: Deployment, settings: Settings) -> AsyncGenerator[DisconnectServices]:
-    """Open the disconnect services for a command. Where the vault's keys are lost no vendor can be told, and all else
-    works."""
+    """Open the disconnect services for a command. Without the vault's keys nothing is revoked at a vendor; everything
+    else works."""
     async with (
-        open_role_database(deployment, BROKER_ROLE, most=4) as database,
+        open_role_database(deployment, BROKER_ROLE, max_connections=4) as database,
         open_vendor_http(settings) as http,
         open_vault_if_possible(deployment, database) as vault,
     ):

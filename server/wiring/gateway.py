@@ -65,17 +65,17 @@ class Gateway:
 async def open_gateway(
     settings: Settings,
     deployment: Deployment,
-    reached: contextlib.AbstractAsyncContextManager[Broker],
+    broker_context: contextlib.AbstractAsyncContextManager[Broker],
     catalogue: Catalogue,
     call_log: CallLog,
 ) -> AsyncGenerator[Gateway]:
     """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written.
 
-    `reached` is the way to the broker, for as long as the gateway runs.
+    `broker_context` is the way to the broker, for as long as the gateway runs.
     """
     async with (
-        open_role_database(deployment, GATEWAY_ROLE, most=GATEWAY_CONNECTIONS) as database,
-        reached as broker,
+        open_role_database(deployment, GATEWAY_ROLE, max_connections=GATEWAY_CONNECTIONS) as database,
+        broker_context as broker,
         open_vendor_sessions(settings) as sessions,
         _run_background_tasks() as start,
     ):
@@ -85,13 +85,13 @@ async def open_gateway(
         audit = AuditWriter(database, pass_of=passes.get)
         start(generations.run())
         start(audit.run())
-        parts = _GatewayDependencies(
+        dependencies = _GatewayDependencies(
             settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, passes, sessions
         )
-        built = _build_gateway(parts)
-        await generations.wait_until_trusted(within=START_SECONDS)
-        yield built
-        built.refusals.flush()
+        gateway = _build_gateway(dependencies)
+        await generations.wait_until_trusted(timeout=START_SECONDS)
+        yield gateway
+        gateway.refusals.flush()
         await audit.close()
         await traces.close()
 
@@ -122,49 +122,55 @@ class _GatewayDependencies:
     sessions: VendorClientFactory
 
 
-def _build_gateway(parts: _GatewayDependencies) -> Gateway:
+def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
     metrics = Metrics()
-    observers = CallObserver(metrics, parts.call_log)
-    refusals = _build_refusals(parts, metrics)
-    authenticate = CallerAuthenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
-    sieve = Sieve(parts.catalogue)
-    links = ConnectMessages(parts.settings.public_url)
-    leases = LeaseCache(parts.broker, parts.generations, links)
-    vendors = VendorConnections(parts.broker, parts.generations, leases, parts.sessions, links)
-    limits = _create_caller_limits(parts.settings, metrics)
+    observers = CallObserver(metrics, dependencies.call_log)
+    refusals = _build_refusals(dependencies, metrics)
+    authenticate = CallerAuthenticator(
+        dependencies.broker, dependencies.database, dependencies.generations, refusals, dependencies.passes
+    )
+    sieve = Sieve(dependencies.catalogue)
+    links = ConnectMessages(dependencies.settings.public_url)
+    leases = LeaseCache(dependencies.broker, dependencies.generations, links)
+    vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
+    limits = _create_caller_limits(dependencies.settings, metrics)
     runner = ToolRunner(
         sieve,
-        parts.database,
+        dependencies.database,
         vendors,
-        parts.audit,
-        parts.deployment.digest_key,
+        dependencies.audit,
+        dependencies.deployment.digest_key,
         observers,
-        parts.traces,
+        dependencies.traces,
         lambda caller, names: limits.charge(caller.credential.id, names),
     )
     meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
-        wrap_handlers(meta_tools.get_handlers(), parts.traces),
+        wrap_handlers(meta_tools.get_handlers(), dependencies.traces),
         authenticate,
-        _build_mcp_settings(parts.settings),
+        _build_mcp_settings(dependencies.settings),
         server_version=version("mcpist"),
         instructions=meta_tools.get_instructions,
         admit=_build_admission(limits, metrics),
         is_current=authenticate.is_current,
         observe=observers.on_http_answer,
-        elicitation=UrlElicitor(parts.deployment.digest_key),
-        connected=vendors.list_connected_modules,
+        elicitation=UrlElicitor(dependencies.deployment.digest_key),
+        load_connected_modules=vendors.list_connected_modules,
     )
-    health = HealthMonitor(_build_health_checks(parts), clock=time.monotonic)
-    _register_gauges(metrics, parts, authenticate)
-    metadata = ProtectedResourceMetadata(parts.settings.public_url, _get_authorization_server(parts.settings))
+    health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
+    _register_gauges(metrics, dependencies, authenticate)
+    metadata = ProtectedResourceMetadata(
+        dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
+    )
     app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
     return Gateway(app, endpoint, health, metrics, refusals)
 
 
-def _build_refusals(parts: _GatewayDependencies, metrics: Metrics) -> AuthFailureLog:
-    most = parts.settings.failed_auth_per_minute
-    return AuthFailureLog(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics, parts.passes)
+def _build_refusals(dependencies: _GatewayDependencies, metrics: Metrics) -> AuthFailureLog:
+    per_minute = dependencies.settings.failed_auth_per_minute
+    return AuthFailureLog(
+        dependencies.audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), metrics, dependencies.passes
+    )
 
 
 def _build_mcp_settings(settings: Settings) -> McpSettings:
@@ -204,15 +210,17 @@ def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller
     return admit
 
 
-def _build_health_checks(parts: _GatewayDependencies) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
+def _build_health_checks(
+    dependencies: _GatewayDependencies,
+) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
     async def is_database_reachable() -> bool:
-        return await parts.database.call("SELECT true")
+        return await dependencies.database.call("SELECT true")
 
     async def are_generations_current() -> bool:
-        return parts.generations.trusted
+        return dependencies.generations.trusted
 
     async def is_audit_writing() -> bool:
-        return not parts.audit.stalled
+        return not dependencies.audit.stalled
 
     checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
         "database": is_database_reachable,
@@ -223,26 +231,26 @@ def _build_health_checks(parts: _GatewayDependencies) -> dict[str, Callable[[], 
     # An own server's disk is elsewhere.
     return (
         checks
-        if parts.settings.database_url is not None
-        else {**checks, "disk": create_disk_check(parts.settings.home)}
+        if dependencies.settings.database_url is not None
+        else {**checks, "disk": create_disk_check(dependencies.settings.home)}
     )
 
 
-def _register_gauges(metrics: Metrics, parts: _GatewayDependencies, authenticate: CallerAuthenticator) -> None:
-    metrics.register_observable("mcpist_audit_queue_records", lambda: parts.audit.waiting)
-    metrics.register_observable("mcpist_audit_records", lambda: parts.audit.written)
+def _register_gauges(metrics: Metrics, dependencies: _GatewayDependencies, authenticate: CallerAuthenticator) -> None:
+    metrics.register_observable("mcpist_audit_queue_records", lambda: dependencies.audit.waiting)
+    metrics.register_observable("mcpist_audit_records", lambda: dependencies.audit.written)
     metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
     metrics.register_observable("mcpist_credentials_cached", lambda: len(authenticate))
-    metrics.register_observable("mcpist_database_up", lambda: not parts.audit.stalled)
-    metrics.register_observable("mcpist_generation_listener_up", lambda: parts.generations.listening)
-    metrics.register_observable("mcpist_log_lines_dropped", lambda: parts.call_log.dropped)
+    metrics.register_observable("mcpist_database_up", lambda: not dependencies.audit.stalled)
+    metrics.register_observable("mcpist_generation_listener_up", lambda: dependencies.generations.listening)
+    metrics.register_observable("mcpist_log_lines_dropped", lambda: dependencies.call_log.dropped)
 
 
 @contextlib.asynccontextmanager
 async def _run_background_tasks() -> AsyncGenerator[Callable[[Coroutine[Any, Any, None]], None]]:
     """Background tasks that live as long as the block. One that fails is a fault of ours: it ends the block."""
     async with asyncio.TaskGroup() as group:
-        started: list[asyncio.Task[None]] = []
-        yield lambda work: started.append(group.create_task(work))
-        for task in started:
+        tasks: list[asyncio.Task[None]] = []
+        yield lambda coroutine: tasks.append(group.create_task(coroutine))
+        for task in tasks:
             task.cancel()

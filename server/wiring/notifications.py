@@ -1,4 +1,4 @@
-"""People are told when an account needs them, by the channels that notices.toml names."""
+"""Notifications about accounts that need a person, by the channels that notices.toml names."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -18,21 +18,21 @@ from server.wiring.broker import BrokerRuntime
 async def run_notifications(
     zone: BrokerRuntime, settings: Settings, manifests: Sequence[ModuleManifest]
 ) -> AsyncGenerator[None]:
-    """Tell, until the block is left. Without a file nobody is told, and what would have been is closed.
+    """Send notifications until the block is left. Without a file none is sent, and those that are due are closed.
 
     Raises:
         core.errors.Invalid: the file is wrong, or others may read it; the text says what.
     """
-    chosen = load_notification_settings(settings)
+    channel_settings = load_notification_settings(settings)
     channels: list[NotificationChannel] = []
-    if chosen.mail is not None:
-        channels.append(MailChannel(chosen.mail))
-    if chosen.webhook is not None:
-        channels.append(WebhookChannel(chosen.webhook, zone.oauth_http))
-    teller = NotificationDispatcher(
+    if channel_settings.mail is not None:
+        channels.append(MailChannel(channel_settings.mail))
+    if channel_settings.webhook is not None:
+        channels.append(WebhookChannel(channel_settings.webhook, zone.oauth_http))
+    dispatcher = NotificationDispatcher(
         zone.database, channels, _build_title_lookup(manifests), settings.public_url, clock=zone.clock
     )
-    async with run_in_background("sending notifications", teller.run()):
+    async with run_in_background("sending notifications", dispatcher.run()):
         yield
 
 

@@ -17,7 +17,7 @@ SPOOL_FOLDER = "answers"
 def open_vendor_accounts(
     deployment: Deployment, database: Database, vault: Vault, http: VendorHttpClient
 ) -> contextlib.AbstractAsyncContextManager[AccountTokenService]:
-    """The accounts of all tenants, kept fresh until the block is left.
+    """Open the accounts of all tenants and refresh them until the block is left.
 
     Raises:
         core.errors.Unavailable: the database is away.

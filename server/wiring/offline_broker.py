@@ -36,19 +36,21 @@ async def open_identity_section(
 
     identity = load_identity_settings(settings)
     async with (
-        open_role_database(deployment, BROKER_ROLE, most=3) as database,
+        open_role_database(deployment, BROKER_ROLE, max_connections=3) as database,
         open_documents(settings) as documents,
     ):
         peppers = load_or_create(deployment.peppers)
-        people = build_identity_services(database, identity.providers, public_url, clock=get_utc_now, http=documents)
+        identity_services = build_identity_services(
+            database, identity.providers, public_url, clock=get_utc_now, http=documents
+        )
         yield build_identity_section(
             IdentityDependencies(
                 ApiTokens(database, peppers, clock=get_utc_now),
-                people.sessions,
+                identity_services.sessions,
                 build_grants(database, identity, get_utc_now),
                 RegisteredClients(database, peppers, clock=get_utc_now),
-                people.links,
-                people.identities,
+                identity_services.links,
+                identity_services.identities,
                 TrustedIssuers(database, documents, clock=get_utc_now),
             )
         )
@@ -66,7 +68,7 @@ async def open_connect_section(
     from server.wiring.connect import build_connect_services
 
     async with (
-        open_role_database(deployment, BROKER_ROLE, most=3) as database,
+        open_role_database(deployment, BROKER_ROLE, max_connections=3) as database,
         open_documents(settings) as documents,
         open_vendor_http(settings) as http,
         open_vault_if_possible(deployment, database) as vault,

@@ -29,23 +29,23 @@ FORWARDING_HEADERS = (
 
 class OperatorAuthenticator:
     """Implements :class:`core.api.principal.RequestAuthenticator`: the operator's credential gives an operator
-    principal, every other one is left to `otherwise`."""
+    principal, every other one is left to `fallback`."""
 
-    def __init__(self, access: OperatorAccess, console: Database, otherwise: RequestAuthenticator) -> None:
+    def __init__(self, access: OperatorAccess, console: Database, fallback: RequestAuthenticator) -> None:
         self._access = access
         self._console = console
-        self._otherwise = otherwise
+        self._fallback = fallback
 
     async def __call__(self, request: Request) -> Principal:
         """Return the principal; raises as the protocol says.
 
         Raises:
-            Forbidden: a tenant is named by somebody other than the operator.
+            Forbidden: a caller other than the operator names a tenant.
             core.errors.NotFound: the operator names a tenant that does not exist.
         """
         if self._is_operator(request):
             return await self._build_principal(request)
-        principal = await self._otherwise(request)
+        principal = await self._fallback(request)
         if TENANT_HEADER in request.headers:
             raise Forbidden(f"only the operator may name a tenant with {TENANT_HEADER}; leave the header out")
         return principal

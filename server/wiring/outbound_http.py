@@ -45,7 +45,7 @@ def _split_host(url: str) -> tuple[str, int]:
 
 @contextlib.asynccontextmanager
 async def open_vendor_http(settings: Settings) -> AsyncGenerator[VendorHttpClient]:
-    """The way there."""
+    """Open the way there."""
     http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await http.open()
     try:

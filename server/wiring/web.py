@@ -58,25 +58,27 @@ def _build_application(
     def build_api() -> ASGIApp:
         from server.wiring.admin_api import build_admin_api  # the framework's import takes half a second
 
-        return build_admin_api(zone, parts, grants, refusals, connect, control_plane)
+        return build_admin_api(zone, dependencies, grants, refusals, connect, control_plane)
 
-    parts = build_web_dependencies(settings, zone.identity, zone.clock)
+    dependencies = build_web_dependencies(settings, zone.identity, zone.clock)
     grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
-        *sign_in_pages.build_sign_in_routes(parts, zone.identity_services),
-        *account_pages.build_account_routes(parts, zone.identity_services, zone.tokens, grants if server else None),
-        *connect_pages.build_connect_session_routes(parts, zone.identity_services.sessions, connect),
-        *connect_pages.build_connect_routes(parts, zone.identity_services.sessions, connect),
-        *(oauth_endpoints.build_oauth_routes(parts, server) if server else ()),
+        *sign_in_pages.build_sign_in_routes(dependencies, zone.identity_services),
+        *account_pages.build_account_routes(
+            dependencies, zone.identity_services, zone.tokens, grants if server else None
+        ),
+        *connect_pages.build_connect_session_routes(dependencies, zone.identity_services.sessions, connect),
+        *connect_pages.build_connect_routes(dependencies, zone.identity_services.sessions, connect),
+        *(oauth_endpoints.build_oauth_routes(dependencies, server) if server else ()),
         _PrefixRoute(API_PATH, _LazyApplication(build_api)),
     ]
-    return build_identity_app(parts, routes)
+    return build_identity_app(dependencies, routes)
 
 
 async def _sweep_expired(zone: BrokerRuntime) -> None:
-    """Once an hour; and at the start, have the keys made that the first access token will need."""
-    swept = (
+    """Delete expired rows once an hour; at the start, create the keys that the first access token needs."""
+    tables = (
         build_grants(zone.database, zone.identity, zone.clock),
         ReplayCache(zone.database, clock=zone.clock),
         build_registration(zone),
@@ -85,7 +87,7 @@ async def _sweep_expired(zone: BrokerRuntime) -> None:
     async def sweep() -> None:
         if zone.own_tokens is not None:
             await zone.own_tokens.keys.get_jwks()
-        for table in swept:
+        for table in tables:
             await table.sweep()
 
     name = "deleting expired rows of identity"

@@ -125,9 +125,9 @@ class Refusals:
         self.attempts.record_failure(client)
         self.seen.append(None)
 
-    async def record_refused(self, client: str, refused: CredentialRefusal) -> None:
+    async def record_refused(self, client: str, refusal: CredentialRefusal) -> None:
         self.attempts.record_failure(client)
-        self.seen.append(refused.reason)
+        self.seen.append(refusal.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,10 @@ async def _caller(operating: OperatorContext, credentials: CredentialStore, tena
 
 @contextlib.asynccontextmanager
 async def _open_credentials(deployment: Deployment) -> AsyncGenerator[CredentialStore]:
-    async with open_role_database(deployment, BROKER_ROLE, most=2) as database, open_key_provider(deployment) as keys:
+    async with (
+        open_role_database(deployment, BROKER_ROLE, max_connections=2) as database,
+        open_key_provider(deployment) as keys,
+    ):
         guard = await load_deployment_guard(deployment, database)
         yield CredentialStore(
             database, await open_vault(database, keys, clock=get_utc_now, guard=guard), clock=get_utc_now

@@ -126,7 +126,7 @@ async def test_lease(world: World, broker: Broker) -> None:
         """UPDATE core.services SET settings = '{"base_url": "https://api.github.test/api", "timeout": 5}'"""
     )
     lease = await leased(broker, ada)
-    (stored,) = await world.credentials.list(ada.tenant_id)
+    (stored,) = await world.stored(ada.tenant_id)
     assert lease.access_token == Secret("own-of-ada-acme")
     assert (lease.credential_id, lease.version, lease.kind) == (stored.id, stored.version, "personal")
     assert 0 < lease.expires_in <= 60
@@ -439,7 +439,7 @@ async def test_a_reading_token_gets_no_lease_for_writing(world: World, broker: B
 
 async def test_status(world: World, broker: Broker) -> None:
     ada = await an_ada(world)
-    (stored,) = await world.credentials.list(ada.tenant_id)
+    (stored,) = await world.stored(ada.tenant_id)
     assert await broker.get_connections(ada.token) == {
         "github": ModuleConnection(
             "github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", stored.version
@@ -494,7 +494,7 @@ async def test_secrets_are_nowhere_but_in_leases(world: World, broker: Broker, c
         lease,
         ada.asks(),
         await broker.get_connections(ada.token),
-        await world.credentials.list(ada.tenant_id),
+        await world.stored(ada.tenant_id),
     ):
         canary.hear("what is printed", repr(said).encode())
     await broker.lease(ada.asks(rejected=lease.version))

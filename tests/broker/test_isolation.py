@@ -11,11 +11,10 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from broker.connections.connection_status import ConnectionStatus, list_connection_statuses
+from broker.connections.stored_credentials import StoredCredential, find_credential, list_credentials
 from broker.interface import CredentialRefusal, Lease
 from broker.user_policy import load_user_policy
 from broker.vault import reencryption
-from broker.vault.credential_store import StoredCredential
 from broker.vault.key_checks import count_data_keys
 from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
 from broker.vault.key_wrapping import InMemoryKeyProvider
@@ -71,7 +70,7 @@ async def told(world: World) -> list[Any]:
     said.append(owners == (ada.own, team))
     said.append(await reencrypted(world, tenant, fresh=False))
     said += [await listed(world, ada), await found(world, tenant)]
-    (own,) = await world.credentials.list(tenant, "github", ada.own)
+    (own,) = await world.stored(tenant, "github", ada.own)
     said.append(await world.credentials.mark_broken(tenant, own.id, own.version, "rejected"))
     said.append(await broken_and_due(world, tenant))
     await world.credentials.note_accepted(tenant, own.id, own.version)
@@ -79,7 +78,7 @@ async def told(world: World) -> list[Any]:
     await world.credentials.remove(ACTOR, tenant, "notion", team)
     with pytest.raises(Conflict):  # its vendor has to be told
         await world.credentials.remove(ACTOR, tenant, "notion", bob.own)
-    said.append([shown(one) for one in await world.credentials.list(tenant)])
+    said.append([shown(one) for one in await world.stored(tenant)])
     said.append(await keys_of(world, tenant))
     said.append(await count_data_keys(world.trusted, tenant))
     return said
@@ -125,7 +124,7 @@ async def reencrypted(world: World, tenant: UUID, *, fresh: bool) -> list[Any]:
     return [waited, done, vault.warmed, await run.count_pending(tenant), await texts(world, vault, tenant)]
 
 
-def shown(one: ConnectionStatus | StoredCredential) -> tuple[str, ...]:
+def shown(one: StoredCredential) -> tuple[str, ...]:
     """What is the same in every run."""
     return one.module, one.provider, one.kind, one.owner, one.account, one.state, one.cause
 
@@ -137,23 +136,28 @@ async def listed(world: World, person: Person) -> list[Any]:
         role_ids = [role_id for role_id, _ in (await load_user_policy(work, person.id)).roles]
         pages.append([role.name for _, role in await load_roles(work, None)])
         for user_id in (None, person.id):
-            whose = {"user_id": user_id, "role_ids": role_ids if user_id else ()}
-            page = await list_connection_statuses(work, NO_ORIGINS, **whose, limit=2)
-            rest = await list_connection_statuses(work, NO_ORIGINS, **whose, after=page[-1].sort_key, limit=50)
+            whose: dict[str, Any] = {
+                "everyone": user_id is None,
+                "user_id": user_id,
+                "role_ids": role_ids if user_id else (),
+            }
+            page = await list_credentials(work, NO_ORIGINS, **whose, limit=2)
+            rest = await list_credentials(work, NO_ORIGINS, **whose, after=page[-1].sort_key, limit=50)
             pages += [[shown(one) for one in page], [shown(one) for one in rest]]
     return pages
 
 
 async def found(world: World, tenant: UUID) -> list[Any]:
     """Credentials by their ids: the tenant's own, and one of another tenant."""
-    ids = [one.id for one in await world.credentials.list(tenant)]
+    ids = [one.id for one in await world.stored(tenant)]
     async with world.database.admin_connection() as admin:
         foreign = await admin.fetchval("SELECT id FROM vault.credentials WHERE tenant_id <> $1 LIMIT 1", tenant)
-    answers: list[Any] = [shown((await world.credentials.find(tenant, one))[0]) for one in ids]
-    try:
-        answers.append(await world.credentials.find(tenant, foreign or uuid4()))
-    except NotFound:
-        answers.append(None)
+    async with world.trusted.tenant(tenant) as work:
+        answers: list[Any] = [shown(await find_credential(work, NO_ORIGINS, one)) for one in ids]
+        try:
+            answers.append(await find_credential(work, NO_ORIGINS, foreign or uuid4()))
+        except NotFound:
+            answers.append(None)
     return answers
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from broker.connect.account_writer import AccountWriter
 from broker.connections.account_repository import AccountGrant, insert_account, insert_client
 from broker.connections.account_snapshot import AccessToken
+from broker.connections.stored_credentials import StoredCredential
 from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.interface import LeaseRequest
 from broker.lease_service import LeaseService
@@ -28,6 +29,7 @@ from core.directory.users import create_user
 from core.secret import Secret
 from tests.support.directory import assign_role, create_role, grant
 from tests.support.postgres import ScratchDatabase
+from tests.support.stored_credentials import list_stored
 
 ACTOR = Actor("tests")
 # Two modules with a vendor; "notes" has none, so the broker has never heard of it.
@@ -129,6 +131,12 @@ class World:
     ) -> UUID:
         """Store a credential."""
         return await self.credentials.put(ACTOR, tenant_id, module, owner, Secret(secret), account)
+
+    async def stored(
+        self, tenant_id: UUID, module: str | None = None, owner: CredentialOwner | None = None
+    ) -> list[StoredCredential]:
+        """The tenant's credentials, or those for one module, or of one owner."""
+        return await list_stored(self.trusted, tenant_id, module, owner, BASE_URLS)
 
     async def connect(self, person: Person, module: str, details: Mapping[str, object]) -> UUID:
         """An account that was connected by OAuth; the id."""

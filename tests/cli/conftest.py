@@ -6,11 +6,9 @@ import itertools
 import json
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +19,7 @@ from unittest import mock
 import pytest
 
 from cli.app import run_command
-from tests.support.canary_homes import hear_home
-from tests.support.running_product import free_port, hear_command
+from tests.support.running_product import data_folder, free_port, hear_command
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 60  # seconds
@@ -149,19 +146,16 @@ def running(home: Home) -> Iterator[Product]:
 
 
 @contextlib.contextmanager
-def new_home() -> Iterator[Home]:
-    """A folder that the account of PostgreSQL can pass through (pytest's own are 0700)."""
-    place = Path(tempfile.mkdtemp(prefix="mcpist-cli-"))
-    place.chmod(0o755)
-    yield Home(place / "home", free_port())
-    hear_home(place / "home")
-    shutil.rmtree(place, ignore_errors=True)
+def new_home(*, migrated: bool = True) -> Iterator[Home]:
+    """A data folder that no product has used; without `migrated` it does not exist yet."""
+    with data_folder(migrated=migrated) as path:
+        yield Home(path, free_port())
 
 
 @pytest.fixture
 def fresh() -> Iterator[Home]:
     """A data folder that does not exist yet."""
-    with new_home() as home:
+    with new_home(migrated=False) as home:
         yield home
 
 

@@ -87,7 +87,7 @@ def test_the_last_administrator_stays(cli: Home, tenant: str) -> None:
     refused = cli.run(*ada, "--json").error()
     assert (refused["code"], "last active administrator" in refused["message"]) == ("conflict", True)
     assert cli.run("user", "create", "eve@example.com", "--admin", *here).code == 0
-    assert cli.run(*ada).out == "ada@example.com is gone.\n"
+    assert cli.run(*ada).out == "Removed the user ada@example.com.\n"
 
 
 def test_one_role_is_shown(cli: Home, tenant: str) -> None:

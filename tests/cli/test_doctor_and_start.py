@@ -47,6 +47,7 @@ def started() -> Iterator[Home]:
         broker.terminate()
         broker.communicate(timeout=LONG)
         yield home
+        assert bad(home) == [], "each test has mended what it damaged"
 
 
 def write(path: Path, content: bytes) -> None:
@@ -114,7 +115,6 @@ def test_what_stops_a_start_is_found(started: Home, command: tuple[str, ...], na
         refused, found = refusal(started, command), bad(started)
     assert ("unexpected" in refused, path.name in refused) == (False, True), refused
     assert refused in found
-    assert bad(started) == []
 
 
 def _socket(home: Home) -> str:
@@ -169,7 +169,6 @@ def test_a_password_that_the_database_does_not_know(started: Home) -> None:
             refused, found = refusal(started, UP), bad(started)
         assert ("unexpected" in refused, path.name in refused) == (False, True), refused
         assert refused in found
-    assert bad(started) == []
 
 
 def test_a_taken_port_of_the_metrics(started: Home) -> None:

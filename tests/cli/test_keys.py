@@ -172,7 +172,7 @@ def test_a_copy_is_adopted_while_it_is_restored(home: Home, tmp_path: Path) -> N
 @contextlib.contextmanager
 def copied(home: Home, dump: Path, *options: str) -> Iterator[tuple[Home, Ended]]:
     """The backup in a data folder of its own, with copies of the keys."""
-    with new_home() as bare:
+    with new_home(migrated=False) as bare:
         copy = Home(bare.path, bare.port, home.more)
         restored = copy.run("restore", str(dump), *options)
         assert restored.code == 0, restored.err

@@ -38,7 +38,7 @@ def metadata_host(redirect_uri: str) -> Generator[MetadataHost]:
                 "token_endpoint_auth_method": "none",
             }
         ).encode()
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield MetadataHost(address, client_id, signed.certificate)

@@ -114,7 +114,7 @@ def test_who_waits_as_told_is_let_through(rate: float, burst: int, gaps: list[fl
 
 
 def test_memory_is_bounded_and_nobody_wins_by_being_forgotten(clock: Clock) -> None:
-    limits = CallerLimits(1, 2, 2, clock=clock, most_keys=100)
+    limits = CallerLimits(1, 2, 2, clock=clock, max_keys=100)
     limits.enter("running")
     call(limits, "spent")
     call(limits, "spent")
@@ -128,7 +128,7 @@ def test_memory_is_bounded_and_nobody_wins_by_being_forgotten(clock: Clock) -> N
 
 
 def test_full_buckets_are_forgotten_before_spent_ones(clock: Clock) -> None:
-    limits = CallerLimits(1, 1, 2, clock=clock, most_keys=8)
+    limits = CallerLimits(1, 1, 2, clock=clock, max_keys=8)
     for number in range(7):
         call(limits, f"early{number}")
     clock.now += 0.9
@@ -139,7 +139,7 @@ def test_full_buckets_are_forgotten_before_spent_ones(clock: Clock) -> None:
 
 
 def test_when_every_key_is_running_a_newcomer_waits(clock: Clock) -> None:
-    limits = CallerLimits(1, 1, 1, clock=clock, most_keys=4)
+    limits = CallerLimits(1, 1, 1, clock=clock, max_keys=4)
     for number in range(4):
         limits.enter(f"key{number}")
     with pytest.raises(LimitReached, match="limit of callers"):
@@ -149,7 +149,7 @@ def test_when_every_key_is_running_a_newcomer_waits(clock: Clock) -> None:
 
 
 def test_a_leave_pairs_with_an_enter_after_any_eviction(clock: Clock) -> None:
-    limits = CallerLimits(1000, 1000, 10, clock=clock, most_keys=10)
+    limits = CallerLimits(1000, 1000, 10, clock=clock, max_keys=10)
     limits.enter("long")
     for number in range(100):
         call(limits, f"key{number}")

@@ -17,7 +17,7 @@ async def test_an_answer_too_many_reaches_no_other_tenant(database: ScratchDatab
         rows = await admin.fetch("SELECT tenant_id, email FROM core.users")
     emails = {row["tenant_id"]: row["email"] for row in rows}
     async with postgres_proxy(database.admin) as proxy:
-        pool = Database(proxy.address.as_role("mcpist_gateway", PASSWORDS["mcpist_gateway"]), most_connections=1)
+        pool = Database(proxy.address.as_role("mcpist_gateway", PASSWORDS["mcpist_gateway"]), max_connections=1)
         await pool.open()
         answered = 0
 

@@ -44,11 +44,11 @@ async def test_a_cancelled_caller_does_not_cancel_the_run() -> None:
 async def test_a_caller_that_cannot_wait_leaves_the_run_to_the_others() -> None:
     flights, work = SingleFlight[str, int](), Work()
     with pytest.raises(TimeoutError):
-        await flights.join("a", work, within=0.001)
+        await flights.join("a", work, timeout=0.001)
     assert len(flights) == 1
-    assert not await flights.finish(within=0.001)
+    assert not await flights.finish(timeout=0.001)
     work.go.set()
-    assert await flights.finish(within=5)
+    assert await flights.finish(timeout=5)
     assert work.runs == 1
 
 

@@ -34,7 +34,7 @@ async def hangs(database: Database, tenant_id: UUID, started: asyncio.Event) -> 
 
 async def test_nothing_of_a_tenant_stays_on_the_pooled_connection(database: ScratchDatabase, make_tenant) -> None:
     one, two = await make_tenant(), await make_tenant()
-    async with database.open("mcpist_gateway", most_connections=1) as pool:
+    async with database.open("mcpist_gateway", max_connections=1) as pool:
         async with pool.tenant(one.id) as work:
             assert await work.fetchval("SELECT tenant_id FROM core.tenants WHERE tenant_id = $1") == one.id
         assert await left_behind(pool) == NOTHING
@@ -49,7 +49,7 @@ async def test_nothing_of_a_tenant_stays_on_the_pooled_connection(database: Scra
 
 async def test_nor_after_a_transaction_that_failed_or_was_cancelled(database: ScratchDatabase, make_tenant) -> None:
     tenant = await make_tenant()
-    async with database.open("mcpist_gateway", most_connections=1) as pool:
+    async with database.open("mcpist_gateway", max_connections=1) as pool:
         with pytest.raises(RuntimeError):
             await fails(pool, tenant.id)
         assert await left_behind(pool) == NOTHING

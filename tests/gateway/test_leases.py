@@ -153,13 +153,13 @@ async def test_a_refused_lease_is_told_once_for_all_calls_and_what_is_newer_is_u
     leases, (one,) = await started(broker, 1)
     refused = await one
     broker.let.clear()
-    told = [asyncio.create_task(leases.replace_lease(asking(), TOOL, refused, tell=True)) for _ in range(20)]
+    told = [asyncio.create_task(leases.replace_lease(asking(), TOOL, refused, report=True)) for _ in range(20)]
     while broker.asked < 2:
         await asyncio.sleep(0)
     told[0].cancel()
     broker.let.set()
     assert {held.version for held in await asyncio.gather(*told[1:])} == {2}
-    late = await leases.replace_lease(asking(), TOOL, refused, tell=True)
+    late = await leases.replace_lease(asking(), TOOL, refused, report=True)
     assert late.version == 2, "who was refused with the old one uses what another has got"
     assert broker.rejected == [None, refused.version]
 

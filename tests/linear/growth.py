@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from tests.linear.candidates import candidates
 from tests.linear.patterns import Use
 
-TINY = (8, 12, 16, 24, 40, 64, 128)
+TINY = (12, 24, 40, 64, 128)
 SMALL, LARGE = 512, 16_384
-HALF, WHOLE = 2 << 20, 4 << 20
+HALF, WHOLE = 1 << 20, 2 << 20
 MOST_RATIO = 2.5
 """Of the whole to its half; 2 is linear."""
 
@@ -23,7 +23,7 @@ MOST_NANOSECONDS = 1_000
 EXPONENTIAL_SECONDS = 0.001
 UNMEASURABLE_SECONDS = 0.003
 ENOUGH_SECONDS = 0.02
-SUSPECTS = 12
+SUSPECTS = 8
 
 Run = Callable[[Any], object]
 
@@ -96,7 +96,7 @@ def _is_exponential(run: Run, text: Any) -> bool:
 
 
 def ratio(run: Run, one: Input, *, encoded: bool = False) -> tuple[float, float]:
-    """The time of 4 MB relative to that of 2 MB, and in seconds; 2.0 where neither can be measured."""
+    """The time of 2 MiB relative to that of 1 MiB, and in seconds; 2.0 where neither can be measured."""
     half, whole = (one.of(size, encoded=encoded) for size in (HALF, WHOLE))
     best = float("inf")
     for _ in range(3):  # a garbage collection or another process's cache misses are not the pattern's

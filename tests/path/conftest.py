@@ -9,9 +9,10 @@ import pytest
 import uvloop
 
 from core.directory.tenants import Tenant
-from gateway.catalogue import build_catalogue, load_installed_modules
+from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
+from server.deployment import KEYS_FOLDER
 from tests.path.mall import Mall, opened_mall
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import Lab
 
@@ -33,6 +34,19 @@ class People:
     other_reader: Person
 
 
+@dataclass(frozen=True, slots=True)
+class Populated:
+    """A database with `people`, to be copied, and the keys of the product that made them."""
+
+    database: str
+    keys: Path
+    people: People
+
+
+_POPULATED: list[Populated] = []
+"""Made once in a worker, by the first test that asks for people."""
+
+
 @pytest.fixture
 def lab() -> Lab:
     """Tools that misbehave on demand; every product has them."""
@@ -40,10 +54,38 @@ def lab() -> Lab:
 
 
 @pytest.fixture
-async def product(database: ScratchDatabase, tmp_path: Path, lab: Lab) -> AsyncIterator[Product]:
+async def database(
+    request: pytest.FixtureRequest,
+    database_server: DatabaseServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[ScratchDatabase]:
+    """An own database at the newest schema, in which the people exist already if the test has them."""
+    with_people = "people" in request.fixturenames
+    if with_people and not _POPULATED:
+        _POPULATED.append(await _populate(database_server, tmp_path_factory.mktemp("populated") / "home"))
+    async with database_server.database(copy_of=_POPULATED[0].database if with_people else None) as made:
+        yield made
+
+
+async def _populate(server: DatabaseServer, home: Path) -> Populated:
+    database = await server.keep_database()
+    async with product_on(database, home, catalogue=build_lab_catalogue(Lab())) as product:
+        people = await create_people(product)
+    return Populated(database.name, home / KEYS_FOLDER, people)
+
+
+def build_lab_catalogue(lab: Lab) -> Catalogue:
+    """The installed modules and the lab."""
+    return build_catalogue([*load_installed_modules().modules, lab.module()])
+
+
+@pytest.fixture
+async def product(
+    request: pytest.FixtureRequest, database: ScratchDatabase, tmp_path: Path, lab: Lab
+) -> AsyncIterator[Product]:
     """The deployment, without a gateway."""
-    catalogue = build_catalogue([*load_installed_modules().modules, lab.module()])
-    async with product_on(database, tmp_path / "home", catalogue=catalogue) as product:
+    keys = _POPULATED[0].keys if "people" in request.fixturenames else None
+    async with product_on(database, tmp_path / "home", catalogue=build_lab_catalogue(lab), keys=keys) as product:
         yield product
 
 
@@ -55,8 +97,13 @@ async def mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Mall]
 
 
 @pytest.fixture
-async def people(product: Product) -> People:
-    """The administrators may use everything, readers only look, nobody has nothing."""
+def people(product: Product) -> People:
+    """The people that are in the product's database."""
+    return _POPULATED[0].people
+
+
+async def create_people(product: Product) -> People:
+    """Create people of two tenants: administrators may use everything, readers only look, nobody has nothing."""
     acme, globex = await product.tenant("acme"), await product.tenant("globex")
     return People(
         acme,

@@ -9,6 +9,7 @@ from typing import Any
 from broker.vault.credential_store import CredentialStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
+from core.db import Database
 from core.secret import Secret
 from gateway.catalogue import build_catalogue, load_installed_modules
 from server.deployment import KEYS_FOLDER
@@ -27,6 +28,7 @@ class Mall:
     shop: Shop
     node: Node
     credentials: CredentialStore
+    broker: Database
 
     async def add(self, person: Person, token: str, *, role: str = "") -> None:
         """Store a token, of the person or of a role."""
@@ -48,13 +50,13 @@ async def opened_mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterato
         catalogue = build_catalogue([*load_installed_modules().modules, shop_module(vendor.url)])
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
-        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         vault = await open_vault(
             broker,
             InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE),
             clock=get_utc_now,
         )
-        yield Mall(product, vendor, node, CredentialStore(broker, vault, clock=get_utc_now))
+        yield Mall(product, vendor, node, CredentialStore(broker, vault, clock=get_utc_now), broker)
 
 
 async def people(mall: Mall) -> tuple[Person, Person]:

@@ -35,6 +35,7 @@ from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, open_role_database
 from server.wiring.gateway import open_gateway
 from tests.broker.authorization_server.grants import Grant, add_grant, revoke
+from tests.broker.world import FreshAccounts
 from tests.path.conftest import People
 from tests.support import directory
 from tests.support.eventually import within
@@ -102,7 +103,7 @@ async def issuing(product: Product, database: Database) -> AsyncIterator[Issuer]
 @pytest.fixture
 async def issuer(product: Product) -> AsyncIterator[Issuer]:
     async with (
-        open_role_database(product.deployment, BROKER_ROLE, most=3) as database,
+        open_role_database(product.deployment, BROKER_ROLE, max_connections=3) as database,
         issuing(product, database) as issuer,
     ):
         yield issuer
@@ -120,11 +121,17 @@ class Gate:
 async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -> AsyncIterator[Gate]:
     deployment = replace(product.deployment, admin=through or product.deployment.admin)
     call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
-    async with open_role_database(deployment, BROKER_ROLE, most=5) as database, issuing(product, database) as own:
+    async with (
+        open_role_database(deployment, BROKER_ROLE, max_connections=5) as database,
+        issuing(product, database) as own,
+    ):
         verifier = Counting(CompositeVerifier(product.tokens, own.tokens))
         vault = await open_vault(database, own.keys, clock=product.clock)
         signing = SigningVerifier(verifier, await load_signer(database))
-        broker = LocalBroker(signing, LeaseService(verifier, database, vault, {}, base_urls={}, clock=product.clock))
+        leases = LeaseService(
+            verifier, database, vault, {}, base_urls={}, clock=product.clock, accounts=FreshAccounts()
+        )
+        broker = LocalBroker(signing, leases)
         settings = Settings(home=deployment.home, public_url=PUBLIC)
         reached = _reached(broker, product)
         async with open_gateway(settings, deployment, reached, product.catalogue, call_log) as running:

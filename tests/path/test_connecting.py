@@ -9,6 +9,7 @@ from tests.path.mall import Mall, people
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, Answer
 from tests.support.product import Person
+from tests.support.stored_credentials import list_stored
 
 LINK = "http://127.0.0.1:8080/connect/shop"
 CALL = {"name": "call", "arguments": {"module": "shop", "tool_name": "look", "params": {"what": "tea"}}}
@@ -144,7 +145,7 @@ async def test_the_schema_says_how_the_module_stands_and_where_to_connect(mall: 
     refused = (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
     assert "an administrator can replace it" in refused
     assert (await mall.state(ada))["connection"] == "shared"
-    (stored,) = await mall.credentials.list(ada.tenant.id)
+    (stored,) = await list_stored(mall.broker, ada.tenant.id)
     await mall.credentials.mark_broken(ada.tenant.id, stored.id, stored.version, "rejected")
 
     async def broken() -> bool:

@@ -158,7 +158,7 @@ async def test_one_token_s_setting_is_nobody_else_s(product: Product, node: Node
 
 @pytest.fixture
 async def broker_database(product: Product) -> AsyncIterator[Database]:
-    async with open_role_database(product.deployment, BROKER_ROLE, most=3) as database:
+    async with open_role_database(product.deployment, BROKER_ROLE, max_connections=3) as database:
         yield database
 
 

@@ -14,6 +14,7 @@ from broker.vault.credential_store import CredentialStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.config.settings import Settings
+from core.db import Database
 from core.errors import Unavailable
 from core.secret import Secret
 from gateway.catalogue import build_catalogue, load_installed_modules
@@ -29,6 +30,7 @@ from tests.support.ledger import Gate, ledger_module
 from tests.support.mcp_client import MODERN, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
+from tests.support.stored_credentials import list_stored
 
 MADE = b'{"id":5,"url":"https://ledger.test/5"}'
 TIMEOUT = 3.0
@@ -48,6 +50,7 @@ class Counter:
     ada: Person
     eve: Person
     credentials: CredentialStore
+    broker: Database
 
     async def call(self, tool: str, person: Person | None = None, **params: Any) -> Answer:
         return await self.node.call((person or self.ada).token, "ledger", tool, params)
@@ -65,11 +68,11 @@ async def counter(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Co
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         opening = product.gateway(allowed_private_hosts=(f"127.0.0.1:{vendor.port}",), call_timeout=TIMEOUT)
         node = await stack.enter_async_context(opening)
-        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         keys = InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE)
         credentials = CredentialStore(broker, await open_vault(broker, keys, clock=get_utc_now), clock=get_utc_now)
         ada, eve = [await _person(product, credentials, slug) for slug in ("acme", "globex")]
-        yield Counter(product, node, vendor, gate, ada, eve, credentials)
+        yield Counter(product, node, vendor, gate, ada, eve, credentials, broker)
 
 
 async def _person(product: Product, credentials: CredentialStore, slug: str) -> Person:
@@ -180,7 +183,7 @@ async def test_an_account_that_is_refused_after_a_write(counter: Counter, broken
 
     async def refused(exchange: Exchange) -> None:
         if broken:
-            (key,) = await counter.credentials.list(counter.ada.tenant.id)
+            (key,) = await list_stored(counter.broker, counter.ada.tenant.id)
             await counter.credentials.mark_broken(counter.ada.tenant.id, key.id, key.version, "rejected")
         exchange.send(401)
 

@@ -9,6 +9,7 @@ from tests.path.mall import Mall, opened_mall, people
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, SPLIT
+from tests.support.stored_credentials import list_stored
 
 
 async def test_everybody_uses_their_own_credential(mall: Mall) -> None:
@@ -63,7 +64,7 @@ async def test_a_credential_that_is_broken_is_visible_and_sent_nowhere(mall: Mal
     ada, _ = await people(mall)
     await mall.add(ada, "adas-token-0123456789")
     assert not (await mall.call(ada, "look", what="tea"))["isError"]
-    (stored,) = await mall.credentials.list(ada.tenant.id)
+    (stored,) = await list_stored(mall.broker, ada.tenant.id)
     await mall.credentials.mark_broken(ada.tenant.id, stored.id, stored.version, "rejected")
 
     async def broken() -> bool:

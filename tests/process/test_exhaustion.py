@@ -49,7 +49,7 @@ ALLOCATOR = 6 * MEBIBYTE
 ATTEMPTS = 3
 """Memory that leaks grows in each attempt; what the allocator keeps of a larger burst than before grows once."""
 CLIENTS = 500
-LEAST_SECONDS = 2.5
+LEAST_SECONDS = 1.5
 CUT_SECONDS = 90
 """After which a dripping client has been cut off: the limits are 15 s for a head and 45 s for a body."""
 

@@ -45,8 +45,7 @@ def product_on(home: Path, vendor: Vendor) -> Process:
 
 @pytest.mark.guarantee("G16")
 async def test_a_restored_copy_asks_no_vendor_until_it_is_adopted(vendor: Vendor, tmp_path: Path) -> None:
-    with data_folder() as first, data_folder() as second:
-        first.mkdir()
+    with data_folder() as first, data_folder(migrated=False) as second:
         original = product_on(first, vendor)
         async with running([original]):
             account = await connected_account(original, vendor)
@@ -84,7 +83,7 @@ async def opened(process: Process) -> AsyncGenerator[tuple[OperatorContext, Data
     settings = Settings(home=process.home, port=process.port)
     async with (
         open_operator_context(settings, lambda _: None) as hands,
-        open_role_database(hands.deployment, BROKER_ROLE, most=2) as broker,
+        open_role_database(hands.deployment, BROKER_ROLE, max_connections=2) as broker,
     ):
         yield hands, broker
 

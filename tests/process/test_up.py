@@ -25,7 +25,7 @@ from tests.support.running_product import (
 
 @pytest.fixture(scope="module")
 def home():
-    with data_folder() as folder:
+    with data_folder(migrated=False) as folder:
         yield folder
 
 

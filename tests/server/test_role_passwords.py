@@ -25,7 +25,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def other() -> Iterator[Home]:
-    with new_home() as home:
+    with new_home(migrated=False) as home:
         yield home
 
 
@@ -37,7 +37,7 @@ def product(url: str, fresh: Home) -> Iterator[Product]:
 
 @pytest.fixture
 def fresh() -> Iterator[Home]:
-    with new_home() as home:
+    with new_home(migrated=False) as home:
         yield home
 
 

@@ -18,7 +18,7 @@ from tests.support.mcp_client import envelope
 
 pytestmark = [pytest.mark.no_canary("the canary's own work would be measured"), pytest.mark.timeout(300)]
 
-AT_ONCE = 32
+AT_ONCE = 16
 
 
 def large(surface: Surface, tool: str, value: bytes, revision: str = "2025-11-25") -> Request:
@@ -36,7 +36,9 @@ async def test_many_large_requests_at_once(surface: Surface, tool: str, what: st
         value, number = shape("numbers", LARGE_STEP_BYTES - 1_000), 128
     else:
         value, number = shape(what, BODY // 2) if len(what) > 1 else text_of(what), AT_ONCE
-    longest = min([await _longest(surface, [large(surface, tool, value)] * number) for _ in range(2)])
+    longest = await _longest(surface, [large(surface, tool, value)] * number)
+    if longest >= MOST_SECONDS / 2:  # what only happens once is another program's
+        longest = min(longest, await _longest(surface, [large(surface, tool, value)] * number))
     print(f"{number} x {tool} {what!r}: {longest * 1e3:.1f} ms")
     assert longest < MOST_SECONDS
 

@@ -22,13 +22,13 @@ async def delete_role(
 async def grant(console: Database, actor: Actor, tenant_id: UUID, role: str, effect: str, permission: str) -> None:
     found = await roles.find_role(console, tenant_id, role)
     granted = _get_grants(found) | {(effect, permission)}
-    await roles.change_role(console, actor, tenant_id, found.id, granted=granted)
+    await roles.change_role(console, actor, tenant_id, found.id, grants=granted)
 
 
 async def revoke(console: Database, actor: Actor, tenant_id: UUID, role: str, permission: str) -> None:
     found = await roles.find_role(console, tenant_id, role)
     granted = frozenset(pair for pair in _get_grants(found) if pair[1] != permission)
-    await roles.change_role(console, actor, tenant_id, found.id, granted=granted)
+    await roles.change_role(console, actor, tenant_id, found.id, grants=granted)
 
 
 async def assign_role(console: Database, actor: Actor, tenant_id: UUID, email: str, role: str) -> None:

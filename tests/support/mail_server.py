@@ -53,7 +53,7 @@ def mail_server(tls: ssl.SSLContext | None = None, password: str = "") -> Genera
         right = data.password == password.encode()
         if right:
             server.users.append(data.login.decode())
-        return AuthResult(success=right)
+        return AuthResult(success=right, handled=right)  # what is not handled gets 535
 
     controller = Controller(
         server,

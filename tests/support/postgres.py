@@ -110,12 +110,14 @@ class DatabaseServer:
 
     admin: DatabaseAddress
     _template: str | None = field(default=None)
+    _kept: list[str] = field(default_factory=list[str])
 
     @contextlib.asynccontextmanager
-    async def database(self, *, migrated: bool = True) -> AsyncIterator[ScratchDatabase]:
-        """A database that lives as long as the block: at the newest schema, or empty."""
+    async def database(self, *, migrated: bool = True, copy_of: str | None = None) -> AsyncIterator[ScratchDatabase]:
+        """A database that lives as long as the block: at the newest schema, or empty, or a copy of one that nobody
+        is connected to."""
         name = f"mcpist_test_{secrets.token_hex(6)}"
-        template = await self.template() if migrated else "template0"
+        template = copy_of or (await self.template() if migrated else "template0")
         await self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY {COPYING}')
         try:
             made = ScratchDatabase(name, self._address(name))
@@ -141,10 +143,18 @@ class DatabaseServer:
             self._template = name
         return self._template
 
-    async def drop_template(self) -> None:
+    async def keep_database(self) -> ScratchDatabase:
+        """A database at the newest schema that lives as long as the server, for tests to fill once and copy."""
+        name = f"mcpist_kept_{secrets.token_hex(6)}"
+        await self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{await self.template()}" STRATEGY {COPYING}')
+        self._kept.append(name)
+        return ScratchDatabase(name, self._address(name))
+
+    async def drop_templates(self) -> None:
         """Leave an own server as it was."""
-        if self._template is not None:
-            await self._execute(f'DROP DATABASE "{self._template}" WITH (FORCE)')
+        for name in (*self._kept, self._template):
+            if name is not None:
+                await self._execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
     def _address(self, database: str) -> DatabaseAddress:
         parts = urlsplit(self.admin.url.reveal())
@@ -191,7 +201,7 @@ def server_for_tests() -> Iterator[DatabaseServer]:
     try:
         yield server
     finally:
-        asyncio.run(server.drop_template())
+        asyncio.run(server.drop_templates())
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ With MCPIST_TEST_SPLIT=1 in the environment a gateway reaches its broker over HT
 
 import contextlib
 import os
+import shutil
 import time
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
@@ -168,15 +169,17 @@ async def _reached(
 
 @contextlib.asynccontextmanager
 async def product_on(
-    database: ScratchDatabase, home: Path, *, catalogue: Catalogue | None = None
+    database: ScratchDatabase, home: Path, *, catalogue: Catalogue | None = None, keys: Path | None = None
 ) -> AsyncIterator[Product]:
-    """A deployment whose folder is `home`."""
+    """A deployment whose folder is `home`; `keys` are those of a product that used a copy of the database before."""
     (home / KEYS_FOLDER).mkdir(parents=True)
+    if keys is not None:
+        shutil.copytree(keys, home / KEYS_FOLDER, dirs_exist_ok=True)
     deployment = Deployment(home, database.admin, PASSWORDS, Secret("digest key of the tests, not secret"))
     clock = Clock()
     async with (
-        open_role_database(deployment, CONSOLE_ROLE, most=3) as console,
-        open_role_database(deployment, BROKER_ROLE, most=3) as broker,
+        open_role_database(deployment, CONSOLE_ROLE, max_connections=3) as console,
+        open_role_database(deployment, BROKER_ROLE, max_connections=3) as broker,
     ):
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=clock)
         yield Product(database, deployment, catalogue or load_installed_modules(), console, tokens, clock)

@@ -178,7 +178,9 @@ async def split_on(
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
-        operator = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        operator = await stack.enter_async_context(
+            open_role_database(product.deployment, BROKER_ROLE, max_connections=2)
+        )
         vault = await open_vault(
             operator,
             InMemoryKeyProvider.from_file(folder / "broker" / KEYS_FOLDER / VAULT_KEYS_FILE),

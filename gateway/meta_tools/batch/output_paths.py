@@ -33,29 +33,29 @@ def explain_impossible_path(root: _Schema, step: str, path: Path, *, exact: bool
         if branches is None:
             return None
         steps = [_descend(branch, segment, exact=exact) for branch in branches]
-        nodes = [found for found in steps if not isinstance(found, _MissingSegment)]
+        nodes = [node for node in steps if not isinstance(node, _MissingSegment)]
         if not nodes:
             return _format_missing_segment(
                 format_path(step, path[:depth]),
                 segment,
-                [found for found in steps if isinstance(found, _MissingSegment)],
+                [node for node in steps if isinstance(node, _MissingSegment)],
             )
     return None
 
 
 def _list_branches(root: _Schema, nodes: list[Any]) -> list[_Schema] | None:
-    """The alternatives behind $ref, anyOf and oneOf; None when they are too many or not understood."""
-    waiting, seen, branches = list(nodes), set[int](), list[_Schema]()
-    while waiting:
-        node = waiting.pop(0)
-        if not isinstance(node, Mapping) or len(seen) > _MAX_NODES:
+    """List the alternatives behind $ref, anyOf and oneOf; None when they are too many or not understood."""
+    pending, seen_ids, branches = list(nodes), set[int](), list[_Schema]()
+    while pending:
+        node = pending.pop(0)
+        if not isinstance(node, Mapping) or len(seen_ids) > _MAX_NODES:
             return None
-        if id(cast("Any", node)) in seen:
+        if id(cast("Any", node)) in seen_ids:
             continue
-        seen.add(id(cast("Any", node)))
-        behind = list(_iterate_branches(root, cast("_Schema", node)))
-        waiting.extend(behind)
-        if not behind:
+        seen_ids.add(id(cast("Any", node)))
+        alternatives = list(_iterate_branches(root, cast("_Schema", node)))
+        pending.extend(alternatives)
+        if not alternatives:
             branches.append(cast("_Schema", node))
     return branches or None
 
@@ -96,24 +96,24 @@ def _descend(node: _Schema, segment: str | int, *, exact: bool) -> Any:
 
 def _descend_property(node: _Schema, name: str, *, exact: bool) -> Any:
     properties = node.get("properties")
-    named = cast("_Schema", properties) if isinstance(properties, Mapping) else _OPEN
-    if name in named:
-        return named[name]
-    rest = node.get("additionalProperties")
+    declared = cast("_Schema", properties) if isinstance(properties, Mapping) else _OPEN
+    if name in declared:
+        return declared[name]
+    additional = node.get("additionalProperties")
     if "patternProperties" in node:
         return _OPEN
-    if isinstance(rest, Mapping):
-        return cast("_Schema", rest)
-    closed = rest is False or (exact and rest is None and isinstance(properties, Mapping))
-    if closed and (rest is False or not any(keyword in node for keyword in _COMBINED)):
-        return _MissingSegment("", tuple(named))
+    if isinstance(additional, Mapping):
+        return cast("_Schema", additional)
+    closed = additional is False or (exact and additional is None and isinstance(properties, Mapping))
+    if closed and (additional is False or not any(keyword in node for keyword in _COMBINED)):
+        return _MissingSegment("", tuple(declared))
     return _OPEN
 
 
 def _descend_item(node: _Schema, index: int) -> Any:
-    most = node.get("maxItems")
-    if isinstance(most, int) and index >= most:
-        return _MissingSegment(f"an array of at most {most}")
+    max_items = node.get("maxItems")
+    if isinstance(max_items, int) and index >= max_items:
+        return _MissingSegment(f"an array of at most {max_items}")
     first = node.get("prefixItems")
     if isinstance(first, list) and index < len(cast("list[Any]", first)):
         return cast("list[Any]", first)[index]
@@ -139,5 +139,5 @@ def _format_missing_segment(place: str, segment: str | int, closed: list[_Missin
         return (
             f"{place} has no {quote_value(segment)}; it has: {format_names(names)}{suggest_name(str(segment), names)}"
         )
-    what = " or ".join(dict.fromkeys(branch.type_text for branch in closed if branch.type_text))
-    return f"{place} is {what}, {quote_value(segment)} is never inside"
+    types = " or ".join(dict.fromkeys(branch.type_text for branch in closed if branch.type_text))
+    return f"{place} is {types}, {quote_value(segment)} is never inside"

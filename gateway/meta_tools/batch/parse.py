@@ -33,21 +33,22 @@ _PositionedItems = list[tuple[StepPosition, Any]]
 
 
 def parse_commands(commands: str | list[Any]) -> tuple[list[BatchStep], list[BatchProblem]]:
-    """The steps, and all that is wrong with the others. `commands` is JSONL text, a JSON array as text, or an array."""
+    """Parse the steps, and all that is wrong with the others. `commands` is JSONL text, a JSON array as text, or an
+    array."""
     placed = _locate_items(commands)
     if isinstance(placed, BatchProblem):
         return [], [placed]
-    values = [(place, _load_json(raw.text) if isinstance(raw, _RawLine) else raw) for place, raw in placed]
+    values = [(position, _load_json(raw.text) if isinstance(raw, _RawLine) else raw) for position, raw in placed]
     if problem := _find_size_problem(_collect_text_params(values)):
         return [], [problem]
     steps: list[BatchStep] = []
     problems: list[BatchProblem] = []
-    for place, value in values:
-        made = _parse_step(place, value)
-        if isinstance(made, BatchStep):
-            steps.append(made)
+    for position, value in values:
+        parsed = _parse_step(position, value)
+        if isinstance(parsed, BatchStep):
+            steps.append(parsed)
         else:
-            problems.extend(BatchProblem(place, error) for error in made)
+            problems.extend(BatchProblem(position, error) for error in parsed)
     problems.extend(_find_duplicates(steps))
     return steps, sorted(problems, key=lambda problem: problem.position.number)
 
@@ -77,14 +78,14 @@ def _parse_text(text: str) -> _PositionedItems | BatchProblem:
         return BatchProblem(StepPosition(MAX_LINES), f"the text has more than {MAX_LINES} lines; send fewer")
     # Not splitlines: it would break lines at U+2028, which JSON strings may hold.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    whole = _load_json(text)
-    if isinstance(whole, list):
-        return _locate_array_items(cast("list[Any]", whole))
-    if isinstance(whole, dict):
-        return [(StepPosition(lines[0][0]), whole)]
-    if isinstance(whole, orjson.JSONDecodeError) and text.lstrip().startswith("["):
+    document = _load_json(text)
+    if isinstance(document, list):
+        return _locate_array_items(cast("list[Any]", document))
+    if isinstance(document, dict):
+        return [(StepPosition(lines[0][0]), document)]
+    if isinstance(document, orjson.JSONDecodeError) and text.lstrip().startswith("["):
         return BatchProblem(
-            StepPosition(whole.lineno), f"the array is not valid JSON: {whole.msg} at column {whole.colno}"
+            StepPosition(document.lineno), f"the array is not valid JSON: {document.msg} at column {document.colno}"
         )
     if len(lines) > MAX_STEPS:
         return _build_too_many_problem(StepPosition(lines[MAX_STEPS][0]), len(lines))
@@ -97,12 +98,12 @@ def _locate_array_items(array: list[Any]) -> _PositionedItems | BatchProblem:
     return [(StepPosition(number, "step"), item) for number, item in enumerate(array, 1)]
 
 
-def _build_too_many_problem(place: StepPosition, count: int) -> BatchProblem:
-    return BatchProblem(place, f"at most {MAX_STEPS} steps in one batch, got {count}; send several")
+def _build_too_many_problem(position: StepPosition, count: int) -> BatchProblem:
+    return BatchProblem(position, f"at most {MAX_STEPS} steps in one batch, got {count}; send several")
 
 
 def _load_json(text: str) -> Any:
-    """The decoded text, or the error."""
+    """Decode JSON text; return the error where it is none."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -110,7 +111,7 @@ def _load_json(text: str) -> Any:
 
 
 def _collect_text_params(values: list[tuple[StepPosition, Any]]) -> list[bytes]:
-    """The `params` that are JSON text, of all steps."""
+    """Collect the `params` that are JSON text, of all steps."""
     steps = [cast("dict[str, Any]", value) for _, value in values if isinstance(value, dict)]
     return [params.encode("utf-8", "replace") for step in steps if isinstance(params := step.get("params"), str)]
 
@@ -128,38 +129,38 @@ def _find_size_problem(texts: list[bytes]) -> BatchProblem | None:
     return None
 
 
-def _parse_step(place: StepPosition, value: Any) -> BatchStep | list[str]:
+def _parse_step(position: StepPosition, value: Any) -> BatchStep | list[str]:
     if isinstance(value, orjson.JSONDecodeError):
         return [f"not valid JSON: {value.msg} at column {value.colno}; each line is one whole JSON object"]
     if not isinstance(value, dict):
         return [f'expected an object such as {{"id": …, "module": …, "tool_name": …}}, got {describe_type(value)}']
-    given = {name: field for name, field in cast("dict[str, Any]", value).items() if field is not None}
-    errors = list(_read_params(given))
-    if _is_too_deep(given):
+    fields = {name: field for name, field in cast("dict[str, Any]", value).items() if field is not None}
+    errors = list(_read_params(fields))
+    if _is_too_deep(fields):
         return [f"nested more than {MAX_DEPTH} levels deep"]
-    errors += [*_find_unknown_fields(given), *_find_invalid_fields(given)]
+    errors += [*_find_unknown_fields(fields), *_find_invalid_fields(fields)]
     if errors:
         return errors
     return BatchStep(
-        place,
-        id=given["id"],
-        module=given["module"],
-        tool_name=given["tool_name"],
-        params=given.get("params", {}),
-        after=tuple(given.get("after", ())),
-        output=given.get("output", False),
-        on_error=given.get("on_error", "skip"),
+        position,
+        id=fields["id"],
+        module=fields["module"],
+        tool_name=fields["tool_name"],
+        params=fields.get("params", {}),
+        after=tuple(fields.get("after", ())),
+        output=fields.get("output", False),
+        on_error=fields.get("on_error", "skip"),
     )
 
 
-def _read_params(given: dict[str, Any]) -> Iterator[str]:
+def _read_params(fields: dict[str, Any]) -> Iterator[str]:
     """Put the object in the place of `params` that are JSON text of one."""
-    if isinstance(params := given.get("params"), str):
+    if isinstance(params := fields.get("params"), str):
         try:
-            given["params"] = parse_object("params", params, MAX_DEPTH - 1)
-        except InvalidObjectText as wrong:
-            del given["params"]
-            yield str(wrong)
+            fields["params"] = parse_object("params", params, MAX_DEPTH - 1)
+        except InvalidObjectText as error:
+            del fields["params"]
+            yield str(error)
 
 
 def _is_too_deep(value: Any) -> bool:
@@ -213,19 +214,19 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
-def _find_unknown_fields(given: dict[str, Any]) -> Iterator[str]:
-    unknown = [str(name) for name in given if name not in _FIELDS]
+def _find_unknown_fields(fields: dict[str, Any]) -> Iterator[str]:
+    unknown = [str(name) for name in fields if name not in _FIELDS]
     for name in unknown[:_MAX_UNKNOWN]:
-        near = _OTHER_NAMES.get(name)
-        hint = f'; did you mean "{near}"?' if near else suggest_name(name, _FIELDS)
+        field = _OTHER_NAMES.get(name)
+        hint = f'; did you mean "{field}"?' if field else suggest_name(name, _FIELDS)
         yield f"unknown field {quote_value(name)}" + (hint or f"; there are: {format_names(_FIELDS)}")
     if len(unknown) > _MAX_UNKNOWN:
         yield f"{len(unknown) - _MAX_UNKNOWN} more unknown fields"
 
 
-def _find_invalid_fields(given: dict[str, Any]) -> Iterator[str]:
+def _find_invalid_fields(fields: dict[str, Any]) -> Iterator[str]:
     for name, field in _FIELDS.items():
-        value = given.get(name)
+        value = fields.get(name)
         if value is None and field.required:
             yield f"{name} is missing; expected {field.expected}"
         elif value is not None and not field.accepts(value):

@@ -61,15 +61,15 @@ def build_plan(
     *,
     unknown_tool_text: str,
 ) -> Plan | list[BatchProblem]:
-    """A plan that may run, or all that is wrong. The ids of `steps` differ from each other, as `parse` sees to.
+    """Build a plan that may run, or all that is wrong. The ids of `steps` differ from each other, as `parse` sees to.
 
     `resolve` finds the tool of (module, name), or None where the caller has no such tool; `unknown_tool_text` is then
     the whole error, so that a hidden tool and a made-up one read the same. `check` says what is wrong with a tool's
     params; those with references are left to whoever runs the step, who has their values.
     """
     tools = {step.id: resolve(step.module, step.tool_name) for step in steps}
-    found = _find_all_references(steps)
-    planned = [_plan_step(step, found[step.id]) for step in steps]
+    references = _find_all_references(steps)
+    planned = [_plan_step(step, references[step.id]) for step in steps]
     needs = {one.step.id: one.needs for one in planned}
     hints = iter(range(_MAX_HINTS))
     problems = [
@@ -77,39 +77,39 @@ def build_plan(
         for one in planned
         for error in (
             *([unknown_tool_text] if tools[one.step.id] is None else []),
-            *found[one.step.id].malformed,
+            *references[one.step.id].malformed,
             *_find_unknown_ids(one, needs, hints),
             *_find_impossible_references(one, tools),
-            *_find_invalid_params(one, tools[one.step.id], found[one.step.id], check),
+            *_find_invalid_params(one, tools[one.step.id], references[one.step.id], check),
         )
     ]
-    ordered = group_into_waves(needs)
-    if sum(map(len, ordered)) < len(steps):
+    waves = group_into_waves(needs)
+    if sum(map(len, waves)) < len(steps):
         problems.extend(_find_cycle_problems(steps, needs))
     if problems:
         return sorted(problems, key=lambda problem: problem.position.number)
-    return Plan(tuple(planned), tuple(tuple(wave) for wave in ordered))
+    return Plan(tuple(planned), tuple(tuple(wave) for wave in waves))
 
 
 def _find_all_references(steps: Sequence[BatchStep]) -> dict[str, FoundReferences]:
-    found: dict[str, FoundReferences] = {}
-    left = MAX_REFERENCES_IN_BATCH
+    references: dict[str, FoundReferences] = {}
+    budget = MAX_REFERENCES_IN_BATCH
     for step in steps:
-        found[step.id] = find_references(step.params, left)
-        left -= found[step.id].count
-    return found
+        references[step.id] = find_references(step.params, budget)
+        budget -= references[step.id].count
+    return references
 
 
-def _plan_step(step: BatchStep, found: FoundReferences) -> PlannedStep:
-    needs = dict.fromkeys((*step.after, *(reference.step for reference in found.references)))
-    return PlannedStep(step, tuple(needs), found.references)
+def _plan_step(step: BatchStep, references: FoundReferences) -> PlannedStep:
+    needs = dict.fromkeys((*step.after, *(reference.step for reference in references.references)))
+    return PlannedStep(step, tuple(needs), references.references)
 
 
-def _find_unknown_ids(planned: PlannedStep, known: Mapping[str, Any], hints: Iterator[int]) -> Iterator[str]:
-    unknown = [need for need in planned.needs if need not in known]
+def _find_unknown_ids(planned: PlannedStep, step_ids: Mapping[str, Any], hints: Iterator[int]) -> Iterator[str]:
+    unknown = [need for need in planned.needs if need not in step_ids]
     for need in unknown[:_MAX_ERRORS]:
-        near = suggest_name(need, known) if next(hints, None) is not None else ""
-        hint = near or f"; the steps are: {format_names(known)}"
+        suggestion = suggest_name(need, step_ids) if next(hints, None) is not None else ""
+        hint = suggestion or f"; the steps are: {format_names(step_ids)}"
         if need in planned.step.after:
             yield f"after: there is no step {quote_value(need)}{hint}"
         else:
@@ -132,17 +132,17 @@ def _explain_impossible_reference(reference: Reference, tool: PlannedTool | None
 def _find_invalid_params(
     planned: PlannedStep,
     tool: AnyTool | None,
-    found: FoundReferences,
+    references: FoundReferences,
     check: Callable[[AnyTool, dict[str, Any]], str | None],
 ) -> list[str]:
-    if tool is None or planned.references or found.malformed:
+    if tool is None or planned.references or references.malformed:
         return []
     error = check(tool, substitute_references(planned.step.params, {}))
     return [error] if error else []
 
 
 def _find_cycle_problems(steps: Sequence[BatchStep], needs: Mapping[str, Sequence[str]]) -> Iterator[BatchProblem]:
-    places = {step.id: step.position for step in steps}
+    positions = {step.id: step.position for step in steps}
     for cycle in find_cycles(needs):
         path = " → ".join((*cycle, cycle[0]))
-        yield BatchProblem(places[cycle[0]], f"cycle: {path} (each needs the next); remove one of these needs")
+        yield BatchProblem(positions[cycle[0]], f"cycle: {path} (each needs the next); remove one of these needs")

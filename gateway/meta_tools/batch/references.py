@@ -70,8 +70,8 @@ class UnresolvedReference(ValueError):
     """A reference that leads nowhere in the result that is there; the text says what is there instead."""
 
 
-def find_references(params: Mapping[str, Any], left: int = MAX_REFERENCES_IN_BATCH) -> FoundReferences:
-    """Find every reference in any string value of `params`, at any depth; keys are ignored. `left` is how many
+def find_references(params: Mapping[str, Any], limit: int = MAX_REFERENCES_IN_BATCH) -> FoundReferences:
+    """Find every reference in any string value of `params`, at any depth; keys are ignored. `limit` is how many
     references the batch may still have."""
     references: dict[Reference, None] = {}
     malformed: list[str] = []
@@ -79,7 +79,7 @@ def find_references(params: Mapping[str, Any], left: int = MAX_REFERENCES_IN_BAT
     marks, escaped = sum(text.count("${") for text in texts), sum(text.count("$${") for text in texts)
     if marks - escaped > _MAX_REFERENCES:
         return FoundReferences((), (f"more than {_MAX_REFERENCES} references; write $${{ for a literal ${{",))
-    if marks - escaped > left:
+    if marks - escaped > limit:
         return FoundReferences(
             (), (f"more than {MAX_REFERENCES_IN_BATCH} references in all steps; send several batches",)
         )
@@ -96,7 +96,7 @@ def find_references(params: Mapping[str, Any], left: int = MAX_REFERENCES_IN_BAT
 
 
 def split_references(text: str) -> list[str | Reference]:
-    """The string as literal pieces and references, in order; `$${` is undone.
+    """Split the string as literal pieces and references, in order; `$${` is undone.
 
     Raises:
         Malformed: at the first `${` that is no reference.
@@ -111,15 +111,15 @@ def split_references(text: str) -> list[str | Reference]:
             parts.append("${")
             at = mark.end()
         else:
-            found = _REFERENCE.match(text, mark.start())
-            parts.append(_parse_reference(text, mark.start(), found))
-            at = found.end() if found else len(text)
+            match = _REFERENCE.match(text, mark.start())
+            parts.append(_parse_reference(text, mark.start(), match))
+            at = match.end() if match else len(text)
     parts.append(text[at:])
     return [part for part in parts if part]
 
 
 def escape_text(text: str) -> str:
-    """The string that `substitute` turns back into `text`."""
+    """Escape `text` so that substitution yields it unchanged."""
     return text.replace("${", "$${")
 
 
@@ -138,7 +138,7 @@ class _Substitution:
     def __init__(self, results: Mapping[str, Any], max_bytes: int) -> None:
         self._results = results
         self._max_bytes = max_bytes
-        self._left = max_bytes
+        self._bytes_left = max_bytes
 
     def substitute_in(self, node: Any) -> Any:
         if isinstance(node, str):
@@ -166,8 +166,8 @@ class _Substitution:
             raise UnresolvedReference(
                 f"{_format_reference(reference)}: too deep to be handed on; refer to a part of it"
             )
-        self._left -= len(encoded)
-        if self._left < 0:
+        self._bytes_left -= len(encoded)
+        if self._bytes_left < 0:
             raise UnresolvedReference(
                 f"{_format_reference(reference)}: the references of this step bring in over {self._max_bytes} bytes"
             )
@@ -190,14 +190,14 @@ def look_up(reference: Reference, result: Any) -> Any:
 
 
 def parse_index(segment: str | int) -> int | None:
-    """The position that a segment means in an array: `[0]`, and `.0` too."""
+    """Parse the position that a segment means in an array: `[0]`, and `.0` too."""
     if isinstance(segment, int):
         return segment
     return int(segment) if re.fullmatch(_INDEX, segment) else None
 
 
 def format_path(step: str, path: Path) -> str:
-    """A path as the caller would write it, cut."""
+    """Format a path as the caller would write it, cut."""
     parts = [step]
     for segment in path:
         if isinstance(segment, int):
@@ -229,30 +229,30 @@ def _explain_missing(reference: Reference, depth: int, value: Any) -> str:
 def _iterate_marked_strings(node: Any) -> Iterator[str]:
     """Yield the strings that have a reference mark, in their order; without recursion, whose cost grows with the
     depth."""
-    waiting: list[Any] = [node]
-    while waiting:
-        node = waiting.pop()
+    pending: list[Any] = [node]
+    while pending:
+        node = pending.pop()
         if isinstance(node, str):
             if "${" in node:
                 yield node
         elif isinstance(node, Mapping):
-            waiting.extend(reversed(list(cast("Mapping[str, Any]", node).values())))
+            pending.extend(reversed(list(cast("Mapping[str, Any]", node).values())))
         elif isinstance(node, list):
-            waiting.extend(reversed(cast("list[Any]", node)))
+            pending.extend(reversed(cast("list[Any]", node)))
 
 
-def _parse_reference(text: str, start: int, found: re.Match[str] | None) -> Reference:
-    if found is None:
+def _parse_reference(text: str, start: int, match: re.Match[str] | None) -> Reference:
+    if match is None:
         raise MalformedReference(_explain_malformed(text, start))
     try:
-        path = tuple(_parse_segment(segment) for segment in _SEGMENT.finditer(found["path"]))
+        path = tuple(_parse_segment(segment) for segment in _SEGMENT.finditer(match["path"]))
     except orjson.JSONDecodeError:
         raise MalformedReference(_explain_malformed(text, start)) from None
-    return Reference(found["step"], path, found[0])
+    return Reference(match["step"], path, match[0])
 
 
-def _parse_segment(found: re.Match[str]) -> str | int:
-    name, index, in_double, in_single = found.groups()
+def _parse_segment(match: re.Match[str]) -> str | int:
+    name, index, in_double, in_single = match.groups()
     if index is not None:
         return int(index)
     if in_double is not None:
@@ -261,8 +261,8 @@ def _parse_segment(found: re.Match[str]) -> str | int:
 
 
 def _explain_malformed(text: str, start: int) -> str:
-    seen = quote_value(text[start : start + 40])
-    return f'malformed reference {seen}; write ${{id.field[0]["other key"]}}, or $${{ for a literal ${{'
+    excerpt = quote_value(text[start : start + 40])
+    return f'malformed reference {excerpt}; write ${{id.field[0]["other key"]}}, or $${{ for a literal ${{'
 
 
 def _format_reference(reference: Reference) -> str:

@@ -39,7 +39,7 @@ class BatchResult(BaseModel):
 
 
 def build_output_schema() -> dict[str, Any]:
-    """The JSON Schema of BatchResult in as few tokens as it takes: every client loads it at its start."""
+    """Build the JSON Schema of BatchResult in as few tokens as it takes: every client loads it at its start."""
     schema = BatchResult.model_json_schema(mode="serialization")
     return _strip_schema(schema, schema.pop("$defs"))
 
@@ -47,7 +47,7 @@ def build_output_schema() -> dict[str, Any]:
 def _strip_schema(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in schema:
         return _strip_schema(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    bare = {word: value for word, value in schema.items() if word not in ("title", "description", "default")}
+    bare = {keyword: value for keyword, value in schema.items() if keyword not in ("title", "description", "default")}
     if "properties" in bare:
         bare["properties"] = {name: _strip_schema(value, definitions) for name, value in bare["properties"].items()}
     if "items" in bare:
@@ -88,12 +88,12 @@ def report_plan(plan: Plan) -> BatchReport:
 
 def report_problems(problems: list[BatchProblem]) -> BatchReport:
     """Report why nothing ran: the first problems, and the number of the others."""
-    shown = problems[:_MAX_PROBLEMS]
-    more = len(problems) - len(shown)
-    entries = [{"line": problem.position.number, "error": make_printable(problem.error)} for problem in shown]
-    lines = [f"{problem.position}: {_join_lines(problem.error)}" for problem in shown]
-    rest = [f"and {more} more problems"] if more else []
-    return BatchReport({"problems": entries}, "\n".join(["nothing ran:", *lines, *rest]), is_error=True)
+    listed = problems[:_MAX_PROBLEMS]
+    omitted = len(problems) - len(listed)
+    entries = [{"line": problem.position.number, "error": make_printable(problem.error)} for problem in listed]
+    lines = [f"{problem.position}: {_join_lines(problem.error)}" for problem in listed]
+    tail = [f"and {omitted} more problems"] if omitted else []
+    return BatchReport({"problems": entries}, "\n".join(["nothing ran:", *lines, *tail]), is_error=True)
 
 
 def _render_step(outcome: StepOutcome) -> dict[str, Any]:

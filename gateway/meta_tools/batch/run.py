@@ -63,21 +63,21 @@ async def run_plan(
     max_result_bytes: int = MAX_RESULT_BYTES,
     deadline: float | None = None,
     report_progress: ReportProgress | None = None,
-    ended: Callable[[], str] = str,
+    get_end_reason: Callable[[], str] = str,
 ) -> BatchOutcome:
     """Run the plan, at most `parallel` steps at a time. Cancelling this cancels the steps that run, and waits for them.
 
-    `ended` says why the caller may have no more run, or nothing: no step begins then, and no result is shown.
+    `get_end_reason` says why the caller may have no more run, or nothing: no step begins then, and no result is shown.
 
     `call` validates the params that it is given, which hold no references any more, and gives every failure as a
     StepResult. At `deadline` (the event loop's time) what runs is cut off and the rest skipped; the outcome says so.
     """
-    running = _PlanRun(plan, call, parallel, deadline, report_progress, ended)
+    run = _PlanRun(plan, call, parallel, deadline, report_progress, get_end_reason)
     try:
-        await running.run_to_end()
+        await run.run_to_end()
     finally:
-        await running.cancel()
-    return _build_outcome(plan, running.outcomes, max_result_bytes, ended())
+        await run.cancel()
+    return _build_outcome(plan, run.outcomes, max_result_bytes, get_end_reason())
 
 
 class _PlanRun:
@@ -88,9 +88,9 @@ class _PlanRun:
         parallel: int,
         deadline: float | None,
         report_progress: ReportProgress | None,
-        ended: Callable[[], str],
+        get_end_reason: Callable[[], str],
     ) -> None:
-        self._ended = ended
+        self._get_end_reason = get_end_reason
         self.outcomes: dict[str, StepOutcome] = {}
         self._call = call
         self._parallel = parallel
@@ -100,7 +100,7 @@ class _PlanRun:
         self._waiting = {planned.step.id: planned for planned in plan.steps}
         self._running: dict[asyncio.Task[StepResult], PlannedStep] = {}
         self._results: dict[str, Any] = {}
-        self._referred = {reference.step for planned in plan.steps for reference in planned.references}
+        self._referenced_ids = {reference.step for planned in plan.steps for reference in planned.references}
 
     async def run_to_end(self) -> None:
         self._start_ready_steps()
@@ -128,7 +128,7 @@ class _PlanRun:
     def _start_ready_steps(self) -> None:
         if self._get_seconds_left() == 0:
             self._skip(self._waiting, _NO_TIME)
-        if reason := self._ended():
+        if reason := self._get_end_reason():
             self._skip(self._waiting, reason)
         for planned in list(self._waiting.values()):
             if len(self._running) >= self._parallel:
@@ -157,7 +157,7 @@ class _PlanRun:
             outcome = StepOutcome(step.id, "error", cut_text(result.text, _MAX_ERROR))
         else:
             outcome = StepOutcome(step.id, "ok", result=value if step.output else None)
-            if step.id in self._referred:
+            if step.id in self._referenced_ids:
                 self._results[step.id] = value
         self.outcomes[step.id] = outcome
         if result.is_error:
@@ -165,10 +165,12 @@ class _PlanRun:
         return outcome
 
     def _handle_failure(self, step: BatchStep) -> None:
-        lost = {step.id}
-        while behind := [one.step.id for one in self._waiting.values() if not lost.isdisjoint(one.needs)]:
-            lost.update(behind)
-            self._skip(behind, f"{step.id} failed")
+        unreachable = {step.id}
+        while dependents := [
+            waiting.step.id for waiting in self._waiting.values() if not unreachable.isdisjoint(waiting.needs)
+        ]:
+            unreachable.update(dependents)
+            self._skip(dependents, f"{step.id} failed")
         if step.on_error == "stop":
             self._skip(self._waiting, f"stopped because {step.id} failed")
 
@@ -194,28 +196,32 @@ def _get_result(task: asyncio.Task[StepResult]) -> StepResult:
     return StepResult(None, _INTERNAL, is_error=True)
 
 
-def _build_outcome(plan: Plan, outcomes: dict[str, StepOutcome], max_result_bytes: int, ended: str) -> BatchOutcome:
+def _build_outcome(
+    plan: Plan, outcomes: dict[str, StepOutcome], max_result_bytes: int, end_reason: str
+) -> BatchOutcome:
     ordered = [outcomes[planned.step.id] for planned in plan.steps]
-    wanted = [outcomes[planned.step.id] for planned in plan.steps if planned.step.output]
-    useless = all(outcome.status != "ok" for outcome in ordered) or any(outcome.status != "ok" for outcome in wanted)
-    if ended:
-        withheld = f"ran, but its result is withheld: {ended}"
-        ordered = [one if one.result is None else replace(one, result=None, error=withheld) for one in ordered]
-    return BatchOutcome(tuple(_limit_results(ordered, max_result_bytes)), is_error=useless or bool(ended))
+    output = [outcomes[planned.step.id] for planned in plan.steps if planned.step.output]
+    is_error = all(outcome.status != "ok" for outcome in ordered) or any(outcome.status != "ok" for outcome in output)
+    if end_reason:
+        error = f"ran, but its result is withheld: {end_reason}"
+        ordered = [
+            outcome if outcome.result is None else replace(outcome, result=None, error=error) for outcome in ordered
+        ]
+    return BatchOutcome(tuple(_limit_results(ordered, max_result_bytes)), is_error=is_error or bool(end_reason))
 
 
 def _limit_results(outcomes: list[StepOutcome], max_bytes: int) -> Iterable[StepOutcome]:
-    left = max_bytes
+    bytes_left = max_bytes
     for outcome in outcomes:
         encoded = encode_compact_json(outcome.result)
         if outcome.result is None:
             yield outcome
         elif encoded is None:
             yield replace(outcome, result=None, error="ran, but its result is nested too deeply to be shown")
-        elif len(encoded) > left:
+        elif len(encoded) > bytes_left:
             hint = "if it only reads, ask for less or call it alone"
-            why = f"ran, but its result of {len(encoded)} bytes is left out: over {max_bytes} bytes in all; {hint}"
-            yield replace(outcome, result=None, error=why)
+            error = f"ran, but its result of {len(encoded)} bytes is left out: over {max_bytes} bytes in all; {hint}"
+            yield replace(outcome, result=None, error=error)
         else:
-            left -= len(encoded)
+            bytes_left -= len(encoded)
             yield outcome

@@ -18,29 +18,29 @@ def cut_text(text: str, limit: int) -> str:
 
 
 def quote_value(value: object) -> str:
-    """The value as a JSON string on one line, cut; what cannot be printed becomes a question mark."""
+    """Quote the value as a JSON string on one line, cut; what cannot be printed becomes a question mark."""
     text = json.dumps(make_printable(cut_text(str(value), _SHOWN)), ensure_ascii=False)
-    return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
+    return text if text.isprintable() else "".join(character if character.isprintable() else "?" for character in text)
 
 
 def make_printable(text: str) -> str:
-    """The same text, fit for UTF-8."""
+    """Make the same text, fit for UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
 def format_names(names: Iterable[object]) -> str:
-    """The first names, and how many more there are; "none" for none."""
+    """Format the first names and the number of the others; "none" for none."""
     names = list(names)
-    shown = ", ".join(make_printable(cut_text(str(name), _SHOWN)) for name in names[:_LISTED])
-    more = len(names) - _LISTED
-    return f"{shown} and {more} more" if more > 0 else shown or "none"
+    listed = ", ".join(make_printable(cut_text(str(name), _SHOWN)) for name in names[:_LISTED])
+    omitted = len(names) - _LISTED
+    return f"{listed} and {omitted} more" if omitted > 0 else listed or "none"
 
 
-def suggest_name(wrong: str, names: Iterable[str]) -> str:
+def suggest_name(name: str, names: Iterable[str]) -> str:
     """`; did you mean "x"?` with the nearest of the names, or nothing."""
     by_beginning = {name[:_COMPARED]: name for name in reversed(list(names))}
-    near = get_close_matches(wrong[:_COMPARED], by_beginning, n=1, cutoff=0.6)
-    return f"; did you mean {quote_value(by_beginning[near[0]])}?" if near else ""
+    matches = get_close_matches(name[:_COMPARED], by_beginning, n=1, cutoff=0.6)
+    return f"; did you mean {quote_value(by_beginning[matches[0]])}?" if matches else ""
 
 
 def describe_type(value: object) -> str:

@@ -116,7 +116,7 @@ class GrantsRig:
 async def grants_on(database: ScratchDatabase, tenant: MadeTenant) -> AsyncIterator[GrantsRig]:
     """Grants with enough connections for twenty requests at once."""
     clock = Clock()
-    async with database.open("mcpist_broker", most_connections=25) as broker:
+    async with database.open("mcpist_broker", max_connections=25) as broker:
         yield GrantsRig(database, tenant, broker, Grants(broker, clock=clock), Consents(broker, clock=clock), clock)
 
 

@@ -253,7 +253,7 @@ async def server_on(
     """The whole application, with tokens that are really signed if asked for; `settings` are those of
     identity.toml."""
     clock = Clock()
-    async with database.open("mcpist_broker", most_connections=25) as broker:
+    async with database.open("mcpist_broker", max_connections=25) as broker:
         parts = build_web_dependencies(
             Settings(home=Path("/nowhere"), public_url=ISSUER, failed_auth_per_minute=20),
             IdentitySettings(authorization_server=AuthorizationServerSettings(**settings)),

@@ -22,7 +22,7 @@ from core.secret import Secret
 from core.token_format import MAX_JWT_BYTES
 from tests.broker.authorization_server.access_token_rig import ISSUER, LIFETIME, UNKNOWN, Rig, rig_on, signed, watched
 from tests.broker.authorization_server.grants import CLIENT, RESOURCE, add_grant, revoke
-from tests.broker.world import ACTOR, BASE_URLS, READ, TOOL_HINTS, WRITE, World
+from tests.broker.world import ACTOR, BASE_URLS, READ, TOOL_HINTS, WRITE, FreshAccounts, World
 from tests.support.directory import set_status
 from tests.support.http_broker import served_over_http
 
@@ -201,6 +201,7 @@ async def test_leases_in_the_name_of_an_access_token(rig: Rig) -> None:
         TOOL_HINTS,
         base_urls=BASE_URLS,
         clock=world.clock,
+        accounts=FreshAccounts(),
     )
     reading = replace(ada, token=await rig.minted(rig.grant.with_scopes("mcp:read")))
     lease = await leases.lease(reading.asks(READ))

@@ -6,13 +6,14 @@ from uuid import UUID
 import pytest
 
 from broker.disconnect.bulk_revocation import BulkAccountRevoker, GrantReaper
-from broker.vault.stored_credentials import CredentialOwner
+from broker.vault.credential_store import CredentialOwner
 from core.directory.roles import find_role
 from core.errors import Conflict, NotFound
 from core.secret import Secret
 from tests.broker.connect.rig import OPERATORS, Scene, provider_document, shown
 from tests.support.directory import delete_role
 from tests.support.product import ACTOR, Person
+from tests.support.stored_credentials import list_stored
 
 NOWHERE = {"revoke": {"url": "http://127.0.0.1:9/nowhere"}}
 
@@ -163,12 +164,14 @@ async def test_what_a_command_removes_or_replaces(scene: Scene) -> None:
         await ends.credentials.put(ACTOR, ada.tenant.id, "shop", owner, Secret("pasted-key"))
     with pytest.raises(Conflict):
         await ends.credentials.remove(ACTOR, ada.tenant.id, "shop", owner)
-    gone = await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
+    (held,) = await list_stored(ends.database, ada.tenant.id, "shop", owner)
+    gone = await ends.disconnect_service.disconnect(ACTOR, ada.tenant.id, held)
     assert (gone.outcome, gone.modules, await scene.revoked()) == ("revoked", ("shop",), 1)
     with pytest.raises(NotFound):
-        await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
+        await ends.disconnect_service.disconnect(ACTOR, ada.tenant.id, held)
     await ends.credentials.put(ACTOR, ada.tenant.id, "shop", owner, Secret("pasted-key"))
-    gone = await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
+    (held,) = await list_stored(ends.database, ada.tenant.id, "shop", owner)
+    gone = await ends.disconnect_service.disconnect(ACTOR, ada.tenant.id, held)
     assert (gone.outcome, gone.still_active) == ("api_key", True)
 
 

@@ -116,6 +116,20 @@ async def test_what_a_person_unticks_is_told_and_more_is_kept(database: ScratchD
         assert (after["id"], set(after["scopes"]) >= {"one", "two"}) == (before["id"], True)
 
 
+async def test_a_grant_whose_service_has_moved_is_worth_less_than_any_new_one(
+    database: ScratchDatabase, tmp_path: Path
+) -> None:
+    async with market_of("google", database, tmp_path) as market, market.scene.browser(market.ada) as browser:
+        _, back = await market.answer(browser)
+        await browser.get(back)
+        before = "UPDATE vault.credentials SET origins = '{https://shop-before.test}'"
+        await market.scene.execute(before)  # as if the service had been there until now
+        _, back = await market.answer(browser, "one")
+        assert "Nothing was changed" not in shown(await browser.get(back))
+        bound = await market.scene.rows("SELECT origins FROM vault.credentials")
+        assert "https://shop-before.test" not in bound[0]["origins"]
+
+
 async def test_a_vendor_that_gives_the_same_grant_again_keeps_it(database: ScratchDatabase, tmp_path: Path) -> None:
     """Notion, for connections that were made before June 2026."""
     async with (

@@ -143,7 +143,7 @@ async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: War
     assert none["action_url"] == f"{ward.identity.url}/connect/{case.module}"
     assert (await case.schema())["connection"] == "needs_connect"
     assert "Not connected" in await case.page("/connect")
-    assert f"nobody has connected an account yet for {case.module}; at {ward.identity.url}/connect" in "\n".join(
+    assert f"no account is connected yet for {case.module}; at {ward.identity.url}/connect" in "\n".join(
         await case.doctor()
     )
     boss = await ward.administrator(case.tenant)

@@ -79,7 +79,7 @@ class People:
 async def people_on(database: ScratchDatabase) -> AsyncIterator[People]:
     clock = Clock()
     async with (
-        database.open("mcpist_broker", most_connections=25) as broker,
+        database.open("mcpist_broker", max_connections=25) as broker,
         database.open("mcpist_console") as console,
     ):
         yield People(

@@ -11,8 +11,8 @@ import pytest
 from broker.connect.account_writer import AccountWriter, UnconfirmedAccount
 from broker.connections.account_repository import AccountGrant, replace_grant
 from broker.connections.account_snapshot import AccessToken, TokenUnavailable, UnavailableReason
-from broker.connections.credential_summary import list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
+from broker.connections.stored_credentials import list_owner_credentials
 from broker.disconnect.disconnect_service import DisconnectService
 from broker.oauth_client.types import (
     OAuthClientConfig,
@@ -25,6 +25,7 @@ from broker.oauth_client.types import (
 from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider, RefreshRules
 from broker.vault.credential_store import CredentialOwner, CredentialStore
+from broker.vault.origin_policy import OriginPolicy
 from core.directory.audit_trail import Actor
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange
@@ -194,7 +195,7 @@ async def test_whose_refresh_token_goes_on_with_a_new_grant(
     rows, owner = AccountWriter(rig.vault), CredentialOwner("personal", rig.tenant.users[0])
     async with rig.database.tenant(rig.tenant.id) as work:
         await rows.link_credentials(work, {"kiosk": ()}, owner, account, "ada")
-        (held,) = await list_owner_credentials(work, ["kiosk"], owner)
+        (held,) = await list_owner_credentials(work, OriginPolicy({}), ["kiosk"], owner)
         new = UnconfirmedAccount(found, "ada", after, (), {})
         await rows.renew(work, held, owner, new, rules, {})
         grant = await rows.load_grant(work, account)

@@ -4,13 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from broker.connections.connection_status import (
-    ConnectionStatus,
-    HealthState,
-    ResponsibleParty,
-    list_account_events,
-    list_connection_statuses,
-)
+from broker.connections.connection_status import HealthState, ResponsibleParty
+from broker.connections.stored_credentials import StoredCredential, list_account_events, list_credentials
 from broker.vault.origin_policy import OriginPolicy
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
@@ -31,9 +26,9 @@ async def credential(rig: Rig, account: UUID) -> UUID:
         return await admin.fetchval("SELECT id FROM vault.credentials WHERE account_id = $1", account)
 
 
-async def standing(rig: Rig) -> ConnectionStatus:
+async def standing(rig: Rig) -> StoredCredential:
     async with rig.database.tenant(rig.tenant.id) as work:
-        (one,) = await list_connection_statuses(work, ORIGINS)
+        (one,) = await list_credentials(work, ORIGINS, everyone=True)
     return one
 
 
@@ -125,6 +120,6 @@ async def test_another_tenant_s_credentials_are_not_seen(rig: Rig, strict: Vendo
     found = await credential(rig, await rig.connect(strict))
     other = await add_tenant(rig.scratch, users=1)
     async with rig.database.tenant(other.id) as work:
-        assert await list_connection_statuses(work, ORIGINS) == []
-        assert await list_connection_statuses(work, ORIGINS, credential_id=found) == []
+        assert await list_credentials(work, ORIGINS, everyone=True) == []
+        assert await list_credentials(work, ORIGINS, everyone=True, credential_id=found) == []
         assert await list_account_events(work, found) == []

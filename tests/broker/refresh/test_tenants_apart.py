@@ -242,7 +242,7 @@ async def test_who_is_suspended_is_not_refreshed_until_they_are_back(pair: Pair,
 
 
 async def test_turns_are_of_a_key_of_a_tenant_and_of_all() -> None:
-    turns, go = FairSemaphore(each=2, tenant=3, all=5), asyncio.Event()
+    turns, go = FairSemaphore(per_key=2, tenant=3, all=5), asyncio.Event()
     had: list[tuple[UUID, Any]] = []
 
     async def take(tenant: UUID, key: Any) -> None:

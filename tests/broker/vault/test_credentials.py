@@ -18,17 +18,17 @@ async def test_put_replace_remove(world: World) -> None:
     tenant = await world.tenant("acme")
     person = await world.person(tenant, "ada@example.test")
     first = await world.put(tenant, person.own, "secret-1", account="ada")
-    (stored,) = await world.credentials.list(tenant)
+    (stored,) = await world.stored(tenant)
     assert (stored.id, stored.module, stored.kind, stored.owner) == (first, "github", "personal", "ada@example.test")
-    assert (stored.account, stored.state, stored.cause, stored.last_used_at) == ("ada", "ok", "", None)
+    assert (stored.account, stored.state, stored.cause, stored.last_used_at) == ("ada", "connected", "", None)
 
     assert await world.put(tenant, person.own, "secret-2", account="ada2") == first
-    (replaced,) = await world.credentials.list(tenant)
+    (replaced,) = await world.stored(tenant)
     assert (replaced.version, replaced.account) == (stored.version + 1, "ada2")
     assert await world.credentials.get_secret(tenant, "github", person.own) == Secret("secret-2")
 
     await world.credentials.remove(ACTOR, tenant, "github", person.own)
-    assert await world.credentials.list(tenant) == []
+    assert await world.stored(tenant) == []
     with pytest.raises(NotFound):
         await world.credentials.remove(ACTOR, tenant, "github", person.own)
     with pytest.raises(NotFound):
@@ -41,7 +41,7 @@ async def test_a_version_never_comes_back(world: World) -> None:
     role, versions = await world.role(tenant, "team"), set[int]()
     for _ in range(5):
         await world.put(tenant, role, "secret-1")
-        versions.add((await world.credentials.list(tenant))[0].version)
+        versions.add((await world.stored(tenant))[0].version)
         await world.credentials.remove(ACTOR, tenant, "github", role)
     assert len(versions) == 5
 
@@ -52,14 +52,14 @@ async def test_personal_and_shared_ones_stand_beside_each_other(world: World) ->
     for module in ("notion", "github"):
         for owner in (role, person.own):
             await world.put(tenant, owner, f"secret-{module}-{owner.kind}", module=module)
-    listed = [(one.module, one.kind, one.owner) for one in await world.credentials.list(tenant)]
+    listed = [(one.module, one.kind, one.owner) for one in await world.stored(tenant)]
     assert listed == [
         ("github", "personal", "ada@example.test"),
         ("github", "shared", "team"),
         ("notion", "personal", "ada@example.test"),
         ("notion", "shared", "team"),
     ]
-    assert len(await world.credentials.list(tenant, "notion")) == 2
+    assert len(await world.stored(tenant, "notion")) == 2
 
 
 async def test_each_change_is_recorded_and_announced(world: World) -> None:
@@ -76,7 +76,7 @@ async def test_each_change_is_recorded_and_announced(world: World) -> None:
     assert await raised()
     await world.put(tenant, role, "secret-2")
     assert await raised()
-    version = (await world.credentials.list(tenant))[0].version
+    version = (await world.stored(tenant))[0].version
     assert await world.credentials.mark_broken(tenant, credential_id, version, "rejected")
     assert await raised()
     await world.credentials.remove(ACTOR, tenant, "github", role)
@@ -97,15 +97,15 @@ async def test_only_the_version_that_was_refused_is_marked(world: World) -> None
     tenant = await world.tenant("acme")
     role = await world.role(tenant, "team")
     credential_id = await world.put(tenant, role, "secret-1")
-    (first,) = await world.credentials.list(tenant)
+    (first,) = await world.stored(tenant)
     await world.put(tenant, role, "secret-2")
     assert not await world.credentials.mark_broken(tenant, credential_id, first.version, "rejected")
     assert await world.credentials.mark_broken(tenant, credential_id, first.version + 1, "rejected")
     assert not await world.credentials.mark_broken(tenant, credential_id, first.version + 1, "rejected")
     assert len(await world.events(tenant, "credential.broken")) == 1
     await world.put(tenant, role, "secret-3")
-    (mended,) = await world.credentials.list(tenant)
-    assert (mended.state, mended.cause) == ("ok", "")
+    (mended,) = await world.stored(tenant)
+    assert (mended.state, mended.cause) == ("connected", "")
 
 
 async def test_one_of_many_at_once_wins_whole(world: World) -> None:
@@ -115,7 +115,7 @@ async def test_one_of_many_at_once_wins_whole(world: World) -> None:
         puts = [world.put(tenant, role, f"secret-{number}", account=f"{number}") for number in range(8)]
         results = await asyncio.gather(*puts, return_exceptions=True)
         assert all(isinstance(result, UUID | Conflict) for result in results)
-        (stored,) = await world.credentials.list(tenant)
+        (stored,) = await world.stored(tenant)
         assert await world.credentials.get_secret(tenant, "github", role) == Secret(f"secret-{stored.account}")
         assert not isinstance(results[int(stored.account)], Exception)
 
@@ -127,7 +127,7 @@ async def test_what_no_header_can_carry_is_refused(world: World, secret: str) ->
     with pytest.raises(Invalid) as refused:
         await world.put(tenant, role, secret)
     assert secret.strip("x \n\0") == "" or secret not in str(refused.value)
-    assert await world.credentials.list(tenant) == []
+    assert await world.stored(tenant) == []
 
 
 async def test_owners_by_name(world: World) -> None:
@@ -145,8 +145,8 @@ async def test_nothing_of_another_tenant(world: World) -> None:
     tenant, other = await world.tenant("acme"), await world.tenant("other")
     person, role = await world.person(tenant, "ada@example.test"), await world.role(tenant, "team")
     credential_id = await world.put(tenant, role, "secret-1")
-    (before,) = await world.credentials.list(tenant)
-    assert await world.credentials.list(other) == []
+    (before,) = await world.stored(tenant)
+    assert await world.stored(other) == []
     assert not await world.credentials.mark_broken(other, credential_id, before.version, "rejected")
     for owner in (role, person.own, CredentialOwner("shared", uuid4()), CredentialOwner("personal", uuid4())):
         with pytest.raises(NotFound, match="there is no such user or role"):
@@ -155,7 +155,7 @@ async def test_nothing_of_another_tenant(world: World) -> None:
             await world.credentials.remove(ACTOR, other, "github", owner)
         with pytest.raises(NotFound, match="no such credential"):
             await world.credentials.get_secret(other, "github", owner)
-    assert await world.credentials.list(tenant) == [before]
+    assert await world.stored(tenant) == [before]
 
 
 async def test_it_goes_with_its_owner(world: World) -> None:
@@ -164,9 +164,9 @@ async def test_it_goes_with_its_owner(world: World) -> None:
     await world.put(tenant, person.own, "secret-1")
     await world.put(tenant, role, "secret-2")
     await world.execute("DELETE FROM core.roles WHERE id = $1", role.id)
-    assert [one.kind for one in await world.credentials.list(tenant)] == ["personal"]
+    assert [one.kind for one in await world.stored(tenant)] == ["personal"]
     await world.execute("DELETE FROM core.users WHERE id = $1", person.id)
-    assert await world.credentials.list(tenant) == []
+    assert await world.stored(tenant) == []
     await world.execute("DELETE FROM core.tenants WHERE tenant_id = $1", tenant)
     async with world.database.admin_connection() as admin:
         assert await admin.fetchval("SELECT count(*) FROM vault.deks") == 0
@@ -209,5 +209,5 @@ async def test_times_are_the_clock_s(world: World) -> None:
     await world.put(tenant, role, "secret-1")
     world.clock.ahead = timedelta(days=2)
     await world.put(tenant, role, "secret-2")
-    (stored,) = await world.credentials.list(tenant)
+    (stored,) = await world.stored(tenant)
     assert timedelta(days=2) <= stored.updated_at - stored.created_at < timedelta(days=2, minutes=5)

@@ -84,8 +84,8 @@ async def test_a_copy_hands_out_nothing_until_it_is_adopted(world: World, file: 
     await world.put(tenant, role, "secret-1")
     with pytest.raises(NotAdopted):
         await world.leases.lease(person.asks())
-    (stored,) = await world.credentials.list(tenant)
-    assert (stored.state, stored.last_used_at) == ("ok", None), "nothing is broken by it"
+    (stored,) = await world.stored(tenant)
+    assert (stored.state, stored.last_used_at) == ("connected", None), "nothing is broken by it"
 
     await adopt(world.trusted, file, ACTOR)
     with pytest.raises(NotAdopted):

@@ -337,8 +337,8 @@ async def test_no_lease_with_a_data_key_in_memory_asks_the_service(
     world.leases._vault = cold
     with pytest.raises(KmsUnavailable):
         await world.leases.lease(person.asks())
-    listed = await world.credentials.list(tenant)
-    assert [one.state for one in listed] == ["ok"], "an outage breaks no account"
+    listed = await world.stored(tenant)
+    assert [one.state for one in listed] == ["connected"], "an outage breaks no account"
     await keys.close()
 
 

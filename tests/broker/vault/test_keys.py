@@ -137,4 +137,4 @@ async def test_a_key_swapped_while_running_seals_nothing(world: World) -> None:
     world.keys._keys["k1"] = K2
     with pytest.raises(Invalid, match="k1"):
         await world.put(two, role, "secret-2")
-    assert await world.credentials.list(two) == []
+    assert await world.stored(two) == []

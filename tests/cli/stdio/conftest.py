@@ -102,7 +102,7 @@ async def connect() -> AsyncIterator[Callable[[Upstream | str], Awaitable[Client
                 upstream = FixedUpstream(upstream, Secret("the-token"))
             session = await stack.enter_async_context(create_http_session("test"))
             (input_end, to_relay), (from_relay, output_end) = os.pipe(), os.pipe()
-            lines, reader = LineReader(input_end), LineReader(from_relay, most=64 * 1024 * 1024)
+            lines, reader = LineReader(input_end), LineReader(from_relay, max_bytes=64 * 1024 * 1024)
             lines.start()
             reader.start()
 

@@ -206,7 +206,7 @@ async def test_partitions_are_closed_to_everyone(
 
 
 async def test_it_runs_by_itself_and_wakes(database: ScratchDatabase, broker: Database, console: Database) -> None:
-    sealer = AuditSealer(console, utc_now, shortest=0.01, longest=60)
+    sealer = AuditSealer(console, utc_now, min_pause=0.01, max_pause=60)
     running = asyncio.create_task(sealer.run())
     try:
         total = 0
@@ -226,7 +226,7 @@ async def test_it_survives_the_database_s_absence(
     database: ScratchDatabase, broker: Database, console: Database
 ) -> None:
     await append_events(broker, [call()])
-    sealer = AuditSealer(console, utc_now, shortest=0.01, longest=0.05)
+    sealer = AuditSealer(console, utc_now, min_pause=0.01, max_pause=0.05)
     async with away(database):
         running = asyncio.create_task(sealer.run())
         with pytest.raises((Unavailable, asyncpg.PostgresError)):

@@ -114,7 +114,7 @@ async def test_an_absent_database_refuses_intents_and_keeps_outcomes(
     database: ScratchDatabase, broker: Database
 ) -> None:
     begun = call(1)
-    async with writing(broker, patience=0.3) as writer:
+    async with writing(broker, wait_timeout=0.3) as writer:
         await writer.write(begun)
         async with away(database):
             writer.enqueue(build_outcome_event(begun, CallOutcome.OK, 5))
@@ -140,7 +140,7 @@ async def test_an_absent_database_refuses_intents_and_keeps_outcomes(
 
 
 async def test_it_comes_back_where_only_refused_intents_were_left(database: ScratchDatabase, broker: Database) -> None:
-    async with writing(broker, patience=0.2) as writer:
+    async with writing(broker, wait_timeout=0.2) as writer:
         async with away(database):
             with pytest.raises(Unavailable):
                 await writer.write(call(1))
@@ -153,7 +153,7 @@ async def test_it_comes_back_where_only_refused_intents_were_left(database: Scra
 async def test_an_intent_that_waited_out_a_short_absence_is_written(
     database: ScratchDatabase, broker: Database
 ) -> None:
-    async with writing(broker, patience=20) as writer:
+    async with writing(broker, wait_timeout=20) as writer:
         await writer.write(call(1))
         async with away(database):
             waiting = writer.submit(call(2))
@@ -165,7 +165,7 @@ async def test_an_intent_that_waited_out_a_short_absence_is_written(
 async def test_a_full_queue_refuses_intents_before_it_loses_outcomes(
     database: ScratchDatabase, broker: Database
 ) -> None:
-    async with writing(broker, patience=30, most_waiting=20_000) as writer:
+    async with writing(broker, wait_timeout=30, max_waiting_bytes=20_000) as writer:
         await writer.write(call())
         async with away(database):
             while not (refused := writer.submit(call())).done():
@@ -223,7 +223,7 @@ async def test_a_writer_that_is_cancelled_leaves_nobody_waiting(broker: Database
 
 
 async def test_nothing_waits_without_a_flusher(broker: Database) -> None:
-    writer = AuditWriter(broker, patience=0.05)
+    writer = AuditWriter(broker, wait_timeout=0.05)
     with pytest.raises(Unavailable):
         await writer.write(call())
 

@@ -39,7 +39,7 @@ async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) ->
     await roles.change_role(console, ACTOR, tenant, third.id, name="Third", priority=4)
     await users.assign_role(console, ACTOR, tenant, zoe, third.id)
     told = [
-        await roles.change_role(console, ACTOR, tenant, third.id, granted=frozenset({("allow", "kg.*")})),
+        await roles.change_role(console, ACTOR, tenant, third.id, grants=frozenset({("allow", "kg.*")})),
         *await roles.list_roles(console, tenant, None, 10),
         *await roles.list_roles(console, tenant, (4, "Third"), 10),
         *await roles.list_user_roles(console, tenant, zoe),

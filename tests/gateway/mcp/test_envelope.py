@@ -128,6 +128,7 @@ def depth(value: Any) -> int:
 
 @given(JSON_VALUES, st.booleans())
 @example({'a,b:"\\': ['\\",:', ",,,,", "::::", {"}": [1, 2]}]}, True)
+@example(":", False)
 def test_values_and_fields_are_counted_outside_of_strings(value: Any, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     separators, fields = counted(value)

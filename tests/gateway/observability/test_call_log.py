@@ -72,7 +72,7 @@ async def test_closing_writes_what_is_left_in_order() -> None:
 
 async def test_a_reader_that_takes_nothing_costs_lines_and_not_calls() -> None:
     read, write = os.pipe()
-    log = CallLog(create_writer(write), clock=lambda: NOW, flush_after=0.001, most_lines=1_000)
+    log = CallLog(create_writer(write), clock=lambda: NOW, flush_after=0.001, max_lines=1_000)
     begin = time.perf_counter()
     while log.dropped == 0:
         for number in range(1000):

@@ -146,7 +146,7 @@ async def test_turns_are_never_lost_or_doubled() -> None:
 
 def test_memory_is_bounded() -> None:
     time = Time()
-    limits = CredentialLimits(clock=time, most_keys=100)
+    limits = CredentialLimits(clock=time, max_keys=100)
     assert limits.try_enter("running", 1)
     for number in range(1000):
         limits.block(str(number), ALL_PATHS, 60.0 + number)

@@ -237,7 +237,7 @@ async def test_a_limit_without_a_sensible_time_blocks_nobody_for_long(bench: Ben
 @pytest.mark.parametrize(("chance", "pause"), [(0.0, 0.1), (0.5, 0.2), (1.0, 0.3)])
 def test_pauses_are_spread(chance: float, pause: float) -> None:
     failure = ExchangeFailure("unavailable", "x", transient=True)
-    first, second, third = (compute_pause(n, failure, repeatable=True, told=None, chance=chance) for n in range(3))
+    first, second, third = (compute_pause(n, failure, repeatable=True, announced=None, chance=chance) for n in range(3))
     assert (first, second, third) == (pytest.approx(pause), pytest.approx(2 * pause), None)
 
 

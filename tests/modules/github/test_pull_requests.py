@@ -62,7 +62,7 @@ async def test_reviews(pulled: Scene) -> None:
     ]
     rest = await pulled.hubot.call("get_pull_request", **ONE, include="reviews", cursor=found["nextCursor"])
     assert [one["state"] for one in rest["reviews"]] == ["APPROVED"]
-    with pytest.raises(VendorProblem, match="nobody can approve or refuse their own pull request"):
+    with pytest.raises(VendorProblem, match="you cannot approve or refuse your own pull request"):
         await pulled.hubot.call("create_pull_request_review", **ONE, event="APPROVE")
     with pytest.raises(ToolError, match="COMMENT needs a body or comments"):
         await pulled.mona.call("create_pull_request_review", **ONE, event="COMMENT")

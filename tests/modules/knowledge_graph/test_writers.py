@@ -66,7 +66,7 @@ async def test_adding_deleting_and_relating_at_once(alice: Person, database: Scr
 
 async def test_a_first_write_by_many_processes_at_once(people: list[Person], database: ScratchDatabase) -> None:
     """Pools of their own stand for replicas."""
-    pools = [Database(database.as_role("mcpist_gateway"), most_connections=2) for _ in range(4)]
+    pools = [Database(database.as_role("mcpist_gateway"), max_connections=2) for _ in range(4)]
     try:
         for pool in pools:
             await pool.open()

@@ -91,8 +91,8 @@ class TestGrammar:
         )
 
     def test_the_references_of_all_steps_are_limited(self):
-        assert find_references({"x": ["${a}"] * 7}, left=7).count == 7
-        assert find_references({"x": ["${a}"] * 8}, left=7).malformed == (
+        assert find_references({"x": ["${a}"] * 7}, limit=7).count == 7
+        assert find_references({"x": ["${a}"] * 8}, limit=7).malformed == (
             "more than 5000 references in all steps; send several batches",
         )
 
