@@ -36,7 +36,7 @@ def build_identity_services(
     http: JsonDocumentFetcher,
 ) -> IdentityServices:
     """Build the sign-in services from the settings, on `database` (the broker's role); sends no request to any
-    provider. `http` is the client of :func:`broker.identity.providers.idp_client.create_idp_documents`.
+    provider. `http` may reach the hosts of `providers`.
     """
     sessions = Sessions(database, clock=clock)
     identities = Identities(database, clock=clock)

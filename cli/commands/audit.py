@@ -7,7 +7,7 @@ import typer
 
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
-from cli.output import escape_control_characters, print_note, print_result, print_table
+from cli.output import escape_control_characters, print_line, print_note, print_result, print_table
 from cli.runner import run_api_command, run_on_data_folder
 
 if TYPE_CHECKING:
@@ -146,6 +146,34 @@ def anchors(as_json: JsonOption = False) -> None:
     rows = [(slug, seq, hash.hex()) for slug, _, seq, hash in chains]
     print_result(
         as_json, document, lambda: print_table(("Tenant", "Newest", "Hash"), rows, empty="Nothing is recorded yet.")
+    )
+
+
+@app.command("drop", epilog="Example: mcpist audit drop --keep-months 24")
+def drop(
+    keep_months: Annotated[
+        int, typer.Option("--keep-months", metavar="N", help="Whole months to keep before this one, 1 to 1200.")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Delete the oldest months of the log, of all tenants, for good. The chains stay verifiable."""
+
+    async def work(context: "OperatorContext") -> list[str]:
+        from core.audit.retention import drop_old_partitions
+        from core.db import Database
+
+        administrator = Database(context.deployment.admin, max_connections=1)
+        await administrator.open()
+        try:
+            return await drop_old_partitions(administrator, keep_months)
+        finally:
+            await administrator.close()
+
+    dropped = [name.removeprefix("events_").replace("_", "-") for name in run_on_data_folder(work)]
+    print_result(
+        as_json,
+        {"dropped_months": dropped},
+        lambda: print_line(f"Deleted {', '.join(dropped)}." if dropped else "Nothing is older."),
     )
 
 

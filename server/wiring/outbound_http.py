@@ -2,13 +2,16 @@
 
 import contextlib
 from collections.abc import AsyncGenerator
+from urllib.parse import urlsplit
 
-from broker.identity.providers.idp_client import create_idp_documents
 from broker.identity.settings import IdentitySettings
 from broker.oauth_client.vendor_http import VendorHttpClient
 from core.config.settings import Settings
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
+
+IDP_SECONDS = 10.0
+"""For each request to an identity provider as a whole: people wait for it."""
 
 
 @contextlib.asynccontextmanager
@@ -25,12 +28,19 @@ async def open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetch
 @contextlib.asynccontextmanager
 async def open_idp_http(settings: Settings, identity: IdentitySettings) -> AsyncGenerator[JsonDocumentFetcher]:
     """Open the client of sign-in, which may reach the hosts of the identity providers."""
-    http = create_idp_documents(identity.providers, settings.allowed_private_hosts)
+    listed = AllowedAddresses.from_hosts(settings.allowed_private_hosts).private_hosts
+    named = {_split_host(url) for one in identity.providers for url in (one.issuer, one.base_url, one.api_url) if url}
+    http = JsonDocumentFetcher(AllowedAddresses(listed | named), seconds=IDP_SECONDS)
     await http.open()
     try:
         yield http
     finally:
         await http.close()
+
+
+def _split_host(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 @contextlib.asynccontextmanager

@@ -338,6 +338,7 @@ ONLY_HERE = [
     ("keys", "signing", "rotate"),
     ("audit", "verify"),
     ("audit", "anchors"),
+    ("audit", "drop", "--keep-months", "12"),
 ]
 
 

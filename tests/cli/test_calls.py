@@ -1,6 +1,7 @@
 """`mcpist call`, `schema` and `audit`: the operator as a user, and what the log says of it."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,21 @@ def test_verify_and_anchors(cli: Home, tenant: str, tmp_path: Path) -> None:
     assert "anchor" in failed.out
     file.write_text("{}nonsense")
     assert cli.run("audit", "verify", "--anchors", str(file)).code == 2
+
+
+def test_old_months_are_dropped(cli: Home, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as long_ago:
+        long_ago.setattr("server.role_database.get_utc_now", lambda: datetime(2001, 5, 5, tzinfo=UTC))
+        assert cli.run("audit", "anchors").code == 0  # it seals, and so makes the months of its time
+    assert cli.run("audit", "drop", "--keep-months", "0").code == 2
+    assert cli.run("audit", "drop", "--keep-months", "1200").out == "Nothing is older.\n"
+    assert cli.run("audit", "drop", "--keep-months", "12", "--json").json() == {
+        "dropped_months": ["2001-05", "2001-06"]
+    }
+    assert cli.run("audit", "verify").code == 0
+    shown = cli.run("audit", "--deployment", "--kind", "audit.dropped", "--json").json()["items"]
+    assert shown[0]["detail"] == {"months": 12, "partitions": 2, "newest": "events_2001_06"}
+    assert shown[0]["actor"] == "operator"
 
 
 @pytest.mark.parametrize("command", [("call", "knowledge_graph", "read_graph"), ("schema",)])

@@ -6,9 +6,8 @@ MCPIST_ALLOWED_PRIVATE_HOSTS does not list.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import aiohttp
 import httpx2
@@ -16,30 +15,13 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 from broker.identity.providers.identity_provider import SignInFailed
-from broker.identity.settings import ProviderSettings
 from core.http.guarded_client import REQUEST_HEADERS, GuardedClient, UnreadableBody, read_body
-from core.http.json_documents import JsonDocumentFetcher
-from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 
 TIMEOUT_SECONDS = 10.0
 MAX_RESPONSE_BYTES = 256 * 1024
 
 _HEADERS_OF_CONNECTION = frozenset({"host", "connection", "content-length", "transfer-encoding"})
-
-
-def create_idp_documents(
-    providers: Iterable[ProviderSettings], allowed_private_hosts: Iterable[str]
-) -> JsonDocumentFetcher:
-    """Create the HTTP client of sign-in, which is to be opened; it may reach the hosts that `providers` name."""
-    listed = AllowedAddresses.from_hosts(allowed_private_hosts).private_hosts
-    named = {_split_host(url) for one in providers for url in (one.issuer, one.base_url, one.api_url) if url}
-    return JsonDocumentFetcher(AllowedAddresses(listed | named), seconds=TIMEOUT_SECONDS)
-
-
-def _split_host(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 class IdpClient:

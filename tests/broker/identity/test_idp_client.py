@@ -4,13 +4,16 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from broker.identity.providers.identity_provider import SignInFailed
-from broker.identity.providers.idp_client import MAX_RESPONSE_BYTES, IdpClient, create_idp_documents
+from broker.identity.providers.idp_client import MAX_RESPONSE_BYTES, IdpClient
 from broker.identity.settings import IdentitySettings
+from core.config.settings import Settings
 from core.secret import Secret
+from server.wiring.outbound_http import open_idp_http
 from tests.broker.identity.house import oidc
 
 
@@ -44,15 +47,12 @@ async def running(answer: bytes) -> AsyncIterator[Server]:
 
 
 async def fetch(issuer: str, url: str, *listed: str) -> object:
-    settings = IdentitySettings.model_validate({"providers": [oidc(issuer, "client", "secret")]})
-    http = create_idp_documents(settings.providers, listed)
-    await http.open()
-    try:
+    identity = IdentitySettings.model_validate({"providers": [oidc(issuer, "client", "secret")]})
+    settings = Settings(home=Path("/nowhere"), allowed_private_hosts=listed)
+    async with open_idp_http(settings, identity) as http:
         outgoing = IdpClient(http)
         async with outgoing.open_client("client", Secret("secret")) as client:
             return await outgoing.fetch_json(client, url)
-    finally:
-        await http.close()
 
 
 async def test_a_private_host_is_reached_only_if_the_operator_names_it() -> None:
