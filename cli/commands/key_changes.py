@@ -106,8 +106,9 @@ def reencrypt(
 
 
 def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
-    """Retire a key that nothing uses any longer, and remove it from the key file. Refused while a data key, a signing
-    key or anything else uses it, which the database itself checks.
+    """Retire a key that nothing uses any longer, and remove it from the key file.
+
+    Refused while a data key, a signing key or anything else uses it, which the database itself checks.
     """
 
     async def work(rotation: "KeyRotation", _report: Report) -> bool:

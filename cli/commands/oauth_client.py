@@ -105,8 +105,9 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 def remove(
     provider: ProviderName, role: RoleOption = None, tenant: TenantOption = None, as_json: JsonOption = False
 ) -> None:
-    """Remove an OAuth app, with every account that was connected by it. These are revoked at the vendor and have to be
-    connected again by another app.
+    """Remove an OAuth app, with every account that was connected by it.
+
+    These are revoked at the vendor and have to be connected again by another app.
     """
 
     def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":

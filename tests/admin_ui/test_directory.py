@@ -9,7 +9,7 @@ from core.api.pagination import encode_cursor
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.directory.audit_trail import Actor, audit_change
 from core.directory.services import set_service
-from tests.admin_ui.rig import OPERATORS, Rig, Tenant
+from tests.admin_ui.admin_app import OPERATORS, AdminApp, Tenant
 from tests.admin_ui.test_route_walk import rows_of
 
 
@@ -26,10 +26,10 @@ async def everything(client: httpx2.AsyncClient, path: str, **params: Any) -> li
         params["cursor"] = page["next_cursor"]
 
 
-async def test_the_operator_makes_and_changes_tenants(rig: Rig) -> None:
-    operators = await rig.tenant(OPERATORS)
+async def test_the_operator_makes_and_changes_tenants(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
     asked = {"slug": "globex", "name": "Globex", "administrator": "boss@globex.example"}
-    async with rig.browser(operators.admin) as operator:
+    async with app.browser(operators.admin) as operator:
         assert (await operator.get("/me")).json()["operator"] is True
         made, again = await operator.post("/tenants", json=asked), await operator.post("/tenants", json=asked)
         other = await operator.post("/tenants", json=asked | {"administrator": "thief@globex.example"})
@@ -47,18 +47,18 @@ async def test_the_operator_makes_and_changes_tenants(rig: Rig) -> None:
         assert own.status_code == 409
     tenant = made.json()["id"]
     assert (
-        await rig.value("SELECT count(*) FROM core.users WHERE tenant_id = $1 AND system_role = 'admin'", tenant) == 1
+        await app.value("SELECT count(*) FROM core.users WHERE tenant_id = $1 AND system_role = 'admin'", tenant) == 1
     )
-    assert await rig.value("SELECT module FROM core.services WHERE tenant_id = $1", tenant) == "kg"
-    assert await rig.value("SELECT entry FROM core.allow_list WHERE tenant_id = $1", tenant) == "boss@globex.example"
+    assert await app.value("SELECT module FROM core.services WHERE tenant_id = $1", tenant) == "kg"
+    assert await app.value("SELECT entry FROM core.allow_list WHERE tenant_id = $1", tenant) == "boss@globex.example"
 
 
-async def test_the_operator_removes_a_tenant_with_everything_of_it(rig: Rig, acme: Tenant) -> None:
-    operators, globex = await rig.tenant(OPERATORS), await rig.tenant("globex")
-    await rig.seal()
-    before = await rows_of(rig, globex)
+async def test_the_operator_removes_a_tenant_with_everything_of_it(app: AdminApp, acme: Tenant) -> None:
+    operators, globex = await app.tenant(OPERATORS), await app.tenant("globex")
+    await app.seal()
+    before = await rows_of(app, globex)
     path = f"/tenants/{acme.id}"
-    async with rig.browser(operators.admin) as operator, rig.browser(acme.admin) as admin, rig.caller() as nobody:
+    async with app.browser(operators.admin) as operator, app.browser(acme.admin) as admin, app.caller() as nobody:
         assert (await nobody.delete(path, params={"confirm": "acme"})).status_code == 401
         assert (await admin.delete(path, params={"confirm": "acme"})).json()["code"] == "forbidden"
         for wrong in ({}, {"confirm": "globex"}, {"confirm": "ACME"}):
@@ -70,36 +70,36 @@ async def test_the_operator_removes_a_tenant_with_everything_of_it(rig: Rig, acm
         again = await operator.delete(path, params={"confirm": "acme"})
         assert (again.status_code, again.json()["code"]) == (404, "not_found")
         assert (await admin.get("/me")).status_code == 401
-        await rig.seal()
+        await app.seal()
         told = await everything(operator, "/deployment/audit", kind="tenant")
-    async with rig.script(acme.user.token) as script:
+    async with app.script(acme.user.token) as script:
         assert (await script.get("/me")).status_code == 401
-    left = {table: rows for table, rows in (await rows_of(rig, acme)).items() if rows}
+    left = {table: rows for table, rows in (await rows_of(app, acme)).items() if rows}
     assert set(left) == {"audit.events", "audit.heads"}
-    assert await rows_of(rig, globex) == before
+    assert await rows_of(app, globex) == before
     assert [(one["kind"], one["detail"], one["user_id"]) for one in told] == [
         ("tenant.removed", {"tenant": str(acme.id), "slug": "acme"}, str(operators.admin.id))
     ]
 
 
-async def test_a_large_tenant_goes_some_users_at_a_time(rig: Rig, acme: Tenant) -> None:
-    await rig.execute(
+async def test_a_large_tenant_goes_some_users_at_a_time(app: AdminApp, acme: Tenant) -> None:
+    await app.execute(
         """INSERT INTO core.users (tenant_id, email) SELECT $1, 'n' || n || '@acme.example'
         FROM generate_series(1, 50) n""",
         acme.id,
     )
-    operators = await rig.tenant(OPERATORS)
-    async with rig.browser(operators.admin) as operator:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
         assert (await operator.delete(f"/tenants/{acme.id}", params={"confirm": "acme"})).status_code == 200
-    assert await rig.value("SELECT count(*) FROM core.users WHERE tenant_id = $1", acme.id) == 0
+    assert await app.value("SELECT count(*) FROM core.users WHERE tenant_id = $1", acme.id) == 0
 
 
-async def test_the_deployment_s_own_log_is_the_operator_s(rig: Rig, acme: Tenant) -> None:
-    operators = await rig.tenant(OPERATORS)
-    async with rig.console.tenant(DEPLOYMENT_CHAIN) as work:
+async def test_the_deployment_s_own_log_is_the_operator_s(app: AdminApp, acme: Tenant) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.console.tenant(DEPLOYMENT_CHAIN) as work:
         await audit_change(work, Actor("operator"), AuditEventKind.KEY_ROTATED, purpose="signing", key="k1")
-    await rig.seal()
-    async with rig.browser(operators.admin) as operator, rig.browser(acme.admin) as admin:
+    await app.seal()
+    async with app.browser(operators.admin) as operator, app.browser(acme.admin) as admin:
         (event,) = await everything(operator, "/deployment/audit")
         assert (event["kind"], event["actor"], event["detail"]["key"]) == ("key.rotated", "operator", "k1")
         assert await everything(operator, "/deployment/audit", kind="tenant") == []
@@ -108,17 +108,17 @@ async def test_the_deployment_s_own_log_is_the_operator_s(rig: Rig, acme: Tenant
         assert not [one for one in await everything(admin, "/audit") if one["kind"] == "key.rotated"]
 
 
-async def test_whoever_administers_another_tenant_is_no_operator(rig: Rig, acme: Tenant) -> None:
-    operators = await rig.tenant(OPERATORS)
+async def test_whoever_administers_another_tenant_is_no_operator(app: AdminApp, acme: Tenant) -> None:
+    operators = await app.tenant(OPERATORS)
     for person in (acme.admin, operators.user):
-        async with rig.browser(person) as browser:
+        async with app.browser(person) as browser:
             assert (await browser.get("/me")).json()["operator"] is False
             assert (await browser.get("/tenants")).json()["code"] == "forbidden"
 
 
-async def test_a_role_from_making_to_deleting(rig: Rig, acme: Tenant) -> None:
+async def test_a_role_from_making_to_deleting(app: AdminApp, acme: Tenant) -> None:
     asked = {"name": "writers", "priority": 2, "allow": ["kg.*"], "deny": ["kg.delete"]}
-    async with rig.browser(acme.admin) as admin:
+    async with app.browser(acme.admin) as admin:
         made, again = await admin.post("/roles", json=asked), await admin.post("/roles", json=asked)
         other = await admin.post("/roles", json=asked | {"allow": ["*"]})
         assert (made.status_code, again.status_code, other.status_code) == (201, 200, 409)
@@ -138,8 +138,8 @@ async def test_a_role_from_making_to_deleting(rig: Rig, acme: Tenant) -> None:
 
 
 @pytest.mark.parametrize("permission", ["kg", "KG.*", "kg.a.b", "", "kg.*\n", "*" * 300])
-async def test_a_permission_has_its_form(rig: Rig, acme: Tenant, permission: str) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_a_permission_has_its_form(app: AdminApp, acme: Tenant, permission: str) -> None:
+    async with app.browser(acme.admin) as admin:
         answer = await admin.post("/roles", json={"name": "x", "allow": [permission]})
     assert answer.status_code == 400
 
@@ -153,9 +153,11 @@ async def test_a_permission_has_its_form(rig: Rig, acme: Tenant, permission: str
         ("mute:read", "mute has no tool that only reads"),
     ],
 )
-async def test_a_permission_that_matches_nothing_is_refused(rig: Rig, acme: Tenant, permission: str, told: str) -> None:
+async def test_a_permission_that_matches_nothing_is_refused(
+    app: AdminApp, acme: Tenant, permission: str, told: str
+) -> None:
     """Unless that is said to be meant; what a role has already stays, whatever was uninstalled since."""
-    async with rig.browser(acme.admin) as admin:
+    async with app.browser(acme.admin) as admin:
         for effect in ("allow", "deny"):
             refused = await admin.post("/roles", json={"name": "x", effect: ["*", permission]})
             assert (refused.status_code, told in refused.json()["detail"]) == (400, True), refused.json()
@@ -175,8 +177,8 @@ async def test_a_permission_that_matches_nothing_is_refused(rig: Rig, acme: Tena
         ).status_code == 200
 
 
-async def test_pages_hold_each_item_once(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_pages_hold_each_item_once(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         for number in range(4):
             await admin.post("/users", json={"email": f"n{number}@acme.example"})
             await admin.post("/roles", json={"name": f"n{number}", "priority": number // 2})
@@ -216,8 +218,8 @@ CURSORS = [
 
 
 @pytest.mark.parametrize("path", PAGED)
-async def test_a_made_up_cursor_is_refused(rig: Rig, acme: Tenant, path: str) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_a_made_up_cursor_is_refused(app: AdminApp, acme: Tenant, path: str) -> None:
+    async with app.browser(acme.admin) as admin:
         for cursor in CURSORS:
             answer = await admin.get(path, params={"cursor": cursor})
             assert (answer.status_code, answer.json()["code"]) == (400, "invalid"), cursor
@@ -225,8 +227,8 @@ async def test_a_made_up_cursor_is_refused(rig: Rig, acme: Tenant, path: str) ->
             assert (await admin.get(path, params={"limit": limit})).status_code == 400
 
 
-async def test_the_allow_list_keeps_each_entry_once(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_the_allow_list_keeps_each_entry_once(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         for entry in ("New@Acme.Example", "new@acme.example"):
             assert (await admin.put(f"/allow-list/{entry}")).json() == {"entry": "new@acme.example"}
         assert (await admin.delete("/allow-list/new%40acme.example")).status_code == 204
@@ -234,11 +236,11 @@ async def test_the_allow_list_keeps_each_entry_once(rig: Rig, acme: Tenant) -> N
         assert (await admin.put("/allow-list/neither")).status_code == 400
 
 
-async def test_services_are_listed(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_services_are_listed(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         listed = (await admin.get("/services")).json()
         for number in range(4):
-            await set_service(rig.console, Actor("tests"), acme.id, f"n{number}", enabled=number % 2 == 0)
+            await set_service(app.console, Actor("tests"), acme.id, f"n{number}", enabled=number % 2 == 0)
         every = await everything(admin, "/services")
     shown = [(one["module"], one["enabled"], one["installed"], one["settings"]) for one in listed["items"]]
     assert shown == [("kg", False, True, {}), ("module_of_acme", True, False, {}), ("mute", False, True, {})]
@@ -246,16 +248,16 @@ async def test_services_are_listed(rig: Rig, acme: Tenant) -> None:
     assert [one["module"] for one in every] == ["kg", "module_of_acme", "mute", "n0", "n1", "n2", "n3"]
 
 
-async def test_an_address_is_lowered_only_where_that_keeps_it_the_same(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_an_address_is_lowered_only_where_that_keeps_it_the_same(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         assert (await admin.post("/users", json={"email": "Kate@Acme.Example"})).json()["email"] == "kate@acme.example"
         kelvin = await admin.post("/users", json={"email": "\u212aim@acme.example"})
         assert kelvin.status_code == 400
 
 
-async def test_every_list_has_pages(rig: Rig) -> None:
+async def test_every_list_has_pages(app: AdminApp) -> None:
     """Whatever answers `items` takes a limit and a cursor."""
-    paths: dict[str, Any] = rig.openapi()["paths"]
+    paths: dict[str, Any] = app.openapi()["paths"]
     lists = {
         path: {one["name"] for one in told["get"].get("parameters", ())}
         for path, told in paths.items()
@@ -265,8 +267,8 @@ async def test_every_list_has_pages(rig: Rig) -> None:
     assert [path for path, asked in lists.items() if not {"limit", "cursor"} <= asked] == []
 
 
-async def test_the_roles_of_somebody_have_pages(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_the_roles_of_somebody_have_pages(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         for number in range(5):
             role = (await admin.post("/roles", json={"name": f"n{number}", "priority": number // 2})).json()
             assert (await admin.put(f"/users/{acme.user.id}/roles/{role['id']}")).status_code == 204
@@ -276,9 +278,9 @@ async def test_the_roles_of_somebody_have_pages(rig: Rig, acme: Tenant) -> None:
     assert wrong.status_code == 400
 
 
-async def test_people_read_what_they_did_and_administrators_everything(rig: Rig, acme: Tenant) -> None:
-    await rig.seal()
-    async with rig.browser(acme.admin) as admin, rig.browser(acme.user) as user:
+async def test_people_read_what_they_did_and_administrators_everything(app: AdminApp, acme: Tenant) -> None:
+    await app.seal()
+    async with app.browser(acme.admin) as admin, app.browser(acme.user) as user:
         everybody = await everything(admin, "/audit")
         own = await everything(user, "/audit")
         same = await everything(user, "/audit", user=str(acme.user.id))
@@ -294,28 +296,28 @@ async def test_people_read_what_they_did_and_administrators_everything(rig: Rig,
     assert (refused.status_code, wrong.status_code, unknown.status_code) == (403, 400, 400)
 
 
-async def test_a_deleted_user_takes_along_all_that_is_theirs(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_a_deleted_user_takes_along_all_that_is_theirs(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         assert (await admin.delete(f"/users/{acme.user.id}")).status_code == 200
     for table in ("auth.sessions", "auth.api_tokens", "auth.grants", "auth.refresh_tokens"):
-        assert await rig.value(f"SELECT count(*) FROM {table}") == 1, table
-    async with rig.browser(acme.user) as browser:
+        assert await app.value(f"SELECT count(*) FROM {table}") == 1, table
+    async with app.browser(acme.user) as browser:
         assert (await browser.get("/me")).status_code == 401
 
 
-async def test_changing_500_permissions_writes_few_events_with_all_names(rig: Rig, acme: Tenant) -> None:
-    globex = await rig.tenant("globex")
-    await rig.seal()
-    before = await rows_of(rig, globex)
+async def test_changing_500_permissions_writes_few_events_with_all_names(app: AdminApp, acme: Tenant) -> None:
+    globex = await app.tenant("globex")
+    await app.seal()
+    before = await rows_of(app, globex)
     allow = [f"{'m' * 60}.{'t' * 50}{n:03}" for n in range(250)]
     deny = [f"kg.tool_{n}" for n in range(250)]
     path = f"/roles/{acme.role_id}/permissions"
-    async with rig.browser(acme.admin) as admin:
+    async with app.browser(acme.admin) as admin:
         for granted in ({"allow": allow, "deny": deny}, {"allow": ["kg.one"], "deny": []}):
             assert (await admin.put(path, json={**granted, "allow_unknown": True})).status_code == 200
-        await rig.seal()
+        await app.seal()
         told = [one["detail"] for one in await everything(admin, "/audit", kind="permission")][::-1]
-        other = await rig.browser(globex.admin).put(path, json={"allow": allow, "deny": deny, "allow_unknown": True})
+        other = await app.browser(globex.admin).put(path, json={"allow": allow, "deny": deny, "allow_unknown": True})
     assert other.status_code == 404
     made, was = [one for one in told if "permission" in one], [one for one in told if "count" in one]
     assert [one["permission"] for one in made] == ["kg:read", "kg:read", "kg.one"], "a single permission has no list"
@@ -324,5 +326,5 @@ async def test_changing_500_permissions_writes_few_events_with_all_names(rig: Ri
     assert sorted(named) == sorted([*allow, *deny] * 2)
     assert sum(one["count"] for one in was) == 1_000
     assert all(len(text) <= 500 for one in was for text in one.values() if isinstance(text, str))
-    await rig.seal()
-    assert await rows_of(rig, globex) == before
+    await app.seal()
+    assert await rows_of(app, globex) == before

@@ -12,7 +12,7 @@ import pytest
 from fastapi import APIRouter
 
 from core.api.app import ApiSection, build_fastapi_app, create_router
-from tests.admin_ui.rig import OPERATORS, URL, Person, Rig, Tenant
+from tests.admin_ui.admin_app import OPERATORS, URL, AdminApp, Person, Tenant
 
 BODIES: Mapping[str, Any] = {
     "POST /tenants": {"slug": "acme", "administrator": "somebody@acme.example"},
@@ -161,16 +161,16 @@ class Caller:
     client: httpx2.AsyncClient
 
 
-def callers(rig: Rig, tenant: Tenant, operators: Tenant) -> list[Caller]:
+def callers(app: AdminApp, tenant: Tenant, operators: Tenant) -> list[Caller]:
     people = {"user": tenant.user, "admin": tenant.admin, "operator": operators.admin}
-    sessions = [Caller(kind, "session", rig.browser(person)) for kind, person in people.items()]
-    tokens = [Caller(kind, "token", rig.script(person.token)) for kind, person in people.items()]
-    return [Caller("nobody", "nothing", rig.caller(Origin=URL)), *sessions, *tokens]
+    sessions = [Caller(kind, "session", app.browser(person)) for kind, person in people.items()]
+    tokens = [Caller(kind, "token", app.script(person.token)) for kind, person in people.items()]
+    return [Caller("nobody", "nothing", app.caller(Origin=URL)), *sessions, *tokens]
 
 
-async def rows_of(rig: Rig, tenant: Tenant) -> dict[str, list[str]]:
+async def rows_of(app: AdminApp, tenant: Tenant) -> dict[str, list[str]]:
     """Every row of a tenant, in every table that has tenants."""
-    async with rig.database.admin_connection() as admin:
+    async with app.database.admin_connection() as admin:
         tables = await admin.fetch(
             """SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
@@ -185,13 +185,13 @@ async def rows_of(rig: Rig, tenant: Tenant) -> dict[str, list[str]]:
 
 
 @pytest.mark.guarantee("G9")
-async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> None:
-    acme, globex = await rig.tenant("acme"), await rig.tenant("globex")
-    operators = await rig.tenant(OPERATORS)
-    before = await rows_of(rig, globex)
+async def test_another_tenant_s_things_answer_like_made_up_ones(app: AdminApp) -> None:
+    acme, globex = await app.tenant("acme"), await app.tenant("globex")
+    operators = await app.tenant(OPERATORS)
+    before = await rows_of(app, globex)
     foreign, nobodys = ids_of(globex, globex.user), made_up()
-    walked = list(operations(rig.openapi()))
-    for caller in callers(rig, acme, operators):
+    walked = list(operations(app.openapi()))
+    for caller in callers(app, acme, operators):
         for one in walked:
             if caller.kind == "operator" and one.access["required_role"] == "operator":
                 continue  # the deployment's tenants are the operator's own
@@ -206,19 +206,19 @@ async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> Non
             assert not any(value in theirs.text for value in foreign.values()), where
             if "{" in one.path and one.admits(caller.kind, caller.by) and one.access["required_role"] != "operator":
                 assert theirs.status_code == 404, where
-    assert await rows_of(rig, globex) == before
+    assert await rows_of(app, globex) == before
 
 
 @pytest.mark.guarantee("G9")
-async def test_each_route_admits_whom_it_declares_and_nobody_else(rig: Rig) -> None:
-    acme, operators = await rig.tenant("acme"), await rig.tenant(OPERATORS)
-    walked = sorted(operations(rig.openapi()), key=lambda one: ORDER.index(one.method))
+async def test_each_route_admits_whom_it_declares_and_nobody_else(app: AdminApp) -> None:
+    acme, operators = await app.tenant("acme"), await app.tenant(OPERATORS)
+    walked = sorted(operations(app.openapi()), key=lambda one: ORDER.index(one.method))
     victims = {
-        tenant.slug: await rig.person(tenant.id, f"victim@{tenant.slug}.example", "user")
+        tenant.slug: await app.person(tenant.id, f"victim@{tenant.slug}.example", "user")
         for tenant in (acme, operators)
     }
     for one in walked:
-        for caller in callers(rig, acme, operators):
+        for caller in callers(app, acme, operators):
             tenant = operators if caller.kind == "operator" else acme
             ids = ids_of(tenant, victims[tenant.slug])
             if one.name == "PATCH /tenants/{tenant_id}" or "{" not in one.path:
@@ -241,11 +241,11 @@ async def test_each_route_admits_whom_it_declares_and_nobody_else(rig: Rig) -> N
                 assert answer.status_code == 404, where
     for slug in ("acme", OPERATORS):
         # Not one of the walks above was vacuous: what could be taken away is gone.
-        assert not await rig.value("SELECT count(*) FROM core.users WHERE id = $1", victims[slug].id)
+        assert not await app.value("SELECT count(*) FROM core.users WHERE id = $1", victims[slug].id)
 
 
-async def test_every_operation_with_a_body_is_walked_with_one(rig: Rig) -> None:
-    documented = {one.name for one in operations(rig.openapi()) if one.has_body}
+async def test_every_operation_with_a_body_is_walked_with_one(app: AdminApp) -> None:
+    documented = {one.name for one in operations(app.openapi()) if one.has_body}
     assert documented == set(BODIES)
 
 
@@ -257,17 +257,17 @@ def test_a_route_that_declares_nobody_is_not_built() -> None:
         async def loose() -> None: ...
 
 
-def test_a_router_of_another_kind_is_not_served(rig: Rig) -> None:
+def test_a_router_of_another_kind_is_not_served(app: AdminApp) -> None:
     loose = APIRouter()
 
     @loose.get("/loose")
     async def handler() -> None: ...
 
     with pytest.raises(TypeError, match="not declared"):
-        build_fastapi_app(rig.door, [ApiSection((loose,), {})], "test")
+        build_fastapi_app(app.door, [ApiSection((loose,), {})], "test")
 
 
-async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: Rig) -> None:
+async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: AdminApp) -> None:
     """A wrong declaration would be walked as it is declared: so these stand here once more."""
     known = {
         "GET /me": ("user", []),
@@ -302,7 +302,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "GET /keys": ("operator", ["admin:read"]),
         "GET /doctor": ("user", ["mcp:read", "admin:read"]),
     }
-    walked = list(operations(rig.openapi()))
+    walked = list(operations(app.openapi()))
     assert {
         one.name: (one.access["required_role"], one.access["scopes"])
         for one in walked

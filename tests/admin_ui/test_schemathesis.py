@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.admin_ui.rig import COOKIE, OPERATORS, URL, Rig, Tenant
+from tests.admin_ui.admin_app import COOKIE, OPERATORS, URL, AdminApp, Tenant
 from tests.admin_ui.test_route_walk import ids_of, made_up
 from tests.support.http_server import served
 
@@ -84,15 +84,15 @@ def _of_operation(operation: Any, tenants: tuple[Tenant, Tenant], ids: list[Want
     return asked
 
 
-async def run(rig: Rig, examples: int) -> int:
-    acme, globex, operators = await rig.tenant("acme"), await rig.tenant("globex"), await rig.tenant(OPERATORS)
-    victims = [await rig.person(one.id, f"victim@{one.slug}.example", "user") for one in (acme, globex)]
+async def run(app: AdminApp, examples: int) -> int:
+    acme, globex, operators = await app.tenant("acme"), await app.tenant("globex"), await app.tenant(OPERATORS)
+    victims = [await app.person(one.id, f"victim@{one.slug}.example", "user") for one in (acme, globex)]
     ids: list[Wanted] = [ids_of(acme, victims[0]), ids_of(globex, victims[1]), made_up()]
-    async with served(rig.app()) as (_, port):
+    async with served(app.app()) as (_, port):
         url = f"http://127.0.0.1:{port}"
-        asked = await asyncio.to_thread(explored, rig.openapi(), url, (acme, globex), ids, examples)
+        asked = await asyncio.to_thread(explored, app.openapi(), url, (acme, globex), ids, examples)
         return asked + await asyncio.to_thread(
-            explored, _of_tenants(rig.openapi()), url, (operators, operators), ids[2:], examples
+            explored, _of_tenants(app.openapi()), url, (operators, operators), ids[2:], examples
         )
 
 
@@ -105,12 +105,12 @@ def _of_tenants(document: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.guarantee("G9")
 @pytest.mark.no_canary("what it has made up for a secret it sends as anything else, too")
-async def test_a_few_examples_of_every_operation(rig: Rig) -> None:
-    assert await run(rig, 4) > 200
+async def test_a_few_examples_of_every_operation(app: AdminApp) -> None:
+    assert await run(app, 4) > 200
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.no_canary("what it has made up for a secret it sends as anything else, too")
-async def test_many_examples_of_every_operation(rig: Rig) -> None:
-    assert await run(rig, 45) > 2500
+async def test_many_examples_of_every_operation(app: AdminApp) -> None:
+    assert await run(app, 45) > 2500

@@ -3,11 +3,11 @@
 import pytest
 
 from core.directory.services import list_services, set_service
-from tests.admin_ui.rig import ACTOR, OPERATORS, Rig, Tenant
+from tests.admin_ui.admin_app import ACTOR, OPERATORS, AdminApp, Tenant
 
 
-async def test_a_service_is_switched_and_set(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_a_service_is_switched_and_set(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         before = (await admin.get("/services/kg")).json()
         assert (before["enabled"], before["settings"], before["installed"], before["tool_count"]) == (
             False,
@@ -23,7 +23,7 @@ async def test_a_service_is_switched_and_set(rig: Rig, acme: Tenant) -> None:
         assert (await admin.patch("/services/kg", json={"settings": {"timeout": None}})).json()["settings"] == {}
         assert (await admin.patch("/services/kg", json={})).json()["enabled"] is True
         assert (await admin.patch("/services/kg", json={"enabled": False})).json() == before
-        await rig.seal()
+        await app.seal()
         told = [
             (one["kind"], one["detail"].get("module"))
             for one in (await admin.get("/audit?kind=service")).json()["items"]
@@ -36,9 +36,9 @@ async def test_a_service_is_switched_and_set(rig: Rig, acme: Tenant) -> None:
         ]
 
 
-async def test_what_is_not_installed_is_shown_and_not_changed(rig: Rig, acme: Tenant) -> None:
-    await rig.tenant("globex")
-    async with rig.browser(acme.admin) as admin:
+async def test_what_is_not_installed_is_shown_and_not_changed(app: AdminApp, acme: Tenant) -> None:
+    await app.tenant("globex")
+    async with app.browser(acme.admin) as admin:
         listed = (await admin.get("/services")).json()["items"]
         assert [(one["module"], one["enabled"], one["installed"]) for one in listed] == [
             ("kg", False, True),
@@ -48,29 +48,29 @@ async def test_what_is_not_installed_is_shown_and_not_changed(rig: Rig, acme: Te
         assert (await admin.get("/services/module_of_acme")).json()["description"] == "not installed"
         assert (await admin.get("/services/module_of_globex")).status_code == 404
         assert (await admin.patch("/services/module_of_acme", json={"enabled": False})).status_code == 404
-    assert [one.enabled for one in await list_services(rig.console, acme.id)] == [True]
+    assert [one.enabled for one in await list_services(app.console, acme.id)] == [True]
 
 
 @pytest.mark.parametrize("body", [{"settings": {"x" * 64: 1}}, {"settings": {"a\x00": 1}}, {"secret": 1}, []])
-async def test_the_form_of_a_change(rig: Rig, acme: Tenant, body: object) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_the_form_of_a_change(app: AdminApp, acme: Tenant, body: object) -> None:
+    async with app.browser(acme.admin) as admin:
         assert (await admin.patch("/services/kg", json=body)).status_code == 400
 
 
-async def test_the_keys_are_the_operator_s(rig: Rig, acme: Tenant) -> None:
-    operators = await rig.tenant(OPERATORS)
-    async with rig.browser(operators.admin) as operator, rig.browser(acme.admin) as admin:
+async def test_the_keys_are_the_operator_s(app: AdminApp, acme: Tenant) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator, app.browser(acme.admin) as admin:
         assert (await operator.get("/keys")).json()["keys"][0]["kek_id"] == "k1"
         assert (await admin.get("/keys")).status_code == 403
 
 
-async def test_the_doctor_tells_each_what_they_may_know(rig: Rig, acme: Tenant) -> None:
-    operators = await rig.tenant(OPERATORS)
-    await set_service(rig.console, ACTOR, acme.id, "kg", enabled=True)
+async def test_the_doctor_tells_each_what_they_may_know(app: AdminApp, acme: Tenant) -> None:
+    operators = await app.tenant(OPERATORS)
+    await set_service(app.console, ACTOR, acme.id, "kg", enabled=True)
     found = []
     for person in (operators.admin, acme.admin, acme.user):
-        async with rig.browser(person) as browser:
+        async with app.browser(person) as browser:
             told = (await browser.get("/doctor")).json()
             found.append((told["healthy"], [one["check"] for one in told["checks"]]))
     assert found == [(False, ["clock", "credential"]), (True, ["credential"]), (True, ["credential"])]
-    assert rig.checks.asked == [(operators.id, None), (acme.id, None), (acme.id, acme.user.id)]
+    assert app.checks.asked == [(operators.id, None), (acme.id, None), (acme.id, acme.user.id)]

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.broker.world import World, world_on
+from tests.broker.broker_harness import BrokerHarness, world_on
 from tests.support.postgres import ScratchDatabase
 
 pytest.register_assert_rewrite("tests.broker.contract")
 
 
 @pytest.fixture
-async def world(database: ScratchDatabase) -> AsyncIterator[World]:
+async def app(database: ScratchDatabase) -> AsyncIterator[BrokerHarness]:
     async with world_on(database) as made:
         yield made

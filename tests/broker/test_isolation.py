@@ -25,8 +25,8 @@ from core.db import Database, UnitOfWork
 from core.directory.services import set_service
 from core.errors import Conflict, MCPistError, NotFound
 from core.policy_loader import load_roles
+from tests.broker.broker_harness import ACTOR, READ, WRITE, BrokerHarness, Person, world_on
 from tests.broker.sealed_rows import connect, texts
-from tests.broker.world import ACTOR, READ, WRITE, Person, World, world_on
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
@@ -42,51 +42,51 @@ KEYS = {"k1": b"k" * 32, "k2": b"2" * 32}
 NEW = InMemoryKeyProvider("k2", KEYS)
 
 
-async def told(world: World) -> list[Any]:
+async def told(app: BrokerHarness) -> list[Any]:
     """The story of a tenant that has the same names as all tenants before it, without what differs in every run."""
-    world.clock.ahead = timedelta()
-    world.keys._keys.update(KEYS)
-    tenant = await world.tenant(next(SLUGS))
-    team = await world.role(tenant, "team", allow=["*"])
-    ada = await world.person(tenant, "ada@example.test", "team")
-    bob = await world.person(tenant, "bob@example.test", "team")
-    await set_service(world.console, ACTOR, tenant, "notion", enabled=False)
-    said: list[Any] = [await reencrypted(world, tenant, fresh=True)]  # nothing was ever sealed
-    await world.put(tenant, ada.own, "own-1", account="ada")
-    said += [await seen(world, ada), await rewrapped(world, tenant)]
-    await set_service(world.console, ACTOR, tenant, "notion", enabled=True)
-    world.clock.ahead = timedelta(days=91)  # a new data key
-    await world.put(tenant, ada.own, "own-2", account="ada")
-    await world.put(tenant, team, "shared-1", account="team")
-    await world.put(tenant, team, "shared-2", module="notion")
-    await connect(world, bob, "notion")
-    world.vault.forget(tenant)
-    said += [await seen(world, ada), await seen(world, bob)]
-    said.append((await world.credentials.get_secret(tenant, "github", ada.own)).reveal())
+    app.clock.ahead = timedelta()
+    app.keys._keys.update(KEYS)
+    tenant = await app.tenant(next(SLUGS))
+    team = await app.role(tenant, "team", allow=["*"])
+    ada = await app.person(tenant, "ada@example.test", "team")
+    bob = await app.person(tenant, "bob@example.test", "team")
+    await set_service(app.console, ACTOR, tenant, "notion", enabled=False)
+    said: list[Any] = [await reencrypted(app, tenant, fresh=True)]  # nothing was ever sealed
+    await app.put(tenant, ada.own, "own-1", account="ada")
+    said += [await seen(app, ada), await rewrapped(app, tenant)]
+    await set_service(app.console, ACTOR, tenant, "notion", enabled=True)
+    app.clock.ahead = timedelta(days=91)  # a new data key
+    await app.put(tenant, ada.own, "own-2", account="ada")
+    await app.put(tenant, team, "shared-1", account="team")
+    await app.put(tenant, team, "shared-2", module="notion")
+    await connect(app, bob, "notion")
+    app.vault.forget(tenant)
+    said += [await seen(app, ada), await seen(app, bob)]
+    said.append((await app.credentials.get_secret(tenant, "github", ada.own)).reveal())
     owners = (
-        await world.credentials.resolve_owner(tenant, email=ada.email),
-        await world.credentials.resolve_owner(tenant, role="team"),
+        await app.credentials.resolve_owner(tenant, email=ada.email),
+        await app.credentials.resolve_owner(tenant, role="team"),
     )
     said.append(owners == (ada.own, team))
-    said.append(await reencrypted(world, tenant, fresh=False))
-    said += [await listed(world, ada), await found(world, tenant)]
-    (own,) = await world.stored(tenant, "github", ada.own)
-    said.append(await world.credentials.mark_broken(tenant, own.id, own.version, "rejected"))
-    said.append(await broken_and_due(world, tenant))
-    await world.credentials.note_accepted(tenant, own.id, own.version)
-    said.append(await broken_and_due(world, tenant))
-    await world.credentials.remove(ACTOR, tenant, "notion", team)
+    said.append(await reencrypted(app, tenant, fresh=False))
+    said += [await listed(app, ada), await found(app, tenant)]
+    (own,) = await app.stored(tenant, "github", ada.own)
+    said.append(await app.credentials.mark_broken(tenant, own.id, own.version, "rejected"))
+    said.append(await broken_and_due(app, tenant))
+    await app.credentials.note_accepted(tenant, own.id, own.version)
+    said.append(await broken_and_due(app, tenant))
+    await app.credentials.remove(ACTOR, tenant, "notion", team)
     with pytest.raises(Conflict):  # its vendor has to be told
-        await world.credentials.remove(ACTOR, tenant, "notion", bob.own)
-    said.append([shown(one) for one in await world.stored(tenant)])
-    said.append(await keys_of(world, tenant))
-    said.append(await count_data_keys(world.trusted, tenant))
+        await app.credentials.remove(ACTOR, tenant, "notion", bob.own)
+    said.append([shown(one) for one in await app.stored(tenant)])
+    said.append(await keys_of(app, tenant))
+    said.append(await count_data_keys(app.trusted, tenant))
     return said
 
 
-async def broken_and_due(world: World, tenant: UUID) -> int:
+async def broken_and_due(app: BrokerHarness, tenant: UUID) -> int:
     """How many credentials are broken, and asked about again."""
-    async with world.database.admin_connection() as admin:
+    async with app.database.admin_connection() as admin:
         return await admin.fetchval(
             "SELECT count(*) FROM vault.credentials WHERE tenant_id = $1 AND state = 'broken' AND recheck_at > now()",
             tenant,
@@ -107,21 +107,21 @@ async def at_once(_: float) -> None:
     """Instead of a pause: here nobody else has a row in hand."""
 
 
-async def deployment_of(world: World) -> UUID:
-    return await world.trusted.call("SELECT id FROM core.deployment")
+async def deployment_of(app: BrokerHarness) -> UUID:
+    return await app.trusted.call("SELECT id FROM core.deployment")
 
 
-async def rewrapped(world: World, tenant: UUID) -> int:
-    return await rewrap_keys(world.trusted, NEW, DataKeyRows(await deployment_of(world), tenant), lambda: None)
+async def rewrapped(app: BrokerHarness, tenant: UUID) -> int:
+    return await rewrap_keys(app.trusted, NEW, DataKeyRows(await deployment_of(app), tenant), lambda: None)
 
 
-async def reencrypted(world: World, tenant: UUID, *, fresh: bool) -> list[Any]:
+async def reencrypted(app: BrokerHarness, tenant: UUID, *, fresh: bool) -> list[Any]:
     """What waits before and after, what was done, and what everything opens to with nothing in memory."""
-    vault = NotingVault(NEW, await deployment_of(world), clock=world.clock)
-    run = Reencryption(world.trusted, vault, NEW, lambda _: None, sleep=at_once)
+    vault = NotingVault(NEW, await deployment_of(app), clock=app.clock)
+    run = Reencryption(app.trusted, vault, NEW, lambda _: None, sleep=at_once)
     waited, done = await run.count_pending(tenant), await run.reencrypt_tenant(tenant, fresh=fresh)
     vault.forget(tenant)
-    return [waited, done, vault.warmed, await run.count_pending(tenant), await texts(world, vault, tenant)]
+    return [waited, done, vault.warmed, await run.count_pending(tenant), await texts(app, vault, tenant)]
 
 
 def shown(one: StoredCredential) -> tuple[str, ...]:
@@ -129,10 +129,10 @@ def shown(one: StoredCredential) -> tuple[str, ...]:
     return one.module, one.provider, one.kind, one.owner, one.account, one.state, one.cause
 
 
-async def listed(world: World, person: Person) -> list[Any]:
+async def listed(app: BrokerHarness, person: Person) -> list[Any]:
     """Pages of what everybody has, and of what a person has or shares."""
     pages: list[Any] = []
-    async with world.trusted.tenant(person.tenant_id) as work:
+    async with app.trusted.tenant(person.tenant_id) as work:
         role_ids = [role_id for role_id, _ in (await load_user_policy(work, person.id)).roles]
         pages.append([role.name for _, role in await load_roles(work, None)])
         for user_id in (None, person.id):
@@ -147,12 +147,12 @@ async def listed(world: World, person: Person) -> list[Any]:
     return pages
 
 
-async def found(world: World, tenant: UUID) -> list[Any]:
+async def found(app: BrokerHarness, tenant: UUID) -> list[Any]:
     """Credentials by their ids: the tenant's own, and one of another tenant."""
-    ids = [one.id for one in await world.stored(tenant)]
-    async with world.database.admin_connection() as admin:
+    ids = [one.id for one in await app.stored(tenant)]
+    async with app.database.admin_connection() as admin:
         foreign = await admin.fetchval("SELECT id FROM vault.credentials WHERE tenant_id <> $1 LIMIT 1", tenant)
-    async with world.trusted.tenant(tenant) as work:
+    async with app.trusted.tenant(tenant) as work:
         answers: list[Any] = [shown(await find_credential(work, NO_ORIGINS, one)) for one in ids]
         try:
             answers.append(await find_credential(work, NO_ORIGINS, foreign or uuid4()))
@@ -161,19 +161,19 @@ async def found(world: World, tenant: UUID) -> list[Any]:
     return answers
 
 
-async def seen(world: World, person: Person) -> list[Any]:
+async def seen(app: BrokerHarness, person: Person) -> list[Any]:
     """What a person is given and shown."""
-    status = await world.leases.get_connections(person.token)
+    status = await app.leases.get_connections(person.token)
     assert not isinstance(status, CredentialRefusal)
     shown: list[Any] = [(one.module, one.state, one.kind, one.account) for one in status.values()]
     for module, tool in (("github", READ), ("github", WRITE), ("notion", "search"), ("notes", "x")):
-        answer = await world.leases.lease(person.asks(tool, module=module))
+        answer = await app.leases.lease(person.asks(tool, module=module))
         shown.append(answer.access_token.reveal() if isinstance(answer, Lease) else type(answer))
     return shown
 
 
-async def keys_of(world: World, tenant: UUID) -> list[Any]:
-    async with world.database.admin_connection() as admin:
+async def keys_of(app: BrokerHarness, tenant: UUID) -> list[Any]:
+    async with app.database.admin_connection() as admin:
         return [
             tuple(row)
             for row in await admin.fetch(
@@ -182,9 +182,9 @@ async def keys_of(world: World, tenant: UUID) -> list[Any]:
         ]
 
 
-async def stored(world: World) -> list[str]:
+async def stored(app: BrokerHarness) -> list[str]:
     """Every row that a missing filter could have changed."""
-    async with world.database.admin_connection() as admin:
+    async with app.database.admin_connection() as admin:
         return [
             row[0]
             for table in ("vault.deks", "core.generations", *sorted({column.table for column in SEALED_COLUMNS}))
@@ -192,13 +192,13 @@ async def stored(world: World) -> list[str]:
         ]
 
 
-async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
+async def outcome(app: BrokerHarness, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
     """What a story tells, and whether everything older was left alone."""
-    before = await stored(world)
+    before = await stored(app)
     with monkeypatch.context() as patch:
         watched(patch, mutator)
-        said = await told(world)
-    return said, set(before) <= set(await stored(world))
+        said = await told(app)
+    return said, set(before) <= set(await stored(app))
 
 
 # Put together from the pieces of f-strings, of which none is a statement: here are the whole ones, for every column.
@@ -243,15 +243,15 @@ def test_every_statement_of_pieces_is_known() -> None:
 
 @pytest.mark.guarantee("G9")
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    app: BrokerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutator = Mutator()
-    expected, alone = await outcome(world, monkeypatch, mutator)
+    expected, alone = await outcome(app, monkeypatch, mutator)
     assert alone
     assert [sql for sql in written() if sql not in mutator.seen] == [], "a statement is missing from the story"
     for sql in written():
         for mutant in mutants(sql):
-            assert await outcome(world, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
+            assert await outcome(app, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
 
 
 # Without its filter such a statement finds the same row: by an id that nobody can give it but for their own tenant.
@@ -276,21 +276,23 @@ async def test_without_row_level_security_the_same_mutants_are_noticed(
     """The control: the story tells a missing filter from one that is there, if nothing stands behind it."""
     superuser = Database(database.admin)
     await superuser.open()
-    async with world_on(database, superuser) as world:
+    async with world_on(database, superuser) as app:
         for _ in range(2):
-            expected = await outcome(world, monkeypatch, Mutator())
+            expected = await outcome(app, monkeypatch, Mutator())
         unnoticed = [
             sql
             for sql in written()
-            if not await noticed(world, monkeypatch, sql, expected)
+            if not await noticed(app, monkeypatch, sql, expected)
             and not any(part in sql for part in BY_AN_ID_OF_ITS_OWN)
         ]
     await superuser.close()
     assert unnoticed == []
 
 
-async def noticed(world: World, monkeypatch: pytest.MonkeyPatch, sql: str, expected: tuple[list[Any], bool]) -> bool:
+async def noticed(
+    app: BrokerHarness, monkeypatch: pytest.MonkeyPatch, sql: str, expected: tuple[list[Any], bool]
+) -> bool:
     try:
-        return await outcome(world, monkeypatch, Mutator({sql: mutants(sql)[-1]})) != expected
+        return await outcome(app, monkeypatch, Mutator({sql: mutants(sql)[-1]})) != expected
     except (asyncpg.PostgresError, MCPistError, ValueError):
         return True

@@ -6,7 +6,7 @@ import pytest
 
 from core.secret import Secret
 from tests.browser.gallery import VIEWS
-from tests.browser.test_sign_in import scene
+from tests.browser.test_sign_in import app
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize(("view", "label"), [("light", "Revoke laptop"), ("narrow-japanese", "laptop を無効にする")])
 async def test_a_token_is_revoked_by_keyboard(database: ScratchDatabase, tmp_path: Path, view: str, label: str) -> None:
-    async with scene(database, tmp_path, providers=False, **VIEWS[view]) as now:
+    async with app(database, tmp_path, providers=False, **VIEWS[view]) as now:
         ada = await now.product.person(await now.product.tenant("acme"), "ada@acme.test")
         _, laptop = await now.product.tokens.create(ACTOR, ada.tenant.id, ada.id, "laptop")
         await now.page.goto(await now.identity.link(ada))

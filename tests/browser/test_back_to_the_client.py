@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.browser.test_sign_in import ADA, scene
+from tests.browser.test_sign_in import ADA, app
 from tests.support.postgres import ScratchDatabase
 
 pytestmark = pytest.mark.browser
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 async def test_a_one_time_link_leads_to_a_client_that_was_allowed_before(
     database: ScratchDatabase, tmp_path: Path
 ) -> None:
-    async with scene(database, tmp_path, providers=False) as now:
+    async with app(database, tmp_path, providers=False) as now:
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
         registered = await now.identity.client(acme, "http://127.0.0.1/callback", name="Claude Code")

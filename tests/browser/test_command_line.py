@@ -5,14 +5,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.test_sign_in import ADA, Scene, scene
+from tests.browser.test_sign_in import ADA, SignInApp, app
 from tests.cli.laptop import Goes, Laptop
 from tests.support.postgres import ScratchDatabase
 
 pytestmark = pytest.mark.browser
 
 
-def person(now: Scene, seen: list[str]) -> Goes:
+def person(now: SignInApp, seen: list[str]) -> Goes:
     """They follow the link, sign in where they are asked to, and agree."""
 
     async def goes(link: str) -> None:
@@ -31,7 +31,7 @@ def person(now: Scene, seen: list[str]) -> Goes:
 
 
 async def test_login_and_a_token_that_needs_a_new_sign_in(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path / "product") as now:
+    async with app(database, tmp_path / "product") as now:
         acme = await now.product.tenant("acme")
         await now.identity.let_in(acme, "@acme.test")
         await now.identity.company.sign_in_as(ADA)

@@ -24,7 +24,7 @@ ADA = "ada@acme.test"
 
 
 @dataclass(slots=True)
-class Scene:
+class SignInApp:
     """One browser, one product, one client."""
 
     identity: Identity
@@ -51,9 +51,9 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def scene(
+async def app(
     database: ScratchDatabase, folder: Path, *, providers: bool = True, server: Any = None, **context: Any
-) -> AsyncIterator[Scene]:
+) -> AsyncIterator[SignInApp]:
     async with (
         chromium() as browser,
         product_on(database, folder) as product,
@@ -63,26 +63,26 @@ async def scene(
         watched = watch(await browser.new_context(**context))
         page = await watched.page()
         page.set_default_timeout(15_000)
-        yield Scene(identity, client, watched, page)
+        yield SignInApp(identity, client, watched, page)
 
 
-async def _token(scene: Scene, client_id: str, code: str) -> httpx2.Response:
+async def _token(app: SignInApp, client_id: str, code: str) -> httpx2.Response:
     async with httpx2.AsyncClient() as http:
-        return await http.post(f"{scene.identity.url}/oauth/token", data=scene.client.redemption(code, client_id))
+        return await http.post(f"{app.identity.url}/oauth/token", data=app.client.redemption(code, client_id))
 
 
-async def _listed_tools(scene: Scene, token: str) -> httpx2.Response:
+async def _listed_tools(app: SignInApp, token: str) -> httpx2.Response:
     headers = {
         "Authorization": f"Bearer {token}",
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": "2025-11-25",
     }
     async with httpx2.AsyncClient(headers=headers) as http:
-        return await http.post(f"{scene.identity.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        return await http.post(f"{app.identity.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 
 
 async def test_from_the_client_through_sign_in_and_consent_and_back(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path) as now:
+    async with app(database, tmp_path) as now:
         acme = await now.product.tenant("acme")
         await now.identity.let_in(acme, "@acme.test")
         await now.identity.company.sign_in_as(ADA)
@@ -109,7 +109,7 @@ async def test_from_the_client_through_sign_in_and_consent_and_back(database: Sc
 
 async def test_without_javascript_in_japanese_on_a_narrow_screen(database: ScratchDatabase, tmp_path: Path) -> None:
     view = {"viewport": {"width": 320, "height": 640}, "locale": "ja-JP", "java_script_enabled": False}
-    async with scene(database, tmp_path, **view) as now:
+    async with app(database, tmp_path, **view) as now:
         acme = await now.product.tenant("acme")
         await now.identity.let_in(acme, ADA)
         await now.identity.company.sign_in_as(ADA)
@@ -122,7 +122,7 @@ async def test_without_javascript_in_japanese_on_a_narrow_screen(database: Scrat
 
 
 async def test_deny(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path, providers=False) as now:
+    async with app(database, tmp_path, providers=False) as now:
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
         registered = await now.identity.client(acme, "http://127.0.0.1/callback")
@@ -143,7 +143,7 @@ async def test_deny(database: ScratchDatabase, tmp_path: Path) -> None:
 
 
 async def test_a_refused_person_reads_why_and_whom_to_ask(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path) as now:
+    async with app(database, tmp_path) as now:
         acme = await now.product.tenant("acme")
         await now.identity.let_in(acme, "@acme.test")
         await now.identity.company.sign_in_as("eve@elsewhere.test")
@@ -158,7 +158,7 @@ async def test_a_refused_person_reads_why_and_whom_to_ask(database: ScratchDatab
 
 
 async def test_who_is_in_several_tenants_chooses(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path) as now:
+    async with app(database, tmp_path) as now:
         for slug in ("acme", "umbrella"):
             tenant = await create_tenant(now.product.console, ACTOR, slug, slug.capitalize())
             await now.identity.let_in(tenant, ADA)
@@ -176,7 +176,7 @@ async def test_who_is_in_several_tenants_chooses(database: ScratchDatabase, tmp_
 
 
 async def test_an_application_that_named_itself_is_announced_as_one(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path, providers=False, server={"dynamic_registration": True}) as now:
+    async with app(database, tmp_path, providers=False, server={"dynamic_registration": True}) as now:
         ada = await now.product.person(await now.product.tenant("acme"), ADA)
         async with httpx2.AsyncClient() as http:
             asked = {"client_name": f"Claude {PAYLOAD}", "redirect_uris": [now.client.redirect_uri]}
@@ -200,7 +200,7 @@ AGENT = "<img/src=x/onerror=alert(3)>"
 
 
 async def test_names_that_others_chose_stay_text(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path, user_agent=AGENT) as now:
+    async with app(database, tmp_path, user_agent=AGENT) as now:
         acme = await create_tenant(now.product.console, ACTOR, "acme", IMAGE)
         other = await create_tenant(now.product.console, ACTOR, "other", PAYLOAD)
         for tenant in (acme, other):
@@ -236,7 +236,7 @@ async def test_names_that_others_chose_stay_text(database: ScratchDatabase, tmp_
 
 
 async def test_keyboard_only(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path, providers=False) as now:
+    async with app(database, tmp_path, providers=False) as now:
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
         registered = await now.identity.client(acme, "http://127.0.0.1/callback")
@@ -259,7 +259,7 @@ async def _press_by_keyboard(page: Page, name: str) -> None:
 
 
 async def test_a_one_time_link_works_once_and_in_one_browser(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path, providers=False) as now:
+    async with app(database, tmp_path, providers=False) as now:
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
         link = await now.identity.link(ada)

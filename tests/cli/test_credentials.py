@@ -25,7 +25,7 @@ TEAM = ("--role", "team")
 
 
 @dataclass(slots=True)
-class Desk:
+class CredentialsApp:
     """Whoever administers one tenant. Everything that is printed is searched for the canary."""
 
     cli: Home
@@ -61,8 +61,8 @@ def hub() -> Iterator[HubServer]:
 
 
 @pytest.fixture
-def desk(cli: Home, tenant: str, hub: HubServer) -> Desk:
-    made = Desk(cli, tenant, hub)
+def app(cli: Home, tenant: str, hub: HubServer) -> CredentialsApp:
+    made = CredentialsApp(cli, tenant, hub)
     made.run("role", "create", "team")
     made.run("role", "allow", "team", "hub.*")
     made.run("service", "enable", "hub")
@@ -70,11 +70,11 @@ def desk(cli: Home, tenant: str, hub: HubServer) -> Desk:
     return made
 
 
-def test_set_list_test_remove(desk: Desk) -> None:
-    done = desk.set(*ADA, secret=f"{CANARY}-ada\n")
+def test_set_list_test_remove(app: CredentialsApp) -> None:
+    done = app.set(*ADA, secret=f"{CANARY}-ada\n")
     assert (done.code, done.out, done.err) == (0, "Stored hub for ada@example.com, account ada-at-hub.\n", "")
-    assert desk.hub.asked == [f"{CANARY}-ada"]
-    assert desk.set(*TEAM, "--stdin", "--json", secret=f"{CANARY}-bot").json() == {
+    assert app.hub.asked == [f"{CANARY}-ada"]
+    assert app.set(*TEAM, "--stdin", "--json", secret=f"{CANARY}-bot").json() == {
         "module": "hub",
         "owner": "role team",
         "account": "the-bot",
@@ -82,7 +82,7 @@ def test_set_list_test_remove(desk: Desk) -> None:
         "replaced": False,
         "previous_account": None,
     }
-    own, shared = desk.listed()
+    own, shared = app.listed()
     assert (own["owner"], own["kind"], own["account"], own["state"]) == (
         "ada@example.com",
         "personal",
@@ -95,24 +95,24 @@ def test_set_list_test_remove(desk: Desk) -> None:
         "the-bot",
         None,
     )
-    assert "ada-at-hub" in desk.run("credential", "list", "hub").out
-    tested = desk.run("credential", "test", "hub", "--json").json()
+    assert "ada-at-hub" in app.run("credential", "list", "hub").out
+    tested = app.run("credential", "test", "hub", "--json").json()
     assert tested["works"]
     assert [(one["owner"], one["account"], one["message"]) for one in tested["results"]] == [
         ("ada@example.com", "ada-at-hub", "it works"),
         ("team", "the-bot", "it works"),
     ]
-    assert desk.run("credential", "remove", "hub", *ADA).code == 0
-    assert desk.run("credential", "remove", "hub", *ADA).code == 4
-    assert desk.run("credential", "test", "hub", *ADA).code == 4
-    assert [one["owner"] for one in desk.listed("hub")] == ["team"]
-    assert [one["kind"] for one in desk.events("credential")] == [
+    assert app.run("credential", "remove", "hub", *ADA).code == 0
+    assert app.run("credential", "remove", "hub", *ADA).code == 4
+    assert app.run("credential", "test", "hub", *ADA).code == 4
+    assert [one["owner"] for one in app.listed("hub")] == ["team"]
+    assert [one["kind"] for one in app.events("credential")] == [
         "credential.removed",
         "credential.created",
         "credential.created",
     ]
-    assert {one["actor"] for one in desk.events("credential")} == {"operator"}, "who stores a key for another"
-    assert CANARY not in json.dumps(desk.events("credential"))
+    assert {one["actor"] for one in app.events("credential")} == {"operator"}, "who stores a key for another"
+    assert CANARY not in json.dumps(app.events("credential"))
 
 
 @pytest.mark.parametrize(
@@ -125,50 +125,50 @@ def test_set_list_test_remove(desk: Desk) -> None:
         (500, 7, "away"),
     ],
 )
-def test_what_the_vendor_refuses_is_not_stored(desk: Desk, status: int | None, code: int, told: str) -> None:
+def test_what_the_vendor_refuses_is_not_stored(app: CredentialsApp, status: int | None, code: int, told: str) -> None:
     """In the words of the page."""
-    desk.hub.status = status
-    desk.run("service", "set", "hub", "timeout=1")
-    refused = desk.set(*ADA, "--json", secret=f"{CANARY}-wrong")
+    app.hub.status = status
+    app.run("service", "set", "hub", "timeout=1")
+    refused = app.set(*ADA, "--json", secret=f"{CANARY}-wrong")
     assert refused.code == code
     message = refused.error()["message"]
     page = Translations("en")(f"connect.refused.key_{told}", service="Hub").striptags()
     assert message.startswith(f"{page} Nothing was stored")
     assert ("--no-test" in message) == (told in ("forbidden", "away"))
-    assert desk.listed() == []
+    assert app.listed() == []
 
 
-def test_a_secret_is_tried_once_only(desk: Desk) -> None:
-    desk.set(*ADA, secret=f"{CANARY}-wrong")
-    assert desk.hub.asked == [f"{CANARY}-wrong"]
+def test_a_secret_is_tried_once_only(app: CredentialsApp) -> None:
+    app.set(*ADA, secret=f"{CANARY}-wrong")
+    assert app.hub.asked == [f"{CANARY}-wrong"]
 
 
-def test_without_a_test(desk: Desk) -> None:
-    done = desk.set(*ADA, "--no-test", secret=f"{CANARY}-wrong")
+def test_without_a_test(app: CredentialsApp) -> None:
+    done = app.set(*ADA, "--no-test", secret=f"{CANARY}-wrong")
     assert done.code == 0
     assert "not asked" in done.err
-    assert desk.hub.asked == []
-    [stored] = desk.listed()
+    assert app.hub.asked == []
+    [stored] = app.listed()
     assert (stored["state"], stored["account"]) == ("connected", "")
-    desk.hub.accounts[f"{CANARY}-wrong"] = "late"
-    assert desk.run("credential", "test", "hub").code == 0
-    assert desk.listed()[0]["account"] == "late"
+    app.hub.accounts[f"{CANARY}-wrong"] = "late"
+    assert app.run("credential", "test", "hub").code == 0
+    assert app.listed()[0]["account"] == "late"
 
 
-def test_a_call_uses_that_person_s_account_and_makes_no_token(desk: Desk) -> None:
+def test_a_call_uses_that_person_s_account_and_makes_no_token(app: CredentialsApp) -> None:
     """One event says who called what; no token is made for it, in either tenant."""
-    other = Desk(desk.cli, f"{desk.tenant}-other", desk.hub)
-    assert desk.cli.run("tenant", "create", other.tenant, "--admin", "ada@example.com").code == 0
+    other = CredentialsApp(app.cli, f"{app.tenant}-other", app.hub)
+    assert app.cli.run("tenant", "create", other.tenant, "--admin", "ada@example.com").code == 0
     other.run("service", "enable", "hub")
-    other.run("service", "set", "hub", f"base_url={desk.hub.url}")
-    desk.set(*ADA)
+    other.run("service", "set", "hub", f"base_url={app.hub.url}")
+    app.set(*ADA)
     other.set(*ADA, secret=f"{CANARY}-bot")
-    tenants = ((desk, "ada"), (other, "bot"))
+    tenants = ((app, "ada"), (other, "bot"))
     before = [[token["id"] for token in one.run("token", "list", "--all", "--json").json()] for one, _ in tenants]
     for one, account in tenants:
-        desk.hub.asked.clear()
+        app.hub.asked.clear()
         assert one.run("call", "hub", "look", *ADA, "--json").json()["said"] == "hello"
-        assert desk.hub.asked == [f"{CANARY}-{account}"]
+        assert app.hub.asked == [f"{CANARY}-{account}"]
         assert one.run("call", "hub", "look", "--params", '{"no_such": 1}').code == 1
         assert one.run("schema", "hub").code == 0
     for (one, _), tokens in zip(tenants, before, strict=True):
@@ -178,17 +178,17 @@ def test_a_call_uses_that_person_s_account_and_makes_no_token(desk: Desk) -> Non
         assert [token["id"] for token in one.run("token", "list", "--all", "--json").json()] == tokens
 
 
-def test_another_account_is_said_aloud(desk: Desk) -> None:
-    desk.set(*ADA)
-    refused = desk.set(*ADA, secret=f"{CANARY}-bot")
+def test_another_account_is_said_aloud(app: CredentialsApp) -> None:
+    app.set(*ADA)
+    refused = app.set(*ADA, secret=f"{CANARY}-bot")
     assert refused.code == 5
     assert "the account the-bot, the stored one to ada-at-hub" in refused.err
     assert "--replace-account" in refused.err
-    assert desk.listed()[0]["account"] == "ada-at-hub"
-    assert desk.set(*ADA).out == "Stored hub for ada@example.com, account ada-at-hub. It replaces the one before.\n"
-    done = desk.set(*ADA, "--replace-account", "--json", secret=f"{CANARY}-bot").json()
+    assert app.listed()[0]["account"] == "ada-at-hub"
+    assert app.set(*ADA).out == "Stored hub for ada@example.com, account ada-at-hub. It replaces the one before.\n"
+    done = app.set(*ADA, "--replace-account", "--json", secret=f"{CANARY}-bot").json()
     assert (done["replaced"], done["previous_account"], done["account"]) == (True, "ada-at-hub", "the-bot")
-    assert len(desk.events("credential.replaced")) == 2
+    assert len(app.events("credential.replaced")) == 2
 
 
 PAIR = """[hub_keys]
@@ -201,97 +201,97 @@ user_kind = "email"
 HUB_USER = "a.lovelace@vendor.example"
 
 
-def test_a_key_is_sent_as_its_provider_says(desk: Desk, tmp_path: Path) -> None:
+def test_a_key_is_sent_as_its_provider_says(app: CredentialsApp, tmp_path: Path) -> None:
     """When it is set, tested and used."""
     document = tmp_path / "keys.toml"
     document.write_text(PAIR)
-    assert desk.run("provider", "add", str(document)).code == 0
+    assert app.run("provider", "add", str(document)).code == 0
     header = "Basic " + base64.b64encode(f"{HUB_USER}:{CANARY}-pair".encode()).decode()
-    desk.hub.accounts[header] = "ada-at-hub"
+    app.hub.accounts[header] = "ada-at-hub"
     secret = f"{CANARY}-pair"
-    missing = desk.set(*ADA, secret=secret)
+    missing = app.set(*ADA, secret=secret)
     assert (missing.code, "--key-user NAME" in missing.err) == (2, True)
-    unknown = desk.set(*ADA, "--key-user", HUB_USER, "--provider", "github", secret=secret)
-    assert (unknown.code, desk.hub.asked) == (4, [])
-    done = desk.set(*ADA, "--key-user", HUB_USER, secret=secret)
+    unknown = app.set(*ADA, "--key-user", HUB_USER, "--provider", "github", secret=secret)
+    assert (unknown.code, app.hub.asked) == (4, [])
+    done = app.set(*ADA, "--key-user", HUB_USER, secret=secret)
     assert (done.code, done.out) == (0, "Stored hub for ada@example.com, account ada-at-hub.\n")
-    assert desk.run("credential", "test", "hub").code == 0
-    desk.run("role", "allow", "admin", "hub.*")
-    assert desk.run("call", "hub", "look", "--user", "ada@example.com").code == 0
-    assert desk.hub.asked == [header] * 3
-    desk.run("provider", "remove", "hub_keys")
-    superfluous = desk.set(*ADA, "--key-user", HUB_USER)
+    assert app.run("credential", "test", "hub").code == 0
+    app.run("role", "allow", "admin", "hub.*")
+    assert app.run("call", "hub", "look", "--user", "ada@example.com").code == 0
+    assert app.hub.asked == [header] * 3
+    app.run("provider", "remove", "hub_keys")
+    superfluous = app.set(*ADA, "--key-user", HUB_USER)
     assert (superfluous.code, "leave out --key-user" in superfluous.err) == (2, True)
 
 
-def test_a_test_keeps_the_state_true(desk: Desk) -> None:
-    desk.set(*ADA)
-    del desk.hub.accounts[f"{CANARY}-ada"]
-    refused = desk.run("credential", "test", "hub", *ADA, "--json")
+def test_a_test_keeps_the_state_true(app: CredentialsApp) -> None:
+    app.set(*ADA)
+    del app.hub.accounts[f"{CANARY}-ada"]
+    refused = app.run("credential", "test", "hub", *ADA, "--json")
     assert refused.code == 1
     [result] = json.loads(refused.out)["results"]
     assert (result["works"], result["state"]) == (False, "broken")
-    [stored] = desk.listed()
+    [stored] = app.listed()
     assert (stored["state"], stored["cause"]) == ("needs_reconnect", "rejected")
-    [event] = desk.events("credential.broken")
+    [event] = app.events("credential.broken")
     assert event["detail"]["cause"] == "rejected"  # type: ignore[index]
 
-    desk.hub.accounts[f"{CANARY}-ada"] = "ada-at-hub"
-    mended = desk.run("credential", "test", "hub", *ADA)
+    app.hub.accounts[f"{CANARY}-ada"] = "ada-at-hub"
+    mended = app.run("credential", "test", "hub", *ADA)
     assert mended.code == 0
     assert "used again" in mended.out
-    assert desk.listed()[0]["state"] == "connected"
+    assert app.listed()[0]["state"] == "connected"
 
 
-def test_what_says_nothing_about_a_credential_changes_nothing(desk: Desk) -> None:
-    desk.set(*ADA)
+def test_what_says_nothing_about_a_credential_changes_nothing(app: CredentialsApp) -> None:
+    app.set(*ADA)
     for status in (403, 404):
-        desk.hub.status = status
-        told = desk.run("credential", "test", "hub")
+        app.hub.status = status
+        told = app.run("credential", "test", "hub")
         assert told.code == 1
         assert "nothing changed" in told.out
-        assert desk.listed()[0]["state"] == "connected"
+        assert app.listed()[0]["state"] == "connected"
 
 
 @pytest.mark.parametrize("status", [None, 302, 400, 401, 500, 503])
-def test_the_log_has_no_secret_even_at_its_loudest(desk: Desk, status: int | None) -> None:
+def test_the_log_has_no_secret_even_at_its_loudest(app: CredentialsApp, status: int | None) -> None:
     loud = {"MCPIST_LOG_LEVEL": "debug"}
-    desk.run("service", "set", "hub", "timeout=1")
-    desk.run("credential", "set", "hub", *ADA, "--no-test", secret=f"{CANARY}-ada")
-    desk.hub.status = status
+    app.run("service", "set", "hub", "timeout=1")
+    app.run("credential", "set", "hub", *ADA, "--no-test", secret=f"{CANARY}-ada")
+    app.hub.status = status
     for command in (("set", "hub", *ADA), ("test", "hub"), ("list",), ("remove", "hub", *ADA)):
-        assert "DEBUG" in desk.run("credential", *command, secret=f"{CANARY}-ada", **loud).err
-    assert CANARY not in json.dumps(desk.events("credential"))
+        assert "DEBUG" in app.run("credential", *command, secret=f"{CANARY}-ada", **loud).err
+    assert CANARY not in json.dumps(app.events("credential"))
 
 
 @pytest.mark.parametrize("secret", ["", "\n", "two words", "two\nlines", "x" * 16_385, "ü", b"\xff"])
-def test_what_cannot_be_a_secret(desk: Desk, secret: str | bytes) -> None:
-    assert desk.run("credential", "set", "hub", *ADA, "--no-test", secret=secret).code == 2
-    assert desk.listed() == []
+def test_what_cannot_be_a_secret(app: CredentialsApp, secret: str | bytes) -> None:
+    assert app.run("credential", "set", "hub", *ADA, "--no-test", secret=secret).code == 2
+    assert app.listed() == []
 
 
-def test_from_a_file(desk: Desk, tmp_path: Path) -> None:
+def test_from_a_file(app: CredentialsApp, tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(f"{CANARY}-ada\r\n")
     file.chmod(0o644)
-    done = desk.set(*ADA, "--from-file", str(file), secret="")
+    done = app.set(*ADA, "--from-file", str(file), secret="")
     assert done.code == 0
     assert "can be read by others" in done.err
     file.chmod(0o600)
-    assert desk.set(*ADA, "--from-file", str(file), secret="").err == ""
-    assert desk.set(*ADA, "--from-file", str(file), "--stdin").code == 2
-    mistaken = desk.set(*ADA, "--from-file", f"{CANARY}-ada", secret="")
+    assert app.set(*ADA, "--from-file", str(file), secret="").err == ""
+    assert app.set(*ADA, "--from-file", str(file), "--stdin").code == 2
+    mistaken = app.set(*ADA, "--from-file", f"{CANARY}-ada", secret="")
     assert mistaken.code == 2
     assert "cannot be read" in mistaken.err
 
 
-def test_never_from_the_command_line(desk: Desk) -> None:
-    refused = desk.run("credential", "set", "hub", *ADA, f"{CANARY}-ada")
+def test_never_from_the_command_line(app: CredentialsApp) -> None:
+    refused = app.run("credential", "set", "hub", *ADA, f"{CANARY}-ada")
     assert refused.code == 2
     assert "your shell remembers it" in " ".join(refused.err.split())
-    assert desk.run("credential", "set", "hub", *ADA, f"--token={CANARY}-ada").code == 2
-    assert desk.run("service", "set", "hub", f"{CANARY}-ada").code == 2
-    assert desk.listed() == []
+    assert app.run("credential", "set", "hub", *ADA, f"--token={CANARY}-ada").code == 2
+    assert app.run("service", "set", "hub", f"{CANARY}-ada").code == 2
+    assert app.listed() == []
 
 
 @pytest.mark.parametrize(
@@ -312,72 +312,72 @@ def test_never_from_the_command_line(desk: Desk) -> None:
         (("remove", "hub"), 2, "--user EMAIL"),
     ],
 )
-def test_what_is_wrong_is_named(desk: Desk, arguments: tuple[str, ...], code: int, told: str) -> None:
-    refused = desk.run("credential", *arguments, secret=f"{CANARY}-ada")
+def test_what_is_wrong_is_named(app: CredentialsApp, arguments: tuple[str, ...], code: int, told: str) -> None:
+    refused = app.run("credential", *arguments, secret=f"{CANARY}-ada")
     assert refused.code == code
     assert told in refused.err
-    assert desk.hub.asked == []
+    assert app.hub.asked == []
 
 
-def test_a_module_that_is_gone_leaves_credentials_to_see_and_remove(desk: Desk) -> None:
-    desk.set(*ADA)
+def test_a_module_that_is_gone_leaves_credentials_to_see_and_remove(app: CredentialsApp) -> None:
+    app.set(*ADA)
     with (
         mock.patch("server.offline_admin_api.load_installed_manifests", return_value=()),
         mock.patch("server.wiring.offline_broker.load_installed_manifests", return_value=()),
     ):
-        assert len(desk.listed("hub")) == 1
-        assert desk.run("credential", "remove", "hub", *ADA).code == 0
-        assert desk.run("credential", "list", "hub").code == 4
+        assert len(app.listed("hub")) == 1
+        assert app.run("credential", "remove", "hub", *ADA).code == 0
+        assert app.run("credential", "list", "hub").code == 4
 
 
-def test_a_service_that_is_off_is_noted(desk: Desk) -> None:
-    desk.run("service", "disable", "hub")
-    assert "mcpist service enable hub" in desk.set(*ADA).err
+def test_a_service_that_is_off_is_noted(app: CredentialsApp) -> None:
+    app.run("service", "disable", "hub")
+    assert "mcpist service enable hub" in app.set(*ADA).err
 
 
-def test_a_private_vendor_has_to_be_allowed(desk: Desk) -> None:
-    refused = desk.run("credential", "set", "hub", *ADA, secret=f"{CANARY}-ada", MCPIST_ALLOWED_PRIVATE_HOSTS="")
+def test_a_private_vendor_has_to_be_allowed(app: CredentialsApp) -> None:
+    refused = app.run("credential", "set", "hub", *ADA, secret=f"{CANARY}-ada", MCPIST_ALLOWED_PRIVATE_HOSTS="")
     assert refused.code == 7
     assert Translations("en")("connect.refused.key_away", service="Hub").striptags() in refused.err
     assert "MCPIST_ALLOWED_PRIVATE_HOSTS" in refused.err
-    assert desk.hub.asked == []
+    assert app.hub.asked == []
 
 
-def test_each_tenant_has_its_own(desk: Desk, cli: Home) -> None:
-    desk.set(*ADA)
-    assert cli.run("tenant", "create", f"{desk.tenant}-b", "--admin", "ada@example.com").code == 0
-    other = Desk(cli, f"{desk.tenant}-b", desk.hub)
+def test_each_tenant_has_its_own(app: CredentialsApp, cli: Home) -> None:
+    app.set(*ADA)
+    assert cli.run("tenant", "create", f"{app.tenant}-b", "--admin", "ada@example.com").code == 0
+    other = CredentialsApp(cli, f"{app.tenant}-b", app.hub)
     assert other.listed() == []
     assert other.run("credential", "remove", "hub", *ADA).code == 4
-    assert len(desk.listed()) == 1
+    assert len(app.listed()) == 1
 
 
-def test_doctor_explains_each(desk: Desk, cli: Home) -> None:
-    desk.set(*ADA)
-    desk.set(*TEAM, secret=f"{CANARY}-bot")
-    del desk.hub.accounts[f"{CANARY}-ada"]
-    desk.run("credential", "test", "hub")
-    report = desk.searched(cli.run("doctor", "--json")).json()
+def test_doctor_explains_each(app: CredentialsApp, cli: Home) -> None:
+    app.set(*ADA)
+    app.set(*TEAM, secret=f"{CANARY}-bot")
+    del app.hub.accounts[f"{CANARY}-ada"]
+    app.run("credential", "test", "hub")
+    report = app.searched(cli.run("doctor", "--json")).json()
     assert report["healthy"]
-    told = {one["state"]: one["message"] for one in report["checks"] if desk.tenant in one["message"]}
-    assert told["ok"] == f"{desk.tenant}: hub of role team is connected as the-bot"
+    told = {one["state"]: one["message"] for one in report["checks"] if app.tenant in one["message"]}
+    assert told["ok"] == f"{app.tenant}: hub of role team is connected as the-bot"
     warnings = [one["message"] for one in report["checks"] if one["state"] == "warning"]
-    assert any(f"mcpist credential set hub --user ada@example.com --tenant {desk.tenant}" in one for one in warnings)
+    assert any(f"mcpist credential set hub --user ada@example.com --tenant {app.tenant}" in one for one in warnings)
     [keys] = [one for one in report["checks"] if one["check"] == "vault keys"]
     assert "active" in keys["message"]
-    desk.run("service", "disable", "hub")
+    app.run("service", "disable", "hub")
     report = cli.run("doctor", "--json").json()
-    off = [one["message"] for one in report["checks"] if one["check"] == "credential" and desk.tenant in one["message"]]
-    assert any(f"mcpist service enable hub --tenant {desk.tenant}" in one for one in off)
+    off = [one["message"] for one in report["checks"] if one["check"] == "credential" and app.tenant in one["message"]]
+    assert any(f"mcpist service enable hub --tenant {app.tenant}" in one for one in off)
 
 
-def test_at_the_prompt_nothing_is_echoed(desk: Desk) -> None:
+def test_at_the_prompt_nothing_is_echoed(app: CredentialsApp) -> None:
     """A process of its own on a terminal: neither the screen nor the process list shows the secret."""
     mine, theirs = pty.openpty()
-    environment = {**desk.cli.environment, "MCPIST_ALLOWED_PRIVATE_HOSTS": f"127.0.0.1:{desk.hub.port}"}
+    environment = {**app.cli.environment, "MCPIST_ALLOWED_PRIVATE_HOSTS": f"127.0.0.1:{app.hub.port}"}
     command = [sys.executable, "-m", "tests.cli.hub", "credential", "set", "hub", *ADA]
     with subprocess.Popen(
-        [*command, "--tenant", desk.tenant],
+        [*command, "--tenant", app.tenant],
         cwd=ROOT,
         env=environment,
         stdin=theirs,
@@ -395,16 +395,16 @@ def test_at_the_prompt_nothing_is_echoed(desk: Desk) -> None:
     os.close(mine)
     assert b"Secret of ada@example.com for hub" in screen
     assert CANARY.encode() not in screen + told
-    assert [one["account"] for one in desk.listed()] == ["ada-at-hub"]
+    assert [one["account"] for one in app.listed()] == ["ada-at-hub"]
 
 
-def test_a_prompt_comes_after_what_can_be_checked_before(desk: Desk) -> None:
+def test_a_prompt_comes_after_what_can_be_checked_before(app: CredentialsApp) -> None:
     mine, theirs = pty.openpty()
     command = [sys.executable, "-m", "tests.cli.hub", "credential", "set", "hub", "--role", "nobody"]
     ended = subprocess.run(
-        [*command, "--tenant", desk.tenant],
+        [*command, "--tenant", app.tenant],
         cwd=ROOT,
-        env=desk.cli.environment,
+        env=app.cli.environment,
         stdin=theirs,
         capture_output=True,
         timeout=LONG,

@@ -32,7 +32,7 @@ ALL = ["admin:read", "admin:write", *BOTH]
 
 
 @dataclass(slots=True)
-class Scene:
+class LoginApp:
     """A product with a tenant, its administrator ada and its user bob, and a laptop."""
 
     product: Product
@@ -74,7 +74,7 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scene]:
+async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[LoginApp]:
     async with (
         product_on(database, tmp_path / "product") as product,
         identity_on(product, providers=False) as identity,
@@ -84,82 +84,82 @@ async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scen
         admin = await create_user(product.console, ACTOR, tenant.id, "ada@acme.test", system_role="admin")
         bob = await product.person(tenant, "bob@acme.test", allow=["*"])
         ada = Person(tenant, admin, "ada@acme.test")
-        yield Scene(product, identity, tenant, ada, bob, Laptop(tmp_path / "laptop"), browser)
+        yield LoginApp(product, identity, tenant, ada, bob, Laptop(tmp_path / "laptop"), browser)
 
 
-async def test_a_person_signs_in_acts_and_signs_out(scene: Scene) -> None:
-    person = await scene.person()
-    made = await scene.laptop.json("login", scene.url + "/mcp/", "--no-browser", goes=person.agree)
-    assert made == {"server": scene.url, "user": "ada@acme.test", "tenant": "acme", "scopes": ALL}
+async def test_a_person_signs_in_acts_and_signs_out(app: LoginApp) -> None:
+    person = await app.person()
+    made = await app.laptop.json("login", app.url + "/mcp/", "--no-browser", goes=person.agree)
+    assert made == {"server": app.url, "user": "ada@acme.test", "tenant": "acme", "scopes": ALL}
     asked = parse_qs(urlsplit(person.links[0]).query)
     assert (asked["client_id"], asked["code_challenge_method"]) == (["mcpist-cli"], ["S256"])
     assert "MCPist command line" in person.asked[0]
-    who = await scene.laptop.json("whoami")
+    who = await app.laptop.json("whoami")
     assert (who["user"], who["tenant"], who["authentication_method"], who["operator"]) == (
         "ada@acme.test",
         "acme",
         "oauth",
         False,
     )
-    assert {one["email"] for one in await scene.laptop.json("user", "list")} == {"ada@acme.test", "bob@acme.test"}
-    assert scene.url in (await scene.laptop.run("user", "list")).err, "nobody has named the server: it says which it is"
-    (file,) = scene.laptop.files
+    assert {one["email"] for one in await app.laptop.json("user", "list")} == {"ada@acme.test", "bob@acme.test"}
+    assert app.url in (await app.laptop.run("user", "list")).err, "nobody has named the server: it says which it is"
+    (file,) = app.laptop.files
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (file, file.with_suffix(".lock"), file.parent)]
     assert modes == [0o600, 0o600, 0o700]
     kept = json.loads(file.read_text())
-    assert await scene.laptop.json("logout") == {"server": scene.url, "revoked": True}
-    assert scene.laptop.files == []
+    assert await app.laptop.json("logout") == {"server": app.url, "revoked": True}
+    assert app.laptop.files == []
     api = {"Authorization": f"Bearer {kept['access_token']}"}
-    assert (await scene.browser.get(scene.url + "/api/v1/me", headers=api)).status_code == 401
-    assert (await scene.laptop.run("logout")).code == 4
-    assert not (scene.laptop.folder / "home").exists(), "no data folder was made for any of that"
+    assert (await app.browser.get(app.url + "/api/v1/me", headers=api)).status_code == 401
+    assert (await app.laptop.run("logout")).code == 4
+    assert not (app.laptop.folder / "home").exists(), "no data folder was made for any of that"
 
 
-async def test_who_has_agreed_once_is_asked_again(scene: Scene) -> None:
+async def test_who_has_agreed_once_is_asked_again(app: LoginApp) -> None:
     """Any program on this machine can pretend to be the command line."""
-    person = await scene.login()
-    again = await scene.laptop.run("login", scene.url, "--no-browser", goes=person.agree)
+    person = await app.login()
+    again = await app.laptop.run("login", app.url, "--no-browser", goes=person.agree)
     assert again.code == 0
     assert len(person.asked) == 2
-    assert await scene.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1, "the first has ended"
+    assert await app.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1, "the first has ended"
     without = person.links[0].replace("prompt=consent", "prompt=none")
-    answer = await scene.browser.get(without)
+    answer = await app.browser.get(without)
     assert "error=consent_required" in answer.headers["location"]
 
 
-async def test_a_plain_user_gets_no_administration(scene: Scene) -> None:
-    person = await scene.person(scene.bob)
-    made = await scene.laptop.json("login", scene.url, "--no-browser", goes=person.agree)
+async def test_a_plain_user_gets_no_administration(app: LoginApp) -> None:
+    person = await app.person(app.bob)
+    made = await app.laptop.json("login", app.url, "--no-browser", goes=person.agree)
     assert (made["user"], made["scopes"]) == ("bob@acme.test", BOTH)
     for command in (("user", "list"), ("role", "create", "boss"), ("client", "list"), ("tenant", "list")):
-        refused = await scene.laptop.run(*command, "--json")
+        refused = await app.laptop.run(*command, "--json")
         assert (refused.code, json.loads(refused.err.splitlines()[-1])["error"]["code"]) == (3, "forbidden")
-    assert (await scene.laptop.json("audit"))["items"] is not None, "what one did oneself"
+    assert (await app.laptop.json("audit"))["items"] is not None, "what one did oneself"
 
 
-async def test_somebody_else_s_tokens_stay_out_of_reach(scene: Scene) -> None:
-    ada = Laptop(scene.laptop.folder / "ada")
-    await scene.login(laptop=ada)
-    await scene.login(scene.bob)
+async def test_somebody_else_s_tokens_stay_out_of_reach(app: LoginApp) -> None:
+    ada = Laptop(app.laptop.folder / "ada")
+    await app.login(laptop=ada)
+    await app.login(app.bob)
     made = await ada.json("token", "create", "--name", "hers")
     assert (made["user"], made["token"].startswith("mcpist_")) == ("ada@acme.test", True)
-    listed = await scene.laptop.json("token", "list")
+    listed = await app.laptop.json("token", "list")
     assert [one["user_email"] for one in listed] == ["bob@acme.test"]
-    assert (await scene.laptop.run("token", "list", "--user", "ada@acme.test")).code == 3
-    assert (await scene.laptop.run("token", "revoke", made["id"])).code == 4
-    assert (await scene.laptop.run("token", "create", "--user", "ada@acme.test")).code == 3
+    assert (await app.laptop.run("token", "list", "--user", "ada@acme.test")).code == 3
+    assert (await app.laptop.run("token", "revoke", made["id"])).code == 4
+    assert (await app.laptop.run("token", "create", "--user", "ada@acme.test")).code == 3
     assert [one["id"] for one in await ada.json("token", "list")] == [made["id"]]
     assert await ada.json("token", "revoke", made["id"]) == {"id": made["id"], "revoked": True}
 
 
-async def test_an_old_sign_in_makes_no_token(scene: Scene) -> None:
+async def test_an_old_sign_in_makes_no_token(app: LoginApp) -> None:
     """Not even right after a login, if that was made with the browser's old session. A new sign-in does, once asked."""
-    await scene.login()
-    await scene.aged(11)
-    person = Browsing(scene.url, scene.browser)
-    assert (await scene.laptop.run("login", scene.url, "--no-browser", goes=person.agree)).code == 0
-    link = await scene.identity.link(scene.ada)
-    made = await scene.laptop.run("token", "create", "--name", "x", "--json", goes=person.after(link))
+    await app.login()
+    await app.aged(11)
+    person = Browsing(app.url, app.browser)
+    assert (await app.laptop.run("login", app.url, "--no-browser", goes=person.agree)).code == 0
+    link = await app.identity.link(app.ada)
+    made = await app.laptop.run("token", "create", "--name", "x", "--json", goes=person.after(link))
     assert made.code == 0, made.err
     assert json.loads(made.out)["user"] == "ada@acme.test"
     assert "max_age=" not in person.links[0]
@@ -168,16 +168,16 @@ async def test_an_old_sign_in_makes_no_token(scene: Scene) -> None:
     shown = lines.index(person.links[1])
     assert "sign-in of the last ten minutes, and yours is older" in lines[shown - 2], lines
     assert "at most 5 minutes" in lines[shown + 1], "that it waits, and for how long"
-    assert await scene.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1
+    assert await app.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1
 
 
-async def test_the_api_itself_refuses_an_old_sign_in(scene: Scene) -> None:
+async def test_the_api_itself_refuses_an_old_sign_in(app: LoginApp) -> None:
     """Whoever holds the tokens; and a refresh makes the sign-in no younger."""
-    await scene.login()
-    await scene.aged(11)
-    kept = json.loads(scene.laptop.files[0].read_text())
+    await app.login()
+    await app.aged(11)
+    kept = json.loads(app.laptop.files[0].read_text())
     form = {"grant_type": "refresh_token", "client_id": "mcpist-cli", "refresh_token": kept["refresh_token"]}
-    async with httpx2.AsyncClient(trust_env=False, base_url=scene.url) as thief:
+    async with httpx2.AsyncClient(trust_env=False, base_url=app.url) as thief:
         refreshed = (await thief.post("/oauth/token", data=form)).json()
         for tokens in (kept, refreshed):
             bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
@@ -185,48 +185,48 @@ async def test_the_api_itself_refuses_an_old_sign_in(scene: Scene) -> None:
             assert (answer.status_code, answer.json()["code"]) == (403, "recent_sign_in_required")
 
 
-async def test_somebody_else_signs_in_meanwhile(scene: Scene) -> None:
+async def test_somebody_else_signs_in_meanwhile(app: LoginApp) -> None:
     """The new sign-in that a token needs has to be that of the same person."""
-    await scene.login()
-    await scene.aged(11)
-    person = Browsing(scene.url, scene.browser)
-    link = await scene.identity.link(scene.bob)
-    refused = await scene.laptop.run("token", "create", goes=person.after(link))
+    await app.login()
+    await app.aged(11)
+    person = Browsing(app.url, app.browser)
+    link = await app.identity.link(app.bob)
+    refused = await app.laptop.run("token", "create", goes=person.after(link))
     assert refused.code == 3
     assert "bob@acme.test has signed in" in refused.err
-    assert (await scene.laptop.json("whoami"))["user"] == "ada@acme.test"
-    assert await scene.value("SELECT count(*) FROM auth.api_tokens WHERE name = 'token'") == 0
-    assert await scene.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1
+    assert (await app.laptop.json("whoami"))["user"] == "ada@acme.test"
+    assert await app.value("SELECT count(*) FROM auth.api_tokens WHERE name = 'token'") == 0
+    assert await app.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1
 
 
-async def test_who_does_not_agree_is_not_signed_in(scene: Scene) -> None:
-    person = await scene.person()
-    refused = await scene.laptop.run("login", scene.url, "--no-browser", goes=person.refuse)
+async def test_who_does_not_agree_is_not_signed_in(app: LoginApp) -> None:
+    person = await app.person()
+    refused = await app.laptop.run("login", app.url, "--no-browser", goes=person.refuse)
     assert (refused.code, refused.out) == (3, "")
     assert "did not agree" in refused.err
-    assert scene.laptop.files == []
+    assert app.laptop.files == []
 
 
-async def test_another_server_s_answer_is_not_used(scene: Scene) -> None:
+async def test_another_server_s_answer_is_not_used(app: LoginApp) -> None:
     """Mix-up: the code is ours, the issuer in the answer is not; or there is none (RFC 9207 §2.4)."""
-    person = await scene.person()
-    for iss in ("https://evil.example", scene.url + "/", None):
+    person = await app.person()
+    for iss in ("https://evil.example", app.url + "/", None):
 
         async def goes(link: str, iss: str | None = iss) -> None:
             url, _, query = (await person.way_back(link)).partition("?")
             said = {name: values[0] for name, values in parse_qs(query).items() if name != "iss"}
             await person.back(f"{url}?{urlencode({**said, **({'iss': iss} if iss else {})})}")
 
-        refused = await scene.laptop.run("login", scene.url, "--no-browser", goes=goes)
+        refused = await app.laptop.run("login", app.url, "--no-browser", goes=goes)
         assert refused.code == 3
         assert "another authorization server" in refused.err
-        assert scene.laptop.files == []
-    assert await scene.value("SELECT count(*) FROM auth.grants") == 0, "no code of it was redeemed"
+        assert app.laptop.files == []
+    assert await app.value("SELECT count(*) FROM auth.grants") == 0, "no code of it was redeemed"
 
 
-async def test_an_answer_with_another_state_is_none(scene: Scene) -> None:
+async def test_an_answer_with_another_state_is_none(app: LoginApp) -> None:
     """It is refused, and does not end the waiting either: any page could send one."""
-    person = await scene.person()
+    person = await app.person()
     seen: list[int] = []
 
     async def goes(link: str) -> None:
@@ -236,12 +236,12 @@ async def test_an_answer_with_another_state_is_none(scene: Scene) -> None:
         wrong += [right.replace("/callback", "/other"), right + "&x=" + "y" * 9000]
         seen.extend([(await person.back(url)).status_code for url in (*wrong, right)])
 
-    assert (await scene.laptop.run("login", scene.url, "--no-browser", goes=goes)).code == 0
+    assert (await app.laptop.run("login", app.url, "--no-browser", goes=goes)).code == 0
     assert seen == [400, 400, 400, 404, 400, 200]
 
 
-async def test_nobody_comes(scene: Scene) -> None:
-    ended = await scene.laptop.run("login", scene.url, "--no-browser", "--timeout", "1")
+async def test_nobody_comes(app: LoginApp) -> None:
+    ended = await app.laptop.run("login", app.url, "--no-browser", "--timeout", "1")
     assert ended.code == 7
     assert "Waiting for your sign-in, at most one second" in ended.err
     assert "no sign-in within one second; run the command again" in ended.err
@@ -249,7 +249,7 @@ async def test_nobody_comes(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("command", ["{} --new-window %s", "{}", "/no/such/browser:{} &", "'unbalanced:{}"])
-async def test_the_browser_that_the_person_has_chosen(scene: Scene, tmp_path: Path, command: str) -> None:
+async def test_the_browser_that_the_person_has_chosen(app: LoginApp, tmp_path: Path, command: str) -> None:
     """A machine without a display may have one all the same, and it must neither hold up nor use the terminal."""
     script, opened = tmp_path / "browser", tmp_path / "opened"
     script.write_text(
@@ -257,7 +257,7 @@ async def test_the_browser_that_the_person_has_chosen(scene: Scene, tmp_path: Pa
     )
     script.chmod(0o755)
     chosen = {"BROWSER": command.format(script), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
-    laptop, person = Laptop(scene.laptop.folder, chosen), await scene.person()
+    laptop, person = Laptop(app.laptop.folder, chosen), await app.person()
 
     async def goes(link: str) -> None:
         async with asyncio.timeout(20):
@@ -266,58 +266,58 @@ async def test_the_browser_that_the_person_has_chosen(scene: Scene, tmp_path: Pa
         assert opened.read_text().splitlines()[-1] == link
         await person.agree(link)
 
-    ended = await laptop.run("login", scene.url, goes=goes)
+    ended = await laptop.run("login", app.url, goes=goes)
     assert ended.code == 0, ended.err
     assert "in the browser that opens" in ended.err
     assert "noise" not in ended.out + ended.err
 
 
-async def test_without_a_browser_there_is_the_link(scene: Scene) -> None:
+async def test_without_a_browser_there_is_the_link(app: LoginApp) -> None:
     nothing = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
-    laptop, person = Laptop(scene.laptop.folder, nothing), await scene.person()
-    ended = await laptop.run("login", scene.url, goes=person.agree)
+    laptop, person = Laptop(app.laptop.folder, nothing), await app.person()
+    ended = await laptop.run("login", app.url, goes=person.agree)
     assert (ended.code, "Sign in with this link:" in ended.err) == (0, True)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
-async def test_a_file_that_others_can_read_is_refused(scene: Scene, mode: int) -> None:
-    await scene.login()
-    (file,) = scene.laptop.files
+async def test_a_file_that_others_can_read_is_refused(app: LoginApp, mode: int) -> None:
+    await app.login()
+    (file,) = app.laptop.files
     file.chmod(mode)
-    refused = await scene.laptop.run("whoami", "--server", scene.url)
+    refused = await app.laptop.run("whoami", "--server", app.url)
     assert refused.code == 2
     assert f"chmod 600 {file}" in refused.err
     file.chmod(0o600)
     file.write_text("{}")
-    assert "damaged" in (await scene.laptop.run("whoami")).err
+    assert "damaged" in (await app.laptop.run("whoami")).err
 
 
-async def test_parallel_commands_share_one_refresh(scene: Scene) -> None:
+async def test_parallel_commands_share_one_refresh(app: LoginApp) -> None:
     """An access token that has ended, and six commands at once: one refreshes, and none is taken for a copy."""
-    await scene.login()
-    (file,) = scene.laptop.files
+    await app.login()
+    (file,) = app.laptop.files
     kept = json.loads(file.read_text())
     file.write_text(json.dumps({**kept, "expires_at": "2020-01-01T00:00:00+00:00"}))
-    answers = await asyncio.gather(*(scene.laptop.run("whoami", "--json") for _ in range(6)))
+    answers = await asyncio.gather(*(app.laptop.run("whoami", "--json") for _ in range(6)))
     assert [one.code for one in answers] == [0] * 6, [one.err for one in answers]
     states = "SELECT string_agg(state, ' ' ORDER BY created_at) FROM auth.refresh_tokens"
-    assert await scene.value(states) == "previous live"
+    assert await app.value(states) == "previous live"
     assert json.loads(file.read_text())["refresh_token"] != kept["refresh_token"]
 
 
-async def test_an_access_that_was_ended_says_what_to_do(scene: Scene) -> None:
-    await scene.login()
-    async with scene.product.database.admin_connection() as admin:
+async def test_an_access_that_was_ended_says_what_to_do(app: LoginApp) -> None:
+    await app.login()
+    async with app.product.database.admin_connection() as admin:
         await admin.execute("UPDATE auth.grants SET revoked_at = now(), cause = 'user'")
-    refused = await scene.laptop.run("user", "list", "--json")
+    refused = await app.laptop.run("user", "list", "--json")
     assert refused.code == 3
     assert json.loads(refused.err.splitlines()[-1])["error"]["code"] == "unauthenticated"
     assert "mcpist login" in refused.err
 
 
-async def test_an_api_token_takes_the_place_of_a_login(scene: Scene) -> None:
-    token = (await scene.product.with_token(scene.ada, scopes=ALL)).token
-    script = Laptop(scene.laptop.folder, {"MCPIST_SERVER": scene.url, "MCPIST_TOKEN": token})
+async def test_an_api_token_takes_the_place_of_a_login(app: LoginApp) -> None:
+    token = (await app.product.with_token(app.ada, scopes=ALL)).token
+    script = Laptop(app.laptop.folder, {"MCPIST_SERVER": app.url, "MCPIST_TOKEN": token})
     assert (await script.json("whoami"))["authentication_method"] == "token"
     assert len(await script.json("user", "list")) == 2
     refused = await script.run("token", "create")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.broker.authorization_server.rig import ec_key, public_set
+from tests.broker.authorization_server.client_registry_app import ec_key, public_set
 from tests.cli.conftest import Ended, Home
 
 URI = "https://app.example.com/cb"

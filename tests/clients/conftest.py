@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.house import House, running_house
+from tests.clients.deployment import ClientsDeployment, running_deployment
 from tests.clients.story import Gateway, StdioCommand
 from tests.support.node import require_node_packages
 from tests.support.running_product import (
@@ -58,7 +58,7 @@ def node_packages() -> Path:
 
 
 @pytest.fixture(scope="session")
-def house() -> Iterator[House]:
+def deployment() -> Iterator[ClientsDeployment]:
     """A product that clients sign in to."""
-    with running_house() as house:
-        yield house
+    with running_deployment() as deployment:
+        yield deployment

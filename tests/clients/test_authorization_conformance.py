@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.house import House, signed_in
+from tests.clients.deployment import ClientsDeployment, signed_in
 from tests.support.node import NODE, package_file
 from tests.support.running_product import command, free_port
 
@@ -17,18 +17,20 @@ _URL = re.compile(rb"http://\S+/oauth/authorize\?\S+")
 
 
 @pytest.mark.usefixtures("node_packages")
-async def test_no_check_fails_or_warns(house: House, tmp_path: Path) -> None:
+async def test_no_check_fails_or_warns(deployment: ClientsDeployment, tmp_path: Path) -> None:
     port = free_port()
     redirect_uri = f"http://127.0.0.1:{port}/callback"
-    made = await command(house.home, house.port, "client", "add", "Conformance", "--redirect-uri", redirect_uri)
-    options = ["--client-id", made["client_id"], "--resource", house.mcp_url, "-p", str(port), "-o", "out"]
+    made = await command(
+        deployment.home, deployment.port, "client", "add", "Conformance", "--redirect-uri", redirect_uri
+    )
+    options = ["--client-id", made["client_id"], "--resource", deployment.mcp_url, "-p", str(port), "-o", "out"]
     script = package_file("@modelcontextprotocol/conformance", "dist/index.js")
     suite = await asyncio.create_subprocess_exec(
-        str(NODE), str(script), "authorization", "--url", house.issuer, *options,
+        str(NODE), str(script), "authorization", "--url", deployment.issuer, *options,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=tmp_path,
     )  # fmt: skip
     try:
-        said = await _driven(suite, house)
+        said = await _driven(suite, deployment)
     finally:
         if suite.returncode is None:
             suite.kill()
@@ -39,11 +41,11 @@ async def test_no_check_fails_or_warns(house: House, tmp_path: Path) -> None:
     assert [check for check in checks if check["status"] not in ("SUCCESS", "INFO")] == []
 
 
-async def _driven(suite: asyncio.subprocess.Process, house: House) -> str:
+async def _driven(suite: asyncio.subprocess.Process, deployment: ClientsDeployment) -> str:
     """Do what the suite asks a person to do; all that it said."""
     assert suite.stdout is not None
     said = b""
-    async with asyncio.timeout(90), signed_in(house) as person:
+    async with asyncio.timeout(90), signed_in(deployment) as person:
         while line := await suite.stdout.readline():
             said += line
             if found := _URL.search(line):

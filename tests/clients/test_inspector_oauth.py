@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.clients.browser_person import BrowserPerson
-from tests.clients.house import House, signed_in
+from tests.clients.deployment import ClientsDeployment, signed_in
 from tests.clients.story import META_TOOLS
 from tests.clients.test_inspector import AUTH_REQUIRED, ERAS, OK, call_arguments, result_of, run_inspector
 from tests.support.chromium import chromium
@@ -27,10 +27,20 @@ Browser = Callable[[str], Coroutine[Any, Any, None]]
 class Inspector:
     """One person's Inspector; `home` keeps what it knows."""
 
-    def __init__(self, house: House, home: Path, era: str, *known_as: str) -> None:
+    def __init__(self, deployment: ClientsDeployment, home: Path, era: str, *known_as: str) -> None:
         self._home = home
         callback = f"http://127.0.0.1:{free_port()}/callback"
-        self._always = ["--cli", house.mcp_url, "--transport", "http", "--protocol-era", era, "-q", "--format", "json"]
+        self._always = [
+            "--cli",
+            deployment.mcp_url,
+            "--transport",
+            "http",
+            "--protocol-era",
+            era,
+            "-q",
+            "--format",
+            "json",
+        ]
         self._known_as = ["--callback-url", callback, *known_as]
 
     async def stored(self, method: str, *arguments: str) -> NodeRun:
@@ -60,13 +70,13 @@ def browser_of(person: BrowserPerson) -> Browser:
     return go
 
 
-async def known_as(house: House, kind: str) -> list[str]:
+async def known_as(deployment: ClientsDeployment, kind: str) -> list[str]:
     """The options by which the Inspector becomes known."""
     if kind == "document":
-        return ["--client-metadata-url", house.host.client_id]
+        return ["--client-metadata-url", deployment.host.client_id]
     if kind == "registered":
         redirect = "http://127.0.0.1/callback"
-        made = await command(house.home, house.port, "client", "add", "Inspector", "--redirect-uri", redirect)
+        made = await command(deployment.home, deployment.port, "client", "add", "Inspector", "--redirect-uri", redirect)
         return ["--client-id", made["client_id"]]
     return []
 
@@ -91,20 +101,20 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("kind", "era"), WAYS)
-async def test_a_url_is_enough(house: House, tmp_path: Path, kind: str, era: str) -> None:
-    inspector = Inspector(house, tmp_path, era, *await known_as(house, kind))
+async def test_a_url_is_enough(deployment: ClientsDeployment, tmp_path: Path, kind: str, era: str) -> None:
+    inspector = Inspector(deployment, tmp_path, era, *await known_as(deployment, kind))
     refused = await inspector.stored("tools/list")
     assert refused.exit_code == AUTH_REQUIRED, refused
-    async with signed_in(house) as person:
+    async with signed_in(deployment) as person:
         assert_listed(await inspector.asking(browser_of(person), "tools/list"))
     await assert_works(inspector, f"Ada of the Inspector, {kind} {era}")
 
 
 @pytest.mark.browser
-async def test_in_chromium(house: House, tmp_path: Path) -> None:
+async def test_in_chromium(deployment: ClientsDeployment, tmp_path: Path) -> None:
     """The person has no session: the consent page comes after the one-time link, and then the Inspector's own page."""
-    inspector = Inspector(house, tmp_path, "modern")
-    link = (await command(house.home, house.port, "user", "link", "admin@localhost"))["sign_in_link"]
+    inspector = Inspector(deployment, tmp_path, "modern")
+    link = (await command(deployment.home, deployment.port, "user", "link", "admin@localhost"))["sign_in_link"]
     async with chromium() as program:
         page = await (await program.new_context()).new_page()
         page.set_default_timeout(15_000)

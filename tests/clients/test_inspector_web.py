@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, Route
 
-from tests.clients.house import House
+from tests.clients.deployment import ClientsDeployment
 from tests.clients.test_inspector import ERAS
 from tests.clients.test_inspector_oauth import LAUNCHER, SECONDS
 from tests.support.chromium import chromium
@@ -20,11 +20,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.usefixtures("no
 
 
 @contextlib.asynccontextmanager
-async def inspector(house: House, home: Path, era: str) -> AsyncIterator[str]:
+async def inspector(deployment: ClientsDeployment, home: Path, era: str) -> AsyncIterator[str]:
     """Its server, on ports of its own; the URL that it tells the person."""
     names = ("CLIENT_PORT", "MCP_SANDBOX_PORT", "MCP_APP_ORIGIN_PORT")
     variables = {name: str(free_port()) for name in names} | {"MCP_AUTO_OPEN_ENABLED": "false"}
-    target = ["--server-url", house.mcp_url, "--transport", "http", "--protocol-era", era]
+    target = ["--server-url", deployment.mcp_url, "--transport", "http", "--protocol-era", era]
     async with node_running(LAUNCHER, "--web", *target, home=home, **variables) as process:
         assert process.stdout is not None
         said = ""
@@ -52,15 +52,15 @@ async def browser_page() -> AsyncIterator[Page]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_url_is_enough(house: House, tmp_path: Path, era: str) -> None:
-    link = (await command(house.home, house.port, "user", "link", "admin@localhost"))["sign_in_link"]
-    async with inspector(house, tmp_path, era) as url, browser_page() as page:
+async def test_a_url_is_enough(deployment: ClientsDeployment, tmp_path: Path, era: str) -> None:
+    link = (await command(deployment.home, deployment.port, "user", "link", "admin@localhost"))["sign_in_link"]
+    async with inspector(deployment, tmp_path, era) as url, browser_page() as page:
         await page.goto(link)
         await page.get_by_role("button", name="Sign in").click()
         await page.wait_for_url("**/account")
         await page.goto(url)
         await page.get_by_role("switch", name="Connect or disconnect").click(force=True)
-        await page.wait_for_url(f"{house.issuer}/oauth/authorize?**")
+        await page.wait_for_url(f"{deployment.issuer}/oauth/authorize?**")
         assert await page.inner_text("h1") == "Allow MCP Inspector to use MCPist?"
         await page.get_by_role("button", name="Allow").click()
         await page.get_by_text("Authorization complete").wait_for()

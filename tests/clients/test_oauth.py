@@ -15,7 +15,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl
 
 from tests.clients.browser_person import BrowserPerson
-from tests.clients.house import REDIRECT, House, signed_in
+from tests.clients.deployment import REDIRECT, ClientsDeployment, signed_in
 from tests.support.eventually import within
 from tests.support.running_product import command
 
@@ -44,7 +44,13 @@ class Storage:
 
 @contextlib.asynccontextmanager
 async def connected(
-    house: House, person: BrowserPerson, storage: Storage, mode: str, *, little: bool = False, **way: Any
+    deployment: ClientsDeployment,
+    person: BrowserPerson,
+    storage: Storage,
+    mode: str,
+    *,
+    little: bool = False,
+    **way: Any,
 ) -> AsyncIterator[tuple[Client, OAuthClientProvider]]:
     """A client that was given the URL; `way` is how it becomes known. With `little` it begins with reading: it would
     ask for all scopes that the challenge names."""
@@ -59,10 +65,10 @@ async def connected(
         return came_back.pop()
 
     metadata = OAuthClientMetadata(client_name="SDK of Python", redirect_uris=[AnyUrl(REDIRECT)])
-    provider = OAuthClientProvider(house.mcp_url, metadata, storage, go, answer, **way)
+    provider = OAuthClientProvider(deployment.mcp_url, metadata, storage, go, answer, **way)
     async with (
         httpx2.AsyncClient(auth=provider, trust_env=False, timeout=20) as http,
-        Client(streamable_http_client(house.mcp_url, http_client=http), mode=mode) as client,
+        Client(streamable_http_client(deployment.mcp_url, http_client=http), mode=mode) as client,
     ):
         yield client, provider
 
@@ -73,25 +79,28 @@ async def create(client: Client, name: str) -> Any:
     return await client.call_tool("call", params)
 
 
-async def way_of(house: House, kind: str, storage: Storage) -> dict[str, Any]:
+async def way_of(deployment: ClientsDeployment, kind: str, storage: Storage) -> dict[str, Any]:
     """How the client becomes known."""
     if kind == "document":
-        return {"client_metadata_url": house.host.client_id}
+        return {"client_metadata_url": deployment.host.client_id}
     if kind == "registered":
-        made = await command(house.home, house.port, "client", "add", "By hand", "--redirect-uri", REDIRECT)
+        made = await command(deployment.home, deployment.port, "client", "add", "By hand", "--redirect-uri", REDIRECT)
         redirect_uris = [AnyUrl(REDIRECT)]
         storage.client = OAuthClientInformationFull(
-            client_id=made["client_id"], redirect_uris=redirect_uris, issuer=house.issuer
+            client_id=made["client_id"], redirect_uris=redirect_uris, issuer=deployment.issuer
         )
     return {}
 
 
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("kind", ["dynamic", "document", "registered"])
-async def test_a_url_is_enough(house: House, mode: str, kind: str) -> None:
+async def test_a_url_is_enough(deployment: ClientsDeployment, mode: str, kind: str) -> None:
     storage = Storage()
-    way = await way_of(house, kind, storage)
-    async with signed_in(house) as person, connected(house, person, storage, mode, **way) as (client, provider):
+    way = await way_of(deployment, kind, storage)
+    async with (
+        signed_in(deployment) as person,
+        connected(deployment, person, storage, mode, **way) as (client, provider),
+    ):
         assert client.protocol_version == ERAS[mode]
         assert not (await create(client, f"Ada {kind} {mode}")).is_error
         asked = len(person.asked)
@@ -108,33 +117,35 @@ async def test_a_url_is_enough(house: House, mode: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-async def test_stepping_up(house: House, mode: str) -> None:
+async def test_stepping_up(deployment: ClientsDeployment, mode: str) -> None:
     storage = Storage()
-    way = await way_of(house, "document", storage)
-    async with signed_in(house) as person:
-        async with connected(house, person, storage, mode, little=True, **way) as (client, _):
+    way = await way_of(deployment, "document", storage)
+    async with signed_in(deployment) as person:
+        async with connected(deployment, person, storage, mode, little=True, **way) as (client, _):
             assert [tool.name for tool in (await client.list_tools()).tools]
             assert not (await create(client, f"Step up {mode}")).is_error
         assert storage.tokens[0].scope == "mcp:read"
         assert "mcp:write" in (storage.tokens[-1].scope or "").split()
 
 
-async def test_a_revoked_grant_ends_the_client(house: House) -> None:
+async def test_a_revoked_grant_ends_the_client(deployment: ClientsDeployment) -> None:
     storage = Storage()
-    async with signed_in(house) as person:
-        async with connected(house, person, storage, "2026-07-28") as (client, _):
+    async with signed_in(deployment) as person:
+        async with connected(deployment, person, storage, "2026-07-28") as (client, _):
             assert not (await create(client, "Before")).is_error
         token, refresh = storage.tokens[-1].access_token, storage.tokens[-1].refresh_token
         assert storage.client is not None
         form = {"token": refresh, "client_id": storage.client.client_id}
-        ended = await person.browser.post(f"{house.issuer}/oauth/revoke", data=form)
+        ended = await person.browser.post(f"{deployment.issuer}/oauth/revoke", data=form)
         assert ended.status_code == 200
 
         async def is_refused() -> bool:
-            answer = await person.browser.post(house.mcp_url, headers={"Authorization": f"Bearer {token}"}, json={})
+            answer = await person.browser.post(
+                deployment.mcp_url, headers={"Authorization": f"Bearer {token}"}, json={}
+            )
             return answer.status_code == 401
 
         await within(1.0, is_refused)
         again = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": storage.client.client_id}
-        spent = await person.browser.post(f"{house.issuer}/oauth/token", data=again)
+        spent = await person.browser.post(f"{deployment.issuer}/oauth/token", data=again)
         assert (spent.status_code, spent.json()["error"]) == (400, "invalid_grant")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.clients.house import REDIRECT, House, signed_in
+from tests.clients.deployment import REDIRECT, ClientsDeployment, signed_in
 from tests.support.node import NODE
 from tests.support.running_product import command
 
@@ -25,37 +25,37 @@ WAYS = [
 
 @pytest.mark.parametrize(("sdk", "options", "kind"), WAYS)
 async def test_a_url_is_enough(
-    house: House, node_packages: Path, tmp_path: Path, sdk: str, options: dict[str, Any], kind: str
+    deployment: ClientsDeployment, node_packages: Path, tmp_path: Path, sdk: str, options: dict[str, Any], kind: str
 ) -> None:
     plan = {
-        "url": house.mcp_url,
-        "issuer": house.issuer,
+        "url": deployment.mcp_url,
+        "issuer": deployment.issuer,
         "redirect_uri": REDIRECT,
         "sdk": sdk,
         "options": options,
         "name": f"{sdk} {kind} {len(options)}",
-        **await _known(house, kind),
+        **await _known(deployment, kind),
     }
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(plan))
-    told = await _driven(node_packages / "oauth.mjs", file, house)
+    told = await _driven(node_packages / "oauth.mjs", file, deployment)
     assert told["tools"] == ["get_module_schema", "call", "batch"]
     assert told["failed"] == [False, False]
     assert told["scopes"][0] == ("mcp:read" if sdk == "v2" else "mcp:read mcp:write")
     assert "mcp:write" in told["scopes"][1].split()
     assert told["rotated"]
     if kind == "document":
-        assert told["client_id"] == house.host.client_id
+        assert told["client_id"] == deployment.host.client_id
 
 
-async def _known(house: House, kind: str) -> dict[str, str]:
+async def _known(deployment: ClientsDeployment, kind: str) -> dict[str, str]:
     if kind == "registered":
-        made = await command(house.home, house.port, "client", "add", "By hand", "--redirect-uri", REDIRECT)
+        made = await command(deployment.home, deployment.port, "client", "add", "By hand", "--redirect-uri", REDIRECT)
         return {"client_id": made["client_id"]}
-    return {"metadata_url": house.host.client_id} if kind == "document" else {}
+    return {"metadata_url": deployment.host.client_id} if kind == "document" else {}
 
 
-async def _driven(script: Path, plan: Path, house: House) -> dict[str, Any]:
+async def _driven(script: Path, plan: Path, deployment: ClientsDeployment) -> dict[str, Any]:
     """Be the person and the browser of the program; its last line."""
     program = await asyncio.create_subprocess_exec(
         str(NODE), str(script), str(plan), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -65,7 +65,7 @@ async def _driven(script: Path, plan: Path, house: House) -> dict[str, Any]:
     assert program.stdout is not None
     assert program.stderr is not None
     try:
-        async with asyncio.timeout(90), signed_in(house) as person:
+        async with asyncio.timeout(90), signed_in(deployment) as person:
             while line := await program.stdout.readline():
                 said = json.loads(line)
                 if "authorize" not in said:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tests.linear.candidates import candidates
 from tests.linear.patterns import Use
 
-TINY = (12, 24, 40, 64, 128)
+TINY = (16, 24, 40, 64, 128)
 SMALL, LARGE = 512, 16_384
 HALF, WHOLE = 1 << 20, 2 << 20
 MOST_RATIO = 2.5
@@ -99,7 +99,7 @@ def ratio(run: Run, one: Input, *, encoded: bool = False) -> tuple[float, float]
     """The time of 2 MiB relative to that of 1 MiB, and in seconds; 2.0 where neither can be measured."""
     half, whole = (one.of(size, encoded=encoded) for size in (HALF, WHOLE))
     best = float("inf")
-    for _ in range(3):  # a garbage collection or another process's cache misses are not the pattern's
+    for _ in range(6):  # a garbage collection or another process's cache misses are not the pattern's
         few, many = seconds(run, half), seconds(run, whole)
         if many < UNMEASURABLE_SECONDS:
             return 2.0, many

@@ -11,7 +11,7 @@ import uvloop
 from core.directory.tenants import Tenant
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from server.deployment import KEYS_FOLDER
-from tests.path.mall import Mall, opened_mall
+from tests.path.shop_app import ShopApp, open_shop_app
 from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import Lab
@@ -90,10 +90,10 @@ async def product(
 
 
 @pytest.fixture
-async def mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Mall]:
+async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopApp]:
     """A product with a vendor."""
-    async with opened_mall(database, tmp_path) as mall:
-        yield mall
+    async with open_shop_app(database, tmp_path) as app:
+        yield app
 
 
 @pytest.fixture

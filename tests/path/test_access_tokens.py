@@ -35,7 +35,7 @@ from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, open_role_database
 from server.wiring.gateway import open_gateway
 from tests.broker.authorization_server.grants import Grant, add_grant, revoke
-from tests.broker.world import FreshAccounts
+from tests.broker.broker_harness import FreshAccounts
 from tests.path.conftest import People
 from tests.support import directory
 from tests.support.eventually import within

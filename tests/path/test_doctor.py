@@ -9,7 +9,7 @@ import pytest
 
 from core.directory.services import set_service
 from gateway.catalogue import load_installed_modules
-from tests.broker.doctor.ward import Case, Heard, Ward, ward_on
+from tests.broker.doctor.doctor_app import Case, DoctorApp, Heard, doctor_app_on
 from tests.support.github_double import GitHubDouble, github_double
 from tests.support.github_double.world import Token
 from tests.support.postgres import ScratchDatabase
@@ -42,22 +42,22 @@ async def github() -> AsyncIterator[GitHubDouble]:
 
 
 @pytest.fixture
-async def ward(database: ScratchDatabase, tmp_path: Path, github: GitHubDouble) -> AsyncIterator[Ward]:
+async def app(database: ScratchDatabase, tmp_path: Path, github: GitHubDouble) -> AsyncIterator[DoctorApp]:
     host = github.url.split("/")[2]
     modules = [module for module in load_installed_modules().modules if module.name == "github"]
-    async with ward_on(database, tmp_path, "github", more=modules, hosts=[host]) as made:
+    async with doctor_app_on(database, tmp_path, "github", more=modules, hosts=[host]) as made:
         yield made
 
 
 @pytest.fixture
-async def case(ward: Ward, github: GitHubDouble) -> Case:
+async def case(app: DoctorApp, github: GitHubDouble) -> Case:
     """Mona's account at GitHub, connected for the product's own GitHub module."""
-    tenant = await ward.identity.product.tenant("acme", services=[])
-    await ward.add_vendor(tenant, "github", "github")
-    await set_service(ward.identity.product.console, ACTOR, tenant.id, "github", enabled=True)
+    tenant = await app.identity.product.tenant("acme", services=[])
+    await app.add_vendor(tenant, "github", "github")
+    await set_service(app.identity.product.console, ACTOR, tenant.id, "github", enabled=True)
     settings = f'{{"base_url": "{github.url}"}}'
-    await ward.execute("UPDATE core.services SET settings = $1::jsonb WHERE module = 'github'", settings)
-    made = await ward.case("github", tenant=tenant)
+    await app.execute("UPDATE core.services SET settings = $1::jsonb WHERE module = 'github'", settings)
+    made = await app.case("github", tenant=tenant)
     made.module = "github"
     await made.connect()
     github.world.tokens = Alive(made.vendor)
@@ -74,12 +74,12 @@ def refreshes(case: Case) -> int:
 
 
 async def test_the_first_401_renews_the_access_and_the_same_call_goes_through(
-    ward: Ward, case: Case, github: GitHubDouble
+    app: DoctorApp, case: Case, github: GitHubDouble
 ) -> None:
-    assert "app" in (await asks(ward.node, case)).text
+    assert "app" in (await asks(app.node, case)).text
     case.vendor.state.grants[0].access.clear()
     before = len(github.seen)
-    heard = await asks(ward.node, case)
+    heard = await asks(app.node, case)
     assert (heard.failed, "app" in heard.text) == (False, True)
     assert len(github.seen) - before == 2, "refused once, then answered"
     assert refreshes(case) == 1
@@ -87,10 +87,10 @@ async def test_the_first_401_renews_the_access_and_the_same_call_goes_through(
     assert case.vendor.state.reused == 0
 
 
-async def test_many_calls_with_one_refused_token_cost_one_refresh(ward: Ward, case: Case) -> None:
+async def test_many_calls_with_one_refused_token_cost_one_refresh(app: DoctorApp, case: Case) -> None:
     """Two gateways, each with a broker of its own, and two tools of each; GitHub forgives no second refresh."""
-    async with ward.identity.product.gateway(allowed_private_hosts=ward.hosts) as other:
-        nodes = (ward.node, other)
+    async with app.identity.product.gateway(allowed_private_hosts=app.hosts) as other:
+        nodes = (app.node, other)
         tools: tuple[tuple[str, dict[str, str]], ...] = (
             ("list_repositories", {}),
             ("list_commits", {"owner": "mona", "repo": "app"}),
@@ -107,46 +107,46 @@ async def test_many_calls_with_one_refused_token_cost_one_refresh(ward: Ward, ca
     assert case.vendor.state.reused == 0
 
 
-async def test_a_second_401_is_a_clear_error_and_no_storm(ward: Ward, case: Case, github: GitHubDouble) -> None:
+async def test_a_second_401_is_a_clear_error_and_no_storm(app: DoctorApp, case: Case, github: GitHubDouble) -> None:
     """GitHub's API refuses what GitHub's OAuth server has just given: another token would be refused too."""
-    assert not (await asks(ward.node, case)).failed
+    assert not (await asks(app.node, case)).failed
     assert isinstance(github.world.tokens, Alive)
     github.world.tokens.refused = True
     before = len(github.seen)
-    first = await asks(ward.node, case)
+    first = await asks(app.node, case)
     assert len(github.seen) - before == 2, "never a third time"
     assert "GitHub refuses an access that it has just renewed for your account; try again in" in first.text
-    for heard in await asyncio.gather(*(asks(ward.node, case) for _ in range(10))):
+    for heard in await asyncio.gather(*(asks(app.node, case) for _ in range(10))):
         assert heard.failed
         assert "try again in" in heard.text
     assert refreshes(case) == 1, "a renewed token that is refused is not renewed again at once"
     assert (await case.account())["status"] == "active", "and nobody is blamed"
     github.world.tokens.refused = False
-    assert not (await asks(ward.node, case)).failed
+    assert not (await asks(app.node, case)).failed
 
 
-async def test_a_grant_that_is_over_is_a_link_in_the_same_call(ward: Ward, case: Case) -> None:
-    assert not (await asks(ward.node, case)).failed
+async def test_a_grant_that_is_over_is_a_link_in_the_same_call(app: DoctorApp, case: Case) -> None:
+    assert not (await asks(app.node, case)).failed
     (grant,) = case.vendor.state.grants
     grant.access.clear()
     grant.dead = True
-    heard = await asks(ward.node, case)
+    heard = await asks(app.node, case)
     assert heard.failed
-    assert f"Connect it again at {ward.identity.url}/connect/github" in heard.text
+    assert f"Connect it again at {app.identity.url}/connect/github" in heard.text
 
 
 async def test_where_no_other_token_can_be_had_one_stray_401_costs_nothing(
-    ward: Ward, case: Case, github: GitHubDouble
+    app: DoctorApp, case: Case, github: GitHubDouble
 ) -> None:
     """An account without refresh token, as of a GitHub OAuth app: a second 401 holds it back, and does not end it."""
-    await ward.execute("UPDATE vault.accounts SET refresh = NULL, expires_at = NULL")
+    await app.execute("UPDATE vault.accounts SET refresh = NULL, expires_at = NULL")
     github.slow_down(status=401, retry_after=None)
-    assert not (await asks(ward.node, case)).failed
+    assert not (await asks(app.node, case)).failed
     assert (await case.account())["status"] == "active"
     case.vendor.state.grants[0].access.clear()
-    heard = await asks(ward.node, case)
+    heard = await asks(app.node, case)
     assert "refuses your account or key just now" in heard.text
-    assert f"connect it again at {ward.identity.url}/connect/github" in heard.text
+    assert f"connect it again at {app.identity.url}/connect/github" in heard.text
     assert (await case.account())["status"] == "active"
     assert (await case.standing())["state"] == "refused"
     assert refreshes(case) == 0

@@ -15,7 +15,7 @@ from aiohttp import web
 from core.directory.services import set_settings
 from core.directory.tenants import Tenant
 from gateway.catalogue import build_catalogue
-from tests.broker.connect.rig import Browser, shown
+from tests.broker.connect.connect_app import Browser, shown
 from tests.support.identity import Identity, identity_on
 from tests.support.mcp_client import Answer
 from tests.support.postgres import ScratchDatabase
@@ -153,63 +153,63 @@ async def test_a_key_is_checked_and_sent_alike(
 ) -> None:
     """Two tenants: the other one's keys go out as its own provider says."""
     more, header = SCHEMES[scheme]
-    async with shops(database, tmp_path, header) as scene:
-        ada, eve = await scene.person("acme"), await scene.person("globex")
-        await scene.provider(ada.tenant, scheme, check=check, **more)
+    async with shops(database, tmp_path, header) as app:
+        ada, eve = await app.person("acme"), await app.person("globex")
+        await app.provider(ada.tenant, scheme, check=check, **more)
         user = {"key_user": USER} if scheme == "basic_pair" else {}
-        assert "Connected as ada" in await scene.paste(ada, "kiosk", key=KEY, **user)
-        answer = await scene.call(ada, "kiosk")
+        assert "Connected as ada" in await app.paste(ada, "kiosk", key=KEY, **user)
+        answer = await app.call(ada, "kiosk")
         assert not answer.failed, answer.text
         paths = ["/whose" if check else "/me", "/look"]
-        assert scene.vendor.seen == [(path, *header) for path in paths]
+        assert app.vendor.seen == [(path, *header) for path in paths]
         if scheme != "bearer":
-            assert "does not accept this token" in await scene.paste(eve, "kiosk", key=KEY)
-            assert scene.vendor.seen[-1] == ("/me", "authorization", f"Bearer {KEY}")
+            assert "does not accept this token" in await app.paste(eve, "kiosk", key=KEY)
+            assert app.vendor.seen[-1] == ("/me", "authorization", f"Bearer {KEY}")
 
 
 async def test_toggl_as_it_comes_at_an_address_of_its_own(database: ScratchDatabase, tmp_path: Path) -> None:
     header = SCHEMES["basic_user"][1]
-    async with shops(database, tmp_path, header) as scene:
-        ada = await scene.person()
-        await scene.at(ada.tenant, "toggl")
-        assert "Connected as ada" in await scene.paste(ada, "toggl", key=KEY)
-        assert not (await scene.call(ada, "toggl")).failed
-        assert scene.vendor.seen == [("/me", *header), ("/look", *header)]
-        (stored,) = await scene.stored()
+    async with shops(database, tmp_path, header) as app:
+        ada = await app.person()
+        await app.at(ada.tenant, "toggl")
+        assert "Connected as ada" in await app.paste(ada, "toggl", key=KEY)
+        assert not (await app.call(ada, "toggl")).failed
+        assert app.vendor.seen == [("/me", *header), ("/look", *header)]
+        (stored,) = await app.stored()
         assert (json.loads(stored["scheme"]), stored["origins"]) == (
             {"kind": "basic_user", "fixed": "api_token"},
-            [scene.vendor.url],
+            [app.vendor.url],
         )
 
 
 async def test_atlassian_takes_an_e_mail_address_and_a_token(database: ScratchDatabase, tmp_path: Path) -> None:
     header = SCHEMES["basic_pair"][1]
-    async with shops(database, tmp_path, header) as scene:
-        ada = await scene.person()
-        async with scene.browser(ada) as browser:
+    async with shops(database, tmp_path, header) as app:
+        ada = await app.person()
+        async with app.browser(ada) as browser:
             page = await browser.get("/connect/jira")
             assert "E-mail address" not in shown(page), "no key says which site is meant"
             assert (await browser.post("/connect/jira/key", key=KEY, key_user=USER)).status_code == 404
-            await scene.at(ada.tenant, "jira")
+            await app.at(ada.tenant, "jira")
             page = await browser.get("/connect/jira")
             assert 'type="email" name="key_user"' in page.text
             assert 'name="provider" value="atlassian"' in page.text
             for wrong in ("", "ada:acme", "ada\x00@acme.test"):
                 page = await browser.post("/connect/jira/key", key=KEY, key_user=wrong, provider="atlassian")
                 assert (page.status_code, "e-mail address" in shown(page)) == (400, True), wrong
-            assert scene.vendor.seen == [], "sent nowhere"
+            assert app.vendor.seen == [], "sent nowhere"
             page = await browser.follow("/connect/jira/key", key=KEY, key_user=USER, provider="atlassian")
             assert "Connected as ada" in shown(page)
-        assert not (await scene.call(ada, "jira")).failed
-        assert scene.vendor.seen == [("/me", *header), ("/look", *header)]
+        assert not (await app.call(ada, "jira")).failed
+        assert app.vendor.seen == [("/me", *header), ("/look", *header)]
 
 
 async def test_a_pair_by_the_api(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with shops(database, tmp_path, SCHEMES["basic_pair"][1]) as scene:
-        ada = await scene.person()
-        await scene.at(ada.tenant, "jira")
-        await scene.at(ada.tenant, "toggl")
-        async with scene.browser(ada) as browser:
+    async with shops(database, tmp_path, SCHEMES["basic_pair"][1]) as app:
+        ada = await app.person()
+        await app.at(ada.tenant, "jira")
+        await app.at(ada.tenant, "toggl")
+        async with app.browser(ada) as browser:
 
             async def put(module: str, **asked: str) -> httpx2.Response:
                 url = f"{browser.url}/api/v1/services/{module}/credential"
@@ -221,34 +221,34 @@ async def test_a_pair_by_the_api(database: ScratchDatabase, tmp_path: Path) -> N
             stored = await put("jira", username=USER, provider="atlassian")
             assert (stored.status_code, stored.json()["account"]) == (200, "ada")
             assert KEY not in stored.text
-        assert not (await scene.call(ada, "jira")).failed
+        assert not (await app.call(ada, "jira")).failed
 
 
 async def test_where_several_providers_have_keys_the_form_says_whose_it_is(
     database: ScratchDatabase, tmp_path: Path
 ) -> None:
     more, header = SCHEMES["basic_user"]
-    async with shops(database, tmp_path, header) as scene:
-        ada = await scene.person()
-        await scene.provider(ada.tenant, "header", check=True, id="a_first", header="X-Api-Key")
-        await scene.provider(ada.tenant, "basic_user", check=True, id="b_second", **more)
-        assert "does not accept this token" in await scene.paste(ada, "kiosk", key=KEY)
-        assert "does not accept this token" in await scene.paste(ada, "kiosk", key=KEY, provider="a_first")
-        assert "Connected as ada" in await scene.paste(ada, "kiosk", key=KEY, provider="b_second")
-        assert not (await scene.call(ada, "kiosk")).failed
+    async with shops(database, tmp_path, header) as app:
+        ada = await app.person()
+        await app.provider(ada.tenant, "header", check=True, id="a_first", header="X-Api-Key")
+        await app.provider(ada.tenant, "basic_user", check=True, id="b_second", **more)
+        assert "does not accept this token" in await app.paste(ada, "kiosk", key=KEY)
+        assert "does not accept this token" in await app.paste(ada, "kiosk", key=KEY, provider="a_first")
+        assert "Connected as ada" in await app.paste(ada, "kiosk", key=KEY, provider="b_second")
+        assert not (await app.call(ada, "kiosk")).failed
 
 
 async def test_a_provider_that_is_changed_later_changes_nothing_about_stored_keys(
     database: ScratchDatabase, tmp_path: Path
 ) -> None:
     more, header = SCHEMES["header"]
-    async with shops(database, tmp_path, header) as scene:
-        ada = await scene.person()
-        await scene.provider(ada.tenant, "header", check=True, **more)
-        assert "Connected as ada" in await scene.paste(ada, "kiosk", key=KEY)
-        async with scene.identity.product.database.admin_connection() as admin:
+    async with shops(database, tmp_path, header) as app:
+        ada = await app.person()
+        await app.provider(ada.tenant, "header", check=True, **more)
+        assert "Connected as ada" in await app.paste(ada, "kiosk", key=KEY)
+        async with app.identity.product.database.admin_connection() as admin:
             await admin.execute("DELETE FROM vault.providers")
-        assert not (await scene.call(ada, "kiosk")).failed
+        assert not (await app.call(ada, "kiosk")).failed
 
 
 @pytest.mark.parametrize("key", ["k\r\nX-Other: 1", "k\nk", "k k", "k\x00", "kö"])
@@ -256,8 +256,8 @@ async def test_a_key_that_would_end_its_header_is_sent_nowhere(
     database: ScratchDatabase, tmp_path: Path, key: str
 ) -> None:
     more, header = SCHEMES["header"]
-    async with shops(database, tmp_path, header) as scene:
-        ada = await scene.person()
-        await scene.provider(ada.tenant, "header", check=False, **more)
-        assert "does not look like a whole token" in await scene.paste(ada, "kiosk", key=key)
-        assert (scene.vendor.seen, await scene.stored()) == ([], [])
+    async with shops(database, tmp_path, header) as app:
+        ada = await app.person()
+        await app.provider(ada.tenant, "header", check=False, **more)
+        assert "does not look like a whole token" in await app.paste(ada, "kiosk", key=key)
+        assert (app.vendor.seen, await app.stored()) == ([], [])

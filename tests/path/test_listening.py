@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
-from tests.path.mall import Mall, people
+from tests.path.shop_app import ShopApp, people
 from tests.support.product import ACTOR, Node, Person
 
 CALL = {"name": "call", "arguments": {"module": "shop", "tool_name": "look", "params": {"what": "tea"}}}
@@ -68,16 +68,16 @@ async def listening(node: Node, token: str, headers: dict[str, str] | None = Non
             await task
 
 
-async def elicitation_id(mall: Mall, person: Person) -> str:
-    answer = await mall.node.post(person.token, "tools/call", CALL, headers=SESSION)
+async def elicitation_id(app: ShopApp, person: Person) -> str:
+    answer = await app.node.post(person.token, "tools/call", CALL, headers=SESSION)
     return answer.message["error"]["data"]["elicitations"][0]["elicitationId"]
 
 
-async def test_who_was_asked_hears_of_it_and_nobody_else(mall: Mall) -> None:
-    ada, eve = await people(mall)
-    expected = await elicitation_id(mall, ada)
-    async with listening(mall.node, ada.token) as hers, listening(mall.node, eve.token) as others:
-        await mall.add(ada, "adas-token-0123456789")
+async def test_who_was_asked_hears_of_it_and_nobody_else(app: ShopApp) -> None:
+    ada, eve = await people(app)
+    expected = await elicitation_id(app, ada)
+    async with listening(app.node, ada.token) as hers, listening(app.node, eve.token) as others:
+        await app.add(ada, "adas-token-0123456789")
         async with asyncio.timeout(2):
             while not hers.told:
                 await asyncio.sleep(0.01)
@@ -85,63 +85,63 @@ async def test_who_was_asked_hears_of_it_and_nobody_else(mall: Mall) -> None:
         assert others.told == []
 
 
-async def test_a_revoked_token_ends_its_stream_within_a_second(mall: Mall) -> None:
-    ada, eve = await people(mall)
-    async with listening(mall.node, ada.token) as hers, listening(mall.node, eve.token) as others:
-        await mall.product.tokens.revoke(ACTOR, ada.tenant.id, ada.token_id)
+async def test_a_revoked_token_ends_its_stream_within_a_second(app: ShopApp) -> None:
+    ada, eve = await people(app)
+    async with listening(app.node, ada.token) as hers, listening(app.node, eve.token) as others:
+        await app.product.tokens.revoke(ACTOR, ada.tenant.id, ada.token_id)
         async with asyncio.timeout(2):
             await hers.over.wait()
         assert not others.over.is_set()
 
 
-async def test_streams_end_when_the_process_stops(mall: Mall) -> None:
-    ada, _ = await people(mall)
-    async with listening(mall.node, ada.token) as stream:
-        mall.node.gateway.endpoint.end_streams()
+async def test_streams_end_when_the_process_stops(app: ShopApp) -> None:
+    ada, _ = await people(app)
+    async with listening(app.node, ada.token) as stream:
+        app.node.gateway.endpoint.end_streams()
         async with asyncio.timeout(2):
             await stream.over.wait()
 
 
-async def test_no_stream_stays_open_for_longer_than_it_may(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_stream_stays_open_for_longer_than_it_may(app: ShopApp, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client opens the next one by itself."""
     monkeypatch.setattr("gateway.mcp.notification_stream.POLL_SECONDS", 0.02)
     monkeypatch.setattr("gateway.mcp.notification_stream.MAX_STREAM_SECONDS", 0.1)
-    ada, _ = await people(mall)
-    async with listening(mall.node, ada.token) as stream:
+    ada, _ = await people(app)
+    async with listening(app.node, ada.token) as stream:
         async with asyncio.timeout(10):
             await stream.over.wait()
         assert stream.status == 200
-    async with listening(mall.node, ada.token) as again:
+    async with listening(app.node, ada.token) as again:
         assert again.status == 200
 
 
 @pytest.mark.parametrize("headers", [{}, {"mcp-session-id": "another-server-s"}], ids=["no session", "not ours"])
-async def test_other_clients_find_no_stream(mall: Mall, headers: dict[str, str]) -> None:
-    ada, _ = await people(mall)
-    async with listening(mall.node, ada.token, headers) as stream:
+async def test_other_clients_find_no_stream(app: ShopApp, headers: dict[str, str]) -> None:
+    ada, _ = await people(app)
+    async with listening(app.node, ada.token, headers) as stream:
         assert stream.status == 405
 
 
-async def test_without_a_credential_there_is_none(mall: Mall) -> None:
-    await people(mall)
-    async with listening(mall.node, "mcpist_made-up") as stream:
+async def test_without_a_credential_there_is_none(app: ShopApp) -> None:
+    await people(app)
+    async with listening(app.node, "mcpist_made-up") as stream:
         assert stream.status == 401
 
 
-async def test_all_together_are_bounded(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_together_are_bounded(app: ShopApp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.mcp.notification_stream.MAX_STREAMS", 1)
-    ada, eve = await people(mall)
-    async with listening(mall.node, ada.token), listening(mall.node, eve.token) as second:
+    ada, eve = await people(app)
+    async with listening(app.node, ada.token), listening(app.node, eve.token) as second:
         assert second.status == 429
 
 
 @pytest.mark.guarantee("G17")
-async def test_one_credential_has_so_many_and_no_more(mall: Mall) -> None:
-    ada, eve = await people(mall)
+async def test_one_credential_has_so_many_and_no_more(app: ShopApp) -> None:
+    ada, eve = await people(app)
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(MAX_STREAMS_PER_CREDENTIAL):
-            assert (await stack.enter_async_context(listening(mall.node, ada.token))).status == 200
-        assert (await stack.enter_async_context(listening(mall.node, ada.token))).status == 429
-        assert (await stack.enter_async_context(listening(mall.node, eve.token))).status == 200
-    async with listening(mall.node, ada.token) as again:
+            assert (await stack.enter_async_context(listening(app.node, ada.token))).status == 200
+        assert (await stack.enter_async_context(listening(app.node, ada.token))).status == 429
+        assert (await stack.enter_async_context(listening(app.node, eve.token))).status == 200
+    async with listening(app.node, ada.token) as again:
         assert again.status == 200

@@ -13,7 +13,7 @@ import pytest
 from core.secret import Secret
 from gateway.catalogue import build_catalogue
 from server.wiring.disconnect import build_disconnect_services
-from tests.broker.connect.rig import Browser, shown
+from tests.broker.connect.connect_app import Browser, shown
 from tests.support.canary import SUITE
 from tests.support.eventually import within
 from tests.support.identity import Identity, identity_on

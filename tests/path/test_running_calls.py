@@ -14,8 +14,8 @@ from gateway.mcp.authority_renewal import REVOKED, UNVERIFIED
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import OUTCOME_UNKNOWN
 from tests.path.conftest import People
-from tests.path.mall import Mall
-from tests.path.mall import people as shoppers
+from tests.path.shop_app import ShopApp
+from tests.path.shop_app import people as shoppers
 from tests.path.test_connecting import answered, asked, modern
 from tests.path.test_taking_effect import (
     SECOND,
@@ -168,13 +168,13 @@ async def test_messages_of_an_array_end_too(
     assert [REVOKED in answer["result"]["content"][0]["text"] for answer in answers] == [True] * 3
 
 
-async def test_a_wait_for_a_connection_ends(mall: Mall) -> None:
-    ada, _ = await shoppers(mall)
-    result = await asked(mall, ada)
-    running = asyncio.create_task(modern(mall, ada, **answered(result)))
+async def test_a_wait_for_a_connection_ends(app: ShopApp) -> None:
+    ada, _ = await shoppers(app)
+    result = await asked(app, ada)
+    running = asyncio.create_task(modern(app, ada, **answered(result)))
     await asyncio.sleep(0.3)  # it waits for the account now
     assert not running.done()
-    await revoke_token(mall.product, ada)
+    await revoke_token(app.product, ada)
     answer = await asyncio.wait_for(running, SECOND)
     assert answer.failed
     assert REVOKED in answer.text

@@ -15,8 +15,8 @@ from tests.support.split import Split
 class Load:
     """Clients that check every answer. Whose account answered, and whose graph: never somebody else's."""
 
-    def __init__(self, split: Split, people: list[Person]) -> None:
-        self.split = split
+    def __init__(self, deployment: Split, people: list[Person]) -> None:
+        self.split = deployment
         self.people = people
         self.stop = False
         self.served: dict[int, int] = {}
@@ -93,11 +93,11 @@ class Load:
         self.errors[how] = self.errors.get(how, 0) + 1
 
 
-async def names(split: Split, who: Person) -> set[str]:
+async def names(deployment: Split, who: Person) -> set[str]:
     found: set[str] = set()
     cursor: dict[str, Any] = {}
     while True:
-        heard = await split.call(who, "knowledge_graph", "read_graph", limit=100, **cursor)
+        heard = await deployment.call(who, "knowledge_graph", "read_graph", limit=100, **cursor)
         page = json.loads(heard.text)
         found |= {entity["name"] for entity in page["entities"]}
         if not page.get("nextCursor"):

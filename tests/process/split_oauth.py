@@ -27,7 +27,7 @@ Tokens = dict[str, Any]
 class ClientOf:
     """A client that a person has signed in for. `http` has no cookies, `browser` has the person's."""
 
-    split: Split
+    deployment: Split
     person: Person
     id: str
     at: LoopbackClient
@@ -36,8 +36,8 @@ class ClientOf:
 
     async def code(self) -> str:
         """Send the browser, which agrees; the code."""
-        answer = await self.browser.agree(self.at.authorize(self.split.public_url, self.id))
-        assert (answer["iss"], answer["state"]) == (self.split.public_url, self.at.state)
+        answer = await self.browser.agree(self.at.authorize(self.deployment.public_url, self.id))
+        assert (answer["iss"], answer["state"]) == (self.deployment.public_url, self.at.state)
         return answer["code"]
 
     async def asked(self, form: dict[str, str], url: str = "") -> httpx2.Response:
@@ -46,8 +46,8 @@ class ClientOf:
         Raises:
             httpx2.TransportError: the connection broke.
         """
-        headers = {"Host": httpx2.URL(self.split.public_url).netloc.decode()}
-        return await self.http.post(f"{url or self.split.public_url}/oauth/token", data=form, headers=headers)
+        headers = {"Host": httpx2.URL(self.deployment.public_url).netloc.decode()}
+        return await self.http.post(f"{url or self.deployment.public_url}/oauth/token", data=form, headers=headers)
 
     async def redeemed(self, code: str) -> httpx2.Response:
         return await self.asked(self.at.redemption(code, self.id))
@@ -62,11 +62,11 @@ class ClientOf:
 
     async def look(self, access_token: str, at: int) -> Heard:
         """A call of the shop at one gateway, with an access token."""
-        return await self.split.call(replace(self.person, token=access_token), "shop", "look", at=at, what="tea")
+        return await self.deployment.call(replace(self.person, token=access_token), "shop", "look", at=at, what="tea")
 
     async def works(self, access_token: str) -> None:
         """At every gateway, at once."""
-        for number in range(len(self.split.gateways)):
+        for number in range(len(self.deployment.gateways)):
             heard = await self.look(access_token, number)
             assert (heard.status, heard.failed) == (200, False), heard
 
@@ -74,14 +74,14 @@ class ClientOf:
         """At every gateway, within a second from now."""
 
         async def everywhere() -> bool:
-            heard = [await self.look(access_token, number) for number in range(len(self.split.gateways))]
+            heard = [await self.look(access_token, number) for number in range(len(self.deployment.gateways))]
             return all(one.status == 401 for one in heard)
 
         await within(1.0, everywhere)
 
     async def grants(self) -> list[Any]:
         """The causes for which this client's grants have ended; None for one that lives."""
-        async with self.split.product.database.admin_connection() as admin:
+        async with self.deployment.product.database.admin_connection() as admin:
             rows = await admin.fetch(
                 "SELECT revoked_at, cause FROM auth.grants WHERE client_id = $1 ORDER BY created_at", self.id
             )
@@ -101,30 +101,37 @@ def refused(answer: httpx2.Response) -> str:
 
 
 @contextlib.asynccontextmanager
-async def client_of(split: Split, person: Person) -> AsyncIterator[ClientOf]:
+async def client_of(deployment: Split, person: Person) -> AsyncIterator[ClientOf]:
     """A registered client, and the person signed in at the broker by a one-time link."""
-    peppers = load_or_create(split.product.deployment.peppers)
+    peppers = load_or_create(deployment.product.deployment.peppers)
     at = LoopbackClient("http://127.0.0.1:3456")
     asked = NewClient(name="Split client", redirect_uris=(at.redirect_uri,))
-    client, _ = await RegisteredClients(split.operator, peppers, clock=get_utc_now).create(
+    client, _ = await RegisteredClients(deployment.operator, peppers, clock=get_utc_now).create(
         ACTOR, person.tenant.id, asked
     )
     no_http = JsonDocumentFetcher(AllowedAddresses())
-    links = build_identity_services(split.operator, (), split.public_url, clock=get_utc_now, http=no_http).links
+    links = build_identity_services(
+        deployment.operator, (), deployment.public_url, clock=get_utc_now, http=no_http
+    ).links
     link = await links.create(ACTOR, person.tenant.id, person.id)
     async with (
         httpx2.AsyncClient(trust_env=False, timeout=20) as browser,
         httpx2.AsyncClient(trust_env=False, timeout=20) as http,
     ):
-        human = BrowserPerson(split.public_url, f"{split.public_url}/sign-in/link?code={link.reveal()}", browser)
+        human = BrowserPerson(
+            deployment.public_url, f"{deployment.public_url}/sign-in/link?code={link.reveal()}", browser
+        )
         await human.sign_in()
-        yield ClientOf(split, person, client.id, at, human, http)
+        yield ClientOf(deployment, person, client.id, at, human, http)
 
 
 @contextlib.asynccontextmanager
-async def held(split: Split, statement: str, *values: Any) -> AsyncIterator[Callable[[], Any]]:
+async def held(deployment: Split, statement: str, *values: Any) -> AsyncIterator[Callable[[], Any]]:
     """Keep rows locked that the broker needs; what is yielded waits until it stands before them."""
-    async with split.product.database.admin_connection() as admin, split.product.database.admin_connection() as other:
+    async with (
+        deployment.product.database.admin_connection() as admin,
+        deployment.product.database.admin_connection() as other,
+    ):
 
         async def waited_for() -> None:
             async with asyncio.timeout(10):

@@ -55,7 +55,7 @@ CUT_SECONDS = 90
 
 
 @dataclass(frozen=True)
-class Besieged:
+class AttackedDeployment:
     """The gateway's process, and somebody who may call its tools."""
 
     split: Split
@@ -87,99 +87,99 @@ class Besieged:
 
 
 @pytest.fixture
-async def besieged(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Besieged]:
+async def deployment(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[AttackedDeployment]:
     async with split_on(database, tmp_path, gateways=1) as split:
         tenant = await split.product.tenant("acme", services=["shop"])
         ada = await split.product.person(tenant, "ada@acme.test", allow=["*"])
         await split.add(ada, "ada-s-token-at-the-shop")
         (node,) = split.gateways
         assert node.running is not None
-        yield Besieged(split, ada, node.port, node.running.pid)
+        yield AttackedDeployment(split, ada, node.port, node.running.pid)
 
 
-Attack = Callable[[Besieged, int], Awaitable[None]]
+Attack = Callable[[AttackedDeployment, int], Awaitable[None]]
 
 
-async def huge(besieged: Besieged, rounds: int) -> None:
+async def huge(deployment: AttackedDeployment, rounds: int) -> None:
     """Bodies over 4 MiB, announced and not."""
-    told = await at_once(9 * rounds, 3, lambda: besieged.post(TOO_LARGE))
+    told = await at_once(9 * rounds, 3, lambda: deployment.post(TOO_LARGE))
     assert set(told) <= {413, 0}
     assert told[413] > 0
 
 
-async def nested(besieged: Besieged, rounds: int) -> None:
+async def nested(deployment: AttackedDeployment, rounds: int) -> None:
     """JSON deeper than 64 levels, and JSON of nothing but small values."""
-    assert set(await at_once(6 * rounds, 3, lambda: besieged.post(DEEP))) == {400}
-    assert set(await at_once(2 * rounds, 1, lambda: besieged.post(WIDE))) == {400}
+    assert set(await at_once(6 * rounds, 3, lambda: deployment.post(DEEP))) == {400}
+    assert set(await at_once(2 * rounds, 1, lambda: deployment.post(WIDE))) == {400}
 
 
-async def bombs(besieged: Besieged, rounds: int) -> None:
+async def bombs(deployment: AttackedDeployment, rounds: int) -> None:
     """A vendor whose answers unpack to a thousand times their size."""
-    besieged.split.shop.bomb = BOMB
+    deployment.split.shop.bomb = BOMB
 
     async def call() -> int:
-        heard = await besieged.split.call(besieged.ada, "shop", "look", at=0, what="tea")
+        heard = await deployment.split.call(deployment.ada, "shop", "look", at=0, what="tea")
         assert heard.failed
         return heard.status
 
     try:
         assert set(await at_once(6 * rounds, 3, call)) == {200}
     finally:
-        besieged.split.shop.bomb = b""
+        deployment.split.shop.bomb = b""
 
 
-async def slow_heads(besieged: Besieged, rounds: int) -> None:
+async def slow_heads(deployment: AttackedDeployment, rounds: int) -> None:
     """A byte a second of a request's head, by 500 clients."""
-    await _dripped(besieged, besieged.head("POST") + b"X-Padding: ", rounds)
+    await _dripped(deployment, deployment.head("POST") + b"X-Padding: ", rounds)
 
 
-async def slow_bodies(besieged: Besieged, rounds: int) -> None:
+async def slow_bodies(deployment: AttackedDeployment, rounds: int) -> None:
     """A byte a second of a request's body, by 500 clients."""
-    head = besieged.head("POST", "Content-Type: application/json", "Accept: application/json", "Content-Length: 4000")
-    await _dripped(besieged, head + b"\r\n", rounds)
+    head = deployment.head("POST", "Content-Type: application/json", "Accept: application/json", "Content-Length: 4000")
+    await _dripped(deployment, head + b"\r\n", rounds)
 
 
-async def _dripped(besieged: Besieged, first: bytes, rounds: int) -> None:
-    async with connections(besieged.port, CLIENTS, first) as made:
+async def _dripped(deployment: AttackedDeployment, first: bytes, rounds: int) -> None:
+    async with connections(deployment.port, CLIENTS, first) as made:
         was_cut = await drip(made, CUT_SECONDS if rounds > 1 else 3)
         assert rounds == 1 or was_cut == CLIENTS
 
 
-async def abandoned_streams(besieged: Besieged, rounds: int) -> None:
+async def abandoned_streams(deployment: AttackedDeployment, rounds: int) -> None:
     """500 streams that nobody reads, each for as many credentials as it takes; then their clients are gone."""
-    people = await besieged.people()
+    people = await deployment.people()
     for _ in range(rounds):
-        async with connections(besieged.port, 0) as made:
+        async with connections(deployment.port, 0) as made:
             for number in range(CLIENTS):
-                made.append(await _stream(besieged, people[number % len(people)], number))
+                made.append(await _stream(deployment, people[number % len(people)], number))
             assert closed(made) == 0
-            assert await _status(besieged, people[0]) == 429, "one credential has so many and no more"
-        await within(20, lambda: _is_free(besieged, people[0]))
+            assert await _status(deployment, people[0]) == 429, "one credential has so many and no more"
+        await within(20, lambda: _is_free(deployment, people[0]))
 
 
-async def _stream(besieged: Besieged, who: Person, number: int = 0) -> Connection:
-    reader, writer = await connect(besieged.port, number)
+async def _stream(deployment: AttackedDeployment, who: Person, number: int = 0) -> Connection:
+    reader, writer = await connect(deployment.port, number)
     headers = ("Accept: text/event-stream", "Mcp-Session-Id: url-0123456789abcdef")
-    writer.write(besieged.head("GET", *headers).replace(besieged.ada.token.encode(), who.token.encode()) + b"\r\n")
+    writer.write(deployment.head("GET", *headers).replace(deployment.ada.token.encode(), who.token.encode()) + b"\r\n")
     return reader, writer
 
 
-async def _is_free(besieged: Besieged, who: Person) -> bool:
-    return await _status(besieged, who) == 200
+async def _is_free(deployment: AttackedDeployment, who: Person) -> bool:
+    return await _status(deployment, who) == 200
 
 
-async def _status(besieged: Besieged, who: Person) -> int:
-    async with connections(besieged.port, 0) as made:
-        made.append(await _stream(besieged, who))
+async def _status(deployment: AttackedDeployment, who: Person) -> int:
+    async with connections(deployment.port, 0) as made:
+        made.append(await _stream(deployment, who))
         return int((await made[0][0].readline()).split()[1])
 
 
-async def endless_trailers(besieged: Besieged, rounds: int) -> None:
+async def endless_trailers(deployment: AttackedDeployment, rounds: int) -> None:
     """Trailers that never end, behind a chunked body, without a credential."""
     head = b"POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
     block = b"".join(b"x-%05d: %b\r\n" % (n, b"a" * 90) for n in range(10_000))
     for endless in (block, b"x: " + b"a" * MEBIBYTE):
-        async with connections(besieged.port, 8 * rounds, head) as made:
+        async with connections(deployment.port, 8 * rounds, head) as made:
             await asyncio.gather(*(_flood(reader, writer, endless) for reader, writer in made))
 
 
@@ -193,53 +193,53 @@ async def _flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, dat
             assert (await reader.read()).startswith(b"HTTP/1.1 4")
 
 
-async def unread_answers(besieged: Besieged, rounds: int) -> None:
+async def unread_answers(deployment: AttackedDeployment, rounds: int) -> None:
     """Thousands of pipelined requests on each connection, and nobody who reads an answer. A hundred connections that
     are served at once would make others wait by their number alone."""
     ask = b"GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: x\r\n\r\n"
-    async with connections(besieged.port, 0) as made:
+    async with connections(deployment.port, 0) as made:
         for number in range(min(20 * rounds, 100)):
-            made.append(await connect(besieged.port, number))
+            made.append(await connect(deployment.port, number))
             made[-1][1].transport.pause_reading()  # type: ignore[attr-defined]
             made[-1][1].get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             made[-1][1].write(ask * 20_000)
         await asyncio.sleep(CUT_SECONDS if rounds > 1 else 1)  # the attack's own pace
         if rounds > 1:
-            await within(10, lambda: _none_is_left(besieged, made))
+            await within(10, lambda: _none_is_left(deployment, made))
 
 
-async def _none_is_left(besieged: Besieged, made: list[Connection]) -> bool:
+async def _none_is_left(deployment: AttackedDeployment, made: list[Connection]) -> bool:
     """Whether the server has cut them off: their clients, which read nothing, do not see it."""
     ports = {writer.get_extra_info("sockname")[1] for _, writer in made}
-    open_now = psutil.Process(besieged.pid).net_connections("tcp")
+    open_now = psutil.Process(deployment.pid).net_connections("tcp")
     return not any(one.status == psutil.CONN_ESTABLISHED and one.raddr and one.raddr.port in ports for one in open_now)
 
 
-async def crowded_address(besieged: Besieged, rounds: int) -> None:
+async def crowded_address(deployment: AttackedDeployment, rounds: int) -> None:
     """More connections of one address than the process takes altogether; another address is served meanwhile."""
-    async with connections(besieged.port, 0) as made:
+    async with connections(deployment.port, 0) as made:
         for _ in range(4_200):
-            made.append(await asyncio.open_connection("127.0.0.1", besieged.port, local_addr=("127.0.2.1", 0)))
-        await besieged.serves()
+            made.append(await asyncio.open_connection("127.0.0.1", deployment.port, local_addr=("127.0.2.1", 0)))
+        await deployment.serves()
 
 
-async def large_heads(besieged: Besieged, rounds: int) -> None:
+async def large_heads(deployment: AttackedDeployment, rounds: int) -> None:
     """Heads over the limit that arrive in one read."""
-    request = besieged.head("POST") + b"X: " + b"a" * 200_000 + b"\r\n\r\n"
-    assert set(await at_once(200 * rounds, 8, lambda: sent(besieged.port, request))) <= {431, 0}
+    request = deployment.head("POST") + b"X: " + b"a" * 200_000 + b"\r\n\r\n"
+    assert set(await at_once(200 * rounds, 8, lambda: sent(deployment.port, request))) <= {431, 0}
 
 
-async def missing_names(besieged: Besieged, rounds: int) -> None:
+async def missing_names(deployment: AttackedDeployment, rounds: int) -> None:
     """2,000 tool names that do not exist in each request, by several credentials. The rate limit is off here."""
-    people = await besieged.people()
+    people = await deployment.people()
     asked = {"module": [f"m{n}" for n in range(20)], "tools": [f"t{n}" for n in range(100)]}
     body = _tools_call("get_module_schema", asked)
     turn = cycle(people)
-    told = await at_once(len(people) * 5 * rounds, 16, lambda: besieged.post(body, next(turn)))
+    told = await at_once(len(people) * 5 * rounds, 16, lambda: deployment.post(body, next(turn)))
     assert set(told) <= {200, 429}
 
 
-async def long_names(besieged: Besieged, rounds: int) -> None:
+async def long_names(deployment: AttackedDeployment, rounds: int) -> None:
     """Names, ids and arguments of 4 MB, of signs that patterns look for, in each of the three tools."""
     for unit in ("eyJ", "Bearer%20", "postgres://", "${", "\\", "a"):
         text = unit * ((TOO_LONG - 2_000) // len(unit))
@@ -250,7 +250,7 @@ async def long_names(besieged: Besieged, rounds: int) -> None:
             *(_tools_call("get_module_schema", {name: text}) for name in ("module", "tools", "have")),
         ]
         for _ in range(rounds):
-            assert {await besieged.post(body) for body in hostile} <= {200, 413, 429}
+            assert {await deployment.post(body) for body in hostile} <= {200, 413, 429}
 
 
 TOO_LONG = 2 * MEBIBYTE
@@ -270,25 +270,25 @@ ATTACKS: dict[Attack, int] = {
 """Each with the most mebibytes that it may cost while it lasts."""
 
 
-async def besiege(besieged: Besieged, attack: Attack, rounds: int) -> None:
+async def besiege(deployment: AttackedDeployment, attack: Attack, rounds: int) -> None:
     """Once to see what the attack costs, and again: what is held after it must be what was held before."""
     name = attack.__name__
-    await besieged.serves()
-    quiet = psutil.Process(besieged.pid).memory_info().rss
-    async with watched(besieged.pid) as most:
-        await attack(besieged, 1)
+    await deployment.serves()
+    quiet = psutil.Process(deployment.pid).memory_info().rss
+    async with watched(deployment.pid) as most:
+        await attack(deployment, 1)
     assert most() - quiet < ATTACKS[attack] * MEBIBYTE, f"{name}: {(most() - quiet) >> 20} MiB"
     if rounds > 1:  # the allocator keeps what the first attack of this size needed; a second one must not need more
-        await attack(besieged, rounds)
+        await attack(deployment, rounds)
     for attempts_left in reversed(range(ATTEMPTS)):
-        await besieged.serves()
-        before = psutil.Process(besieged.pid).memory_info().rss
-        felt = await pulse(besieged.port, _for_a_while(besieged, attack, rounds))
+        await deployment.serves()
+        before = psutil.Process(deployment.pid).memory_info().rss
+        felt = await pulse(deployment.port, _for_a_while(deployment, attack, rounds))
         print(f"{name}: {most() - quiet >> 20} MiB, p99 {p99(felt.health):.3f} s, of those ours {felt.delay:.3f} s")
         assert felt.delay < MOST_DELAY, f"{name}: {felt.delay:.3f} s in {len(felt.health)} checks"
-        await besieged.serves()
+        await deployment.serves()
         try:
-            await settles_below(besieged.pid, before * GROWTH + ALLOCATOR, seconds=10 if attempts_left else 30)
+            await settles_below(deployment.pid, before * GROWTH + ALLOCATOR, seconds=10 if attempts_left else 30)
         except AssertionError:
             if not attempts_left:
                 raise
@@ -296,22 +296,22 @@ async def besiege(besieged: Besieged, attack: Attack, rounds: int) -> None:
             return
 
 
-async def _for_a_while(besieged: Besieged, attack: Attack, rounds: int) -> None:
+async def _for_a_while(deployment: AttackedDeployment, attack: Attack, rounds: int) -> None:
     """Long enough for a percentile."""
     began = time.monotonic()
     while time.monotonic() - began < LEAST_SECONDS:
-        await attack(besieged, rounds)
+        await attack(deployment, rounds)
 
 
 @pytest.mark.guarantee("G17")
-async def test_hostile_peers_cost_no_memory_and_no_health(besieged: Besieged) -> None:
+async def test_hostile_peers_cost_no_memory_and_no_health(deployment: AttackedDeployment) -> None:
     for attack in ATTACKS:
-        await besiege(besieged, attack, 1)
+        await besiege(deployment, attack, 1)
 
 
 @pytest.mark.guarantee("G17")
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-async def test_hostile_peers_for_longer(besieged: Besieged, attack: Attack) -> None:
-    await besiege(besieged, attack, 10)
+async def test_hostile_peers_for_longer(deployment: AttackedDeployment, attack: Attack) -> None:
+    await besiege(deployment, attack, 10)

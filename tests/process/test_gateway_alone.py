@@ -29,7 +29,7 @@ QUESTIONS = {
 
 
 @pytest.fixture
-async def split(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
+async def deployment(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
     async with split_on(database, tmp_path, gateways=1) as made:
         yield made
 
@@ -57,22 +57,24 @@ def walked(routes: list[BaseRoute], prefix: str = "") -> Iterator[tuple[str, str
 
 
 @pytest.mark.guarantee("G10")
-async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(split: Split, doors: list[tuple[str, str]]) -> None:
-    tenant = await split.product.tenant("acme", services=["shop"])
-    ada = await split.product.person(tenant, "ada@acme.test", allow=["*"])
-    await split.add(ada, SECRET)
-    assert await split.said(ada, "look", at=0) == "ada@acme.test: tea"
-    gateway = split.gateways[0]
+async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(deployment: Split, doors: list[tuple[str, str]]) -> None:
+    tenant = await deployment.product.tenant("acme", services=["shop"])
+    ada = await deployment.product.person(tenant, "ada@acme.test", allow=["*"])
+    await deployment.add(ada, SECRET)
+    assert await deployment.said(ada, "look", at=0) == "ada@acme.test: tea"
+    gateway = deployment.gateways[0]
     key = ServiceTokenSigner(load_private_key(gateway.home / "own.pem"))
     assert set(QUESTIONS) == set(PATHS), "whoever adds a question for gateways asks it here, too"
     for path, question in QUESTIONS.items():
         for guess in guesses(ada, key):
             body = question(Secret(guess))
-            status, said = await asked(split, "POST", path, body, key.sign("POST", path, body))
+            status, said = await asked(deployment, "POST", path, body, key.sign("POST", path, body))
             assert (status, b'"refused":{"reason":"unknown"' in said) == (200, True), (path, guess, said)
     assert len(doors) > 30
     for method, path in doors:
-        told = [await asked(split, method, path, b"", token) for token in (key.sign(method, path, b""), "nonsense")]
+        told = [
+            await asked(deployment, method, path, b"", token) for token in (key.sign(method, path, b""), "nonsense")
+        ]
         assert told[0][0] == told[1][0], (method, path, told)
         assert SECRET.encode() not in told[0][1]
         assert b"ada@acme.test" not in told[0][1]
@@ -83,15 +85,15 @@ def guesses(who: Person, key: ServiceTokenSigner) -> list[str]:
     return ["", who.token_id, str(who.id), who.email, str(who.tenant.id), who.token[:-1], key.gateway]
 
 
-async def asked(split: Split, method: str, path: str, body: bytes, token: str) -> tuple[int, bytes]:
-    url = f"http://127.0.0.1:{split.broker.port}{path}"
-    headers = {"Authorization": f"Bearer {token}", "Host": split.public_url.removeprefix("http://")}
+async def asked(deployment: Split, method: str, path: str, body: bytes, token: str) -> tuple[int, bytes]:
+    url = f"http://127.0.0.1:{deployment.broker.port}{path}"
+    headers = {"Authorization": f"Bearer {token}", "Host": deployment.public_url.removeprefix("http://")}
     options = {"data": body, "headers": headers, "allow_redirects": False}
     async with aiohttp.ClientSession() as http, http.request(method, url, **options) as answer:
         return answer.status, await answer.read()
 
 
-async def test_an_unknown_path_of_a_gateway_alone_is_json_too(split: Split) -> None:
-    url = f"http://127.0.0.1:{split.gateways[0].port}/register"
+async def test_an_unknown_path_of_a_gateway_alone_is_json_too(deployment: Split) -> None:
+    url = f"http://127.0.0.1:{deployment.gateways[0].port}/register"
     async with aiohttp.ClientSession() as http, http.post(url, json={}) as answer:
         assert (answer.status, (await answer.json())["error"]) == (404, "not_found")

@@ -27,7 +27,7 @@ SECRETS = 60
 
 
 @pytest.fixture
-async def split(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
+async def deployment(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
     async with split_on(database, tmp_path, gateways=1) as made:
         passwords = made.broker.home / KEYS_FOLDER / PASSWORDS_FILE
         passwords.touch(mode=0o600)
@@ -35,17 +35,18 @@ async def split(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Spli
         yield made
 
 
-async def keys(split: Split, *arguments: str) -> Any:
+async def keys(deployment: Split, *arguments: str) -> Any:
     """`mcpist keys …`, as the operator runs it."""
-    url = split.product.database.admin.url.reveal()
-    return await command(split.broker.home, split.broker.port, "keys", *arguments, MCPIST_DATABASE_URL=url)
+    url = deployment.product.database.admin.url.reveal()
+    return await command(deployment.broker.home, deployment.broker.port, "keys", *arguments, MCPIST_DATABASE_URL=url)
 
 
-async def killed(split: Split, *arguments: str, seconds: float) -> None:
+async def killed(deployment: Split, *arguments: str, seconds: float) -> None:
     """The same, killed after so long: before it has begun, half way or when it is done, whichever it is."""
-    url = split.product.database.admin.url.reveal()
+    url = deployment.product.database.admin.url.reveal()
     process = await asyncio.create_subprocess_exec(
-        str(MCPIST), "keys", *arguments, env=environment(split.broker.home, split.broker.port, MCPIST_DATABASE_URL=url),
+        str(MCPIST), "keys", *arguments,
+        env=environment(deployment.broker.home, deployment.broker.port, MCPIST_DATABASE_URL=url),
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, stdin=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -56,33 +57,33 @@ async def killed(split: Split, *arguments: str, seconds: float) -> None:
         await process.wait()
 
 
-async def people(split: Split) -> list[Person]:
+async def people(deployment: Split) -> list[Person]:
     """Two who call, and many whose secrets are there as well."""
-    tenant = await split.product.tenant("acme", services=["shop", "knowledge_graph"])
-    made = [await split.product.person(tenant, f"{name}@acme.test", allow=["*"]) for name in ("ada", "bob")]
+    tenant = await deployment.product.tenant("acme", services=["shop", "knowledge_graph"])
+    made = [await deployment.product.person(tenant, f"{name}@acme.test", allow=["*"]) for name in ("ada", "bob")]
     for person in made:
-        await split.add(person, f"token-at-the-shop-of-{person.id}")
+        await deployment.add(person, f"token-at-the-shop-of-{person.id}")
     for number in range(SECRETS):
-        one = await split.product.person(tenant, f"person-{number}@acme.test")
-        owner = await split.credentials.resolve_owner(tenant.id, email=one.email)
-        await split.credentials.put(ACTOR, tenant.id, "shop", owner, Secret(f"token-at-the-shop-of-{one.id}"), "")
+        one = await deployment.product.person(tenant, f"person-{number}@acme.test")
+        owner = await deployment.credentials.resolve_owner(tenant.id, email=one.email)
+        await deployment.credentials.put(ACTOR, tenant.id, "shop", owner, Secret(f"token-at-the-shop-of-{one.id}"), "")
     return made
 
 
-async def rotated(split: Split, pauses: tuple[float, ...]) -> None:
-    old = next(key["kek_id"] for key in (await keys(split, "status"))["keys"] if key["active"])
-    new = (await keys(split, "add"))["id"]
-    await keys(split, "activate", new)
+async def rotated(deployment: Split, pauses: tuple[float, ...]) -> None:
+    old = next(key["kek_id"] for key in (await keys(deployment, "status"))["keys"] if key["active"])
+    new = (await keys(deployment, "add"))["id"]
+    await keys(deployment, "activate", new)
     for step in ("rewrap", "reencrypt"):
         for seconds in pauses:
-            await killed(split, step, seconds=seconds)
-        await within(60, partial(complete, split, step))
-    await keys(split, "retire", old)
-    assert list(json.loads((split.broker.home / KEYS_FOLDER / VAULT_KEYS_FILE).read_text())["keys"]) == [new]
+            await killed(deployment, step, seconds=seconds)
+        await within(60, partial(complete, deployment, step))
+    await keys(deployment, "retire", old)
+    assert list(json.loads((deployment.broker.home / KEYS_FOLDER / VAULT_KEYS_FILE).read_text())["keys"]) == [new]
 
 
-async def complete(split: Split, step: str) -> bool:
-    done = await keys(split, step)
+async def complete(deployment: Split, step: str) -> bool:
+    done = await keys(deployment, step)
     assert done.get("damaged", 0) == 0
     return done.get("busy", 0) == 0
 
@@ -93,15 +94,15 @@ async def complete(split: Split, step: str) -> bool:
     [(1, (1.0,)), pytest.param(6, (0.6, 0.9, 1.2, 1.8), marks=[pytest.mark.long, pytest.mark.timeout(900)])],
 )
 async def test_keys_change_under_load_by_commands_that_are_killed(
-    split: Split, rounds: int, pauses: tuple[float, ...]
+    deployment: Split, rounds: int, pauses: tuple[float, ...]
 ) -> None:
-    load = Load(split, await people(split))
+    load = Load(deployment, await people(deployment))
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(load.work(who, number)) for number, who in enumerate(load.people)]
         tasks.append(group.create_task(load.churn()))
         await load.answers(10)
         for _ in range(rounds):
-            await rotated(split, pauses)
+            await rotated(deployment, pauses)
         await load.everybody_is_served()
         load.stop = True
         await asyncio.wait(tasks)

@@ -23,58 +23,61 @@ pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture
-async def split(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
+async def deployment(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
     async with split_on(database, tmp_path) as made:
         yield made
 
 
-async def person(split: Split, slug: str = "acme", name: str = "ada") -> Person:
+async def person(deployment: Split, slug: str = "acme", name: str = "ada") -> Person:
     """Who may use everything and has an account at the shop."""
-    tenant = await split.product.tenant(slug, services=["knowledge_graph", "shop"])
-    made = await split.product.person(tenant, f"{name}@{slug}.test", allow=["*"])
-    await split.add(made, f"{name}-s-token-at-the-shop-{slug}")
+    tenant = await deployment.product.tenant(slug, services=["knowledge_graph", "shop"])
+    made = await deployment.product.person(tenant, f"{name}@{slug}.test", allow=["*"])
+    await deployment.add(made, f"{name}-s-token-at-the-shop-{slug}")
     return made
 
 
-async def test_both_serve_and_changes_reach_both(split: Split) -> None:
-    ada = await person(split)
+async def test_both_serve_and_changes_reach_both(deployment: Split) -> None:
+    ada = await person(deployment)
     for number in range(2):
-        assert await split.said(ada, "look", at=number) == "ada@acme.test: tea"
+        assert await deployment.said(ada, "look", at=number) == "ada@acme.test: tea"
     entities = [{"name": "x", "entityType": "t", "observations": []}]
-    assert (await split.call(ada, "knowledge_graph", "create_entities", at=0, entities=entities)).status == 200
-    assert json.loads((await split.call(ada, "knowledge_graph", "read_graph", at=1)).text)["entities"][0]["name"] == "x"
+    assert (await deployment.call(ada, "knowledge_graph", "create_entities", at=0, entities=entities)).status == 200
+    assert (
+        json.loads((await deployment.call(ada, "knowledge_graph", "read_graph", at=1)).text)["entities"][0]["name"]
+        == "x"
+    )
     for _ in range(4):
-        assert await split.said(ada, "look") == "ada@acme.test: tea"
+        assert await deployment.said(ada, "look") == "ada@acme.test: tea"
 
-    await grant(split.product.console, ACTOR, ada.tenant.id, ada.email, "deny", "shop.look")
-    await at_both(split, ada, lambda heard: "no such module or tool" in heard.text)
-    await revoke(split.product.console, ACTOR, ada.tenant.id, ada.email, "shop.look")
-    await at_both(split, ada, lambda heard: not heard.failed)
+    await grant(deployment.product.console, ACTOR, ada.tenant.id, ada.email, "deny", "shop.look")
+    await at_both(deployment, ada, lambda heard: "no such module or tool" in heard.text)
+    await revoke(deployment.product.console, ACTOR, ada.tenant.id, ada.email, "shop.look")
+    await at_both(deployment, ada, lambda heard: not heard.failed)
 
-    await split.add(ada, "a-newer-token-at-the-shop")
-    split.shop.tokens["a-newer-token-at-the-shop"] = "newer"
-    await at_both(split, ada, lambda heard: "newer: tea" in heard.text)
+    await deployment.add(ada, "a-newer-token-at-the-shop")
+    deployment.shop.tokens["a-newer-token-at-the-shop"] = "newer"
+    await at_both(deployment, ada, lambda heard: "newer: tea" in heard.text)
 
-    await split.product.tokens.revoke(ACTOR, ada.tenant.id, ada.token_id)
-    await at_both(split, ada, lambda heard: heard.status == 401)
+    await deployment.product.tokens.revoke(ACTOR, ada.tenant.id, ada.token_id)
+    await at_both(deployment, ada, lambda heard: heard.status == 401)
 
 
-async def at_both(split: Split, who: Person, expected: Callable[[Heard], bool]) -> None:
+async def at_both(deployment: Split, who: Person, expected: Callable[[Heard], bool]) -> None:
     """Within one second of now, at every gateway."""
 
     async def everywhere() -> bool:
-        heard = [await split.call(who, "shop", "look", at=number, what="tea") for number in range(2)]
+        heard = [await deployment.call(who, "shop", "look", at=number, what="tea") for number in range(2)]
         return all(expected(one) for one in heard)
 
     await within(1.0, everywhere)
 
 
 @pytest.mark.guarantee("G10")
-async def test_a_gateway_has_nothing_of_the_broker_s(split: Split) -> None:
+async def test_a_gateway_has_nothing_of_the_broker_s(deployment: Split) -> None:
     """Its folder, its environment and its database role: not even a takeover of the whole process opens the vault."""
-    ada = await person(split)
-    for gateway in split.gateways:
-        await split.said(ada, "look", at=split.gateways.index(gateway))
+    ada = await person(deployment)
+    for gateway in deployment.gateways:
+        await deployment.said(ada, "look", at=deployment.gateways.index(gateway))
         kept = {path.name for path in gateway.home.rglob("*") if path.is_file()}
         assert kept == {"audit-digest.json", "own.pem", "public.pem", "log"}
         assert gateway.running is not None
@@ -83,62 +86,63 @@ async def test_a_gateway_has_nothing_of_the_broker_s(split: Split) -> None:
         for other in (b"mcpist_broker", b"mcpist_console", b"postgres:"):
             assert other not in environment
         opened = {os.readlink(link) for link in Path(f"/proc/{gateway.running.pid}/fd").iterdir() if link.is_symlink()}
-        assert not any(str(split.broker.home) in one for one in opened)
-    said = "".join(one.log() for one in (split.broker, *split.gateways))
+        assert not any(str(deployment.broker.home) in one for one in opened)
+    said = "".join(one.log() for one in (deployment.broker, *deployment.gateways))
     assert said
 
 
 @pytest.fixture(params=["tcp", "unix"])
-async def either(database: ScratchDatabase, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Split]:
+async def single_gateway(
+    database: ScratchDatabase, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Split]:
     async with split_on(database, tmp_path, gateways=1, unix=request.param == "unix") as made:
         yield made
 
 
-async def test_without_a_broker(either: Split) -> None:
+async def test_without_a_broker(single_gateway: Split) -> None:
     """What is known goes on; what is new gets a clear error at once; it comes back without help."""
-    split = either
-    ada, bob = await person(split), await person(split, "globex", "bob")
-    assert await split.said(ada, "look", at=0) == "ada@acme.test: tea"
-    await split.broker.kill()
+    deployment = single_gateway
+    ada, bob = await person(deployment), await person(deployment, "globex", "bob")
+    assert await deployment.said(ada, "look", at=0) == "ada@acme.test: tea"
+    await deployment.broker.kill()
 
-    assert await split.said(ada, "look", at=0) == "ada@acme.test: tea"
-    assert not (await split.call(ada, "knowledge_graph", "read_graph", at=0)).failed
+    assert await deployment.said(ada, "look", at=0) == "ada@acme.test: tea"
+    assert not (await deployment.call(ada, "knowledge_graph", "read_graph", at=0)).failed
     began = time.monotonic()
-    unknown = await split.call(bob, "shop", "look", at=0, what="tea")
+    unknown = await deployment.call(bob, "shop", "look", at=0, what="tea")
     assert (unknown.status, unknown.retry_after) == (503, 2)
     assert "broker is away" in unknown.text
-    unleased = await split.call(ada, "shop", "buy", at=0, what="tea")
+    unleased = await deployment.call(ada, "shop", "buy", at=0, what="tea")
     assert unleased.failed
     assert "its broker is away; try again in 2 s" in unleased.text
     assert time.monotonic() - began < CALL_TIMEOUT
-    assert [one for one in split.shop.asked if one[1] == "POST /buy"] == []
+    assert [one for one in deployment.shop.asked if one[1] == "POST /buy"] == []
 
-    await split.broker.start()
-    assert await split.said(ada, "buy", at=0) == "ada@acme.test: bought"
-    assert await split.said(bob, "look", at=0) == "bob@globex.test: tea"
+    await deployment.broker.start()
+    assert await deployment.said(ada, "buy", at=0) == "ada@acme.test: bought"
+    assert await deployment.said(bob, "look", at=0) == "bob@globex.test: tea"
 
 
-async def test_a_broker_that_hangs(split: Split) -> None:
+async def test_a_broker_that_hangs(deployment: Split) -> None:
     """Stopped, not dead: nothing waits longer than a call may take, and nobody waits for somebody else's lease."""
-    ada, bob = await person(split), await person(split, "globex", "bob")
-    await split.said(ada, "look", at=0)
-    await split.said(bob, "look", at=0)
-    split.broker.send(signal.SIGSTOP)
+    ada, bob = await person(deployment), await person(deployment, "globex", "bob")
+    await deployment.said(ada, "look", at=0)
+    await deployment.said(bob, "look", at=0)
+    deployment.broker.send(signal.SIGSTOP)
     began = time.monotonic()
-    waiting = asyncio.create_task(split.call(ada, "shop", "buy", at=0, what="tea"))
-    assert await split.said(bob, "look", at=0) == "bob@globex.test: tea"
+    waiting = asyncio.create_task(deployment.call(ada, "shop", "buy", at=0, what="tea"))
+    assert await deployment.said(bob, "look", at=0) == "bob@globex.test: tea"
     assert time.monotonic() - began < 2
     heard = await waiting
     assert heard.failed
     assert time.monotonic() - began < CALL_TIMEOUT + 2
-    split.broker.send(signal.SIGCONT)
-    assert await split.said(ada, "buy", at=0) == "ada@acme.test: bought"
+    deployment.broker.send(signal.SIGCONT)
+    assert await deployment.said(ada, "buy", at=0) == "ada@acme.test: bought"
 
 
 async def test_on_one_data_folder() -> None:
     """Without any setting but where the broker listens: the embedded database and the keys are found in the folder."""
     with data_folder() as home:
-        home.mkdir()
         where = {"MCPIST_BROKER_URL": f"unix:{home}/broker.sock"}
         async with running(home) as product:
             broker = await start(home, free_port(), "broker", "--json", **where)
@@ -164,35 +168,35 @@ async def test_on_one_data_folder() -> None:
 Kill = Callable[[Split], Awaitable[Callable[[], Awaitable[None]]]]
 
 
-async def kill_broker(split: Split) -> Callable[[], Awaitable[None]]:
-    await split.broker.kill()
-    return split.broker.start
+async def kill_broker(deployment: Split) -> Callable[[], Awaitable[None]]:
+    await deployment.broker.kill()
+    return deployment.broker.start
 
 
-async def kill_gateway(split: Split) -> Callable[[], Awaitable[None]]:
-    await split.gateways[0].kill()
-    return split.gateways[0].start
+async def kill_gateway(deployment: Split) -> Callable[[], Awaitable[None]]:
+    await deployment.gateways[0].kill()
+    return deployment.gateways[0].start
 
 
-async def kill_both(split: Split) -> Callable[[], Awaitable[None]]:
-    await asyncio.gather(split.broker.kill(), split.gateways[1].kill())
+async def kill_both(deployment: Split) -> Callable[[], Awaitable[None]]:
+    await asyncio.gather(deployment.broker.kill(), deployment.gateways[1].kill())
 
     async def start() -> None:
-        await asyncio.gather(split.broker.start(), split.gateways[1].start())
+        await asyncio.gather(deployment.broker.start(), deployment.gateways[1].start())
 
     return start
 
 
 @pytest.mark.parametrize("kill", [kill_broker, kill_gateway])
-async def test_killed_under_load(split: Split, kill: Kill) -> None:
-    await rounds(split, kill, 1)
+async def test_killed_under_load(deployment: Split, kill: Kill) -> None:
+    await rounds(deployment, kill, 1)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kill", [kill_broker, kill_gateway, kill_both])
-async def test_killed_under_load_again_and_again(split: Split, kill: Kill) -> None:
-    await rounds(split, kill, 15)
+async def test_killed_under_load_again_and_again(deployment: Split, kill: Kill) -> None:
+    await rounds(deployment, kill, 15)
 
 
 @pytest.mark.long
@@ -208,15 +212,15 @@ async def test_the_path_suite_holds_over_http() -> None:
     assert process.returncode == 0, out.decode()[-5000:]
 
 
-async def rounds(split: Split, kill: Kill, count: int) -> None:
+async def rounds(deployment: Split, kill: Kill, count: int) -> None:
     """Four people of two tenants work; the caches are voided all the time; a process dies and is started again."""
-    load = Load(split, [await person(split, slug, "ada") for slug in ("acme", "globex", "initech")])
+    load = Load(deployment, [await person(deployment, slug, "ada") for slug in ("acme", "globex", "initech")])
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(load.work(who, number)) for number, who in enumerate(load.people * 2)]
         tasks.append(group.create_task(load.churn()))
         for _ in range(count):
             await load.answers(40)
-            start = await kill(split)
+            start = await kill(deployment)
             await load.everybody_meets_the_outage()
             await start()
             await load.everybody_is_served()
@@ -226,6 +230,6 @@ async def rounds(split: Split, kill: Kill, count: int) -> None:
     if kill is not kill_gateway:
         assert any("broker is away" in how for how in load.errors), "the load has not met the outage"
     for who in load.people:
-        kept = await names(split, who)
+        kept = await names(deployment, who)
         assert load.acknowledged[who.email] <= kept
         assert all(name.startswith(who.email) for name in kept)

@@ -56,7 +56,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Scene:
+class VendorAnswersApp:
     surface: Surface
     github: HostileGitHub
 
@@ -74,7 +74,7 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scene]:
+async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[VendorAnswersApp]:
     with hostile_github() as github, mock.patch.multiple(security, REQUESTS_PER_SECOND=1e6, REQUEST_BURST=1_000_000):
         world = github.double.world
         world.token(TOKEN, "mona")
@@ -94,23 +94,23 @@ async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scen
             owner = await credentials.resolve_owner(tenant.id, email=ada.email, role="")
             await credentials.put(ACTOR, tenant.id, "github", owner, Secret(TOKEN), "mona")
             with collected_as_in_the_product():
-                yield Scene(Surface(identity, ada, ada, "", {}), github)
+                yield VendorAnswersApp(Surface(identity, ada, ada, "", {}), github)
 
 
-async def test_inflated_answers(scene: Scene) -> None:
+async def test_inflated_answers(app: VendorAnswersApp) -> None:
     worst: dict[str, tuple[float, str]] = {}
     used: set[str] = set()
     for number, tool in enumerate(CALLS):
         for unit in (UNITS[number % len(UNITS)], "\u200b", "\u200ba", "\ufe0f\u200d"):
-            scene.github.unit, scene.github.size = unit, SIZE
-            stall, size = await scene.stall(tool)
+            app.github.unit, app.github.size = unit, SIZE
+            stall, size = await app.stall(tool)
             used |= {tool} if size > 300 else set()
             worst[tool] = max(worst.get(tool, (0.0, "")), (stall, repr(unit)))
     report(worst)
     assert len(used) > len(CALLS) / 2, f"most answers are as described: {used}"
 
 
-async def test_answers_of_other_forms(scene: Scene) -> None:
+async def test_answers_of_other_forms(app: VendorAnswersApp) -> None:
     worst: dict[str, tuple[float, str]] = {}
     documents = {each: shape(each, SIZE) for each in SHAPES}
     hidden = "\u200ba" * (SIZE // 4)
@@ -140,22 +140,22 @@ async def test_answers_of_other_forms(scene: Scene) -> None:
     }
     for what, raw in documents.items():
         for status in (200, 404, 422):
-            scene.github.raw, scene.github.status = raw, status
+            app.github.raw, app.github.status = raw, status
             for tool in ("get_file_contents", "list_issues"):
-                stall, _ = await scene.stall(tool)
+                stall, _ = await app.stall(tool)
                 worst[f"{status} {what}"] = max(worst.get(f"{status} {what}", (0.0, "")), (stall, tool))
     report(worst)
 
 
-async def test_answers_with_long_headers(scene: Scene) -> None:
+async def test_answers_with_long_headers(app: VendorAnswersApp) -> None:
     worst: dict[str, tuple[float, str]] = {}
     names = ("Link", "Retry-After", "Date", "X-RateLimit-Reset", "X-OAuth-Scopes", "Content-Type", "Cache-Control")
     values = {"<": "<" * 7_000, "links": '<a>;rel="next' * 500, "digits": "9" * 7_000, "scopes": "a, " * 2_000}
     for name in names:
         for what, value in values.items():
             for status in (200, 403):
-                scene.github.raw, scene.github.status, scene.github.headers = b"[]", status, {name: value}
-                stall, _ = await scene.stall("list_issues")
+                app.github.raw, app.github.status, app.github.headers = b"[]", status, {name: value}
+                stall, _ = await app.stall("list_issues")
                 worst[name] = max(worst.get(name, (0.0, "")), (stall, f"{what} {status}"))
     report(worst)
 

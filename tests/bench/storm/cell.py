@@ -17,7 +17,7 @@ from broker.connections.account_snapshot import AccessToken, TokenUnavailable
 from broker.oauth_client.types import TokenResponse
 from core.secret import Secret
 from tests.bench.storm.others import OTHERS, TABLE
-from tests.broker.refresh.rig import Rig, rig_on
+from tests.broker.refresh.refresh_app import RefreshApp, app_on
 from tests.broker.refresh.vendor import Vendor
 from tests.support.postgres import DatabaseServer
 
@@ -55,16 +55,16 @@ async def measured(
     folder.mkdir()
     slow = SLOW_MS_AT_A_CRASH if fault == "postgres_crash" else SLOW_MS
     await vendor.reset()
-    async with server.database() as scratch, rig_on(scratch, folder, [vendor.provider], [vendor.host]) as rig:
+    async with server.database() as scratch, app_on(scratch, folder, [vendor.provider], [vendor.host]) as app:
         await vendor.server.control({"set": {"accessTokenTtl": LIFE}})
-        ids = await _connected(rig, vendor, way, connections)
+        ids = await _connected(app, vendor, way, connections)
         await vendor.server.control({"reset_counters": True, "faults": _faults(fault, slow)})
-        settings = _settings(rig, vendor, way, ids)
+        settings = _settings(app, vendor, way, ids)
         async with _fleet(settings, folder) as fleet:
-            await _disturb(fleet, rig, fault, seconds)
+            await _disturb(fleet, app, fault, seconds)
         calls = await vendor.calls()
         await vendor.server.control({"faults": [], "set": {"accessTokenTtl": 3600}})
-        dead, labelled = await (_dead_of_others if way in OTHERS else _dead_of_ours)(rig, vendor, ids, fleet)
+        dead, labelled = await (_dead_of_others if way in OTHERS else _dead_of_ours)(app, vendor, ids, fleet)
     return Cell(way, vendor.profile, fault, connections, dead, labelled, calls)
 
 
@@ -75,7 +75,7 @@ def _faults(fault: str, slow: int) -> list[dict[str, Any]]:
     return [few, lost, delay] if fault == "lost_answer" else [delay]
 
 
-async def _connected(rig: Rig, vendor: Vendor, way: str, count: int) -> list[UUID]:
+async def _connected(app: RefreshApp, vendor: Vendor, way: str, count: int) -> list[UUID]:
     turns = asyncio.Semaphore(8)
 
     async def granted(number: int) -> Any:
@@ -84,26 +84,26 @@ async def _connected(rig: Rig, vendor: Vendor, way: str, count: int) -> list[UUI
 
     grants = await asyncio.gather(*(granted(number) for number in range(count)))
     if way not in OTHERS:
-        return [await rig.link(vendor.provider, vendor.client, tokens) for tokens in grants]
+        return [await app.link(vendor.provider, vendor.client, tokens) for tokens in grants]
     ids = [uuid4() for _ in grants]
     rows = [(one, tokens.refresh.reveal()) for one, tokens in zip(ids, grants, strict=True)]
-    async with rig.scratch.admin_connection() as admin:
+    async with app.scratch.admin_connection() as admin:
         await admin.execute(TABLE)
         await admin.executemany("INSERT INTO storm.connections (id, refresh, ends) VALUES ($1, $2, 0)", rows)
     return ids
 
 
-def _settings(rig: Rig, vendor: Vendor, way: str, ids: list[UUID]) -> dict[str, Any]:
+def _settings(app: RefreshApp, vendor: Vendor, way: str, ids: list[UUID]) -> dict[str, Any]:
     return {
         "serialisation": way,
-        "database": rig.scratch.as_role("mcpist_broker").url.reveal(),
+        "database": app.scratch.as_role("mcpist_broker").url.reveal(),
         "host": vendor.host,
         "provider": vendor.document,
         "client_id": vendor.server.client_id,
         "client_secret": vendor.server.client_secret,
-        "tenant": str(rig.tenant.id),
+        "tenant": str(app.tenant.id),
         "connections": [str(one) for one in ids],
-        "spool": str(rig.spool),
+        "spool": str(app.spool),
     }
 
 
@@ -158,47 +158,47 @@ async def _fleet(settings: dict[str, Any], folder: Path) -> AsyncIterator[Fleet]
             await fleet.end()
 
 
-async def _disturb(fleet: Fleet, rig: Rig, fault: str, seconds: float) -> None:
+async def _disturb(fleet: Fleet, app: RefreshApp, fault: str, seconds: float) -> None:
     times = {"kill_9": KILLS, "postgres_crash": CRASHES}.get(fault, 1)
     for number in range(times):
         await asyncio.sleep(seconds / times)
         if fault == "kill_9" and number < times:
             await fleet.kill_one()
         elif fault == "postgres_crash":
-            await crash(rig)
+            await crash(app)
 
 
-async def crash(rig: Rig) -> None:
+async def crash(app: RefreshApp) -> None:
     """Kill one server process: PostgreSQL ends all others and recovers from its log."""
     with contextlib.suppress(OSError):
-        async with rig.scratch.admin_connection() as admin:
+        async with app.scratch.admin_connection() as admin:
             os.kill(await admin.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
 
 
-async def _dead_of_others(rig: Rig, vendor: Vendor, ids: list[UUID], fleet: Fleet) -> tuple[int, int]:
+async def _dead_of_others(app: RefreshApp, vendor: Vendor, ids: list[UUID], fleet: Fleet) -> tuple[int, int]:
     """Those whose stored refresh token the vendor takes no more."""
-    async with rig.scratch.admin_connection() as admin:
+    async with app.scratch.admin_connection() as admin:
         rows = await admin.fetch("SELECT refresh FROM storm.connections")
-    endpoint = rig.tools.endpoint
+    endpoint = app.tools.endpoint
     answers = [await endpoint.refresh(vendor.provider, vendor.client, Secret(row["refresh"])) for row in rows]
     return sum(not isinstance(answer, TokenResponse) for answer in answers), 0
 
 
-async def _dead_of_ours(rig: Rig, vendor: Vendor, ids: list[UUID], fleet: Fleet) -> tuple[int, int]:
+async def _dead_of_ours(app: RefreshApp, vendor: Vendor, ids: list[UUID], fleet: Fleet) -> tuple[int, int]:
     """Those whose owner has to come back; and how many of them know that it was our loss. Every other one has to get
     a token that works at the vendor."""
     answers: dict[UUID, AccessToken | TokenUnavailable] = {}
-    await rig.accounts.replay_spool()
+    await app.accounts.replay_spool()
     for ahead in AFTER:
-        await rig.ahead(ahead)
+        await app.ahead(ahead)
         for one in ids:
-            answers[one] = await _working(rig, vendor, one)
+            answers[one] = await _working(app, vendor, one)
     dead = [answer for answer in answers.values() if isinstance(answer, TokenUnavailable)]
     return len(dead), sum(answer.cause == "lost_rotation" for answer in dead)
 
 
-async def _working(rig: Rig, vendor: Vendor, account: UUID) -> AccessToken | TokenUnavailable:
-    answer = await rig.fresh(account, need_seconds=30)
+async def _working(app: RefreshApp, vendor: Vendor, account: UUID) -> AccessToken | TokenUnavailable:
+    answer = await app.fresh(account, need_seconds=30)
     if isinstance(answer, AccessToken) and not await vendor.takes(answer.token):
-        return await rig.fresh(account, need_seconds=30, rejected_version=answer.version)
+        return await app.fresh(account, need_seconds=30, rejected_version=answer.version)
     return answer

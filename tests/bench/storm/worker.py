@@ -34,7 +34,7 @@ from core.errors import MCPistError
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from tests.bench.storm.others import OTHERS, TROUBLE, Refreshing
-from tests.broker.refresh.rig import KEY, FixedProviders, now
+from tests.broker.refresh.refresh_app import KEY, FixedProviders, now
 
 NEED = 0.1
 CALLERS = 12

@@ -2,14 +2,14 @@
 
 from broker.vault.credential_store import CredentialOwner
 from core.secret import Secret
-from tests.admin_ui.rig import ACTOR, URL, Rig
+from tests.admin_ui.admin_app import ACTOR, URL, AdminApp
 
 SECRET = "made-up-client-secret"
 
 
-async def test_an_oauth_client_is_set_listed_and_removed_and_its_secret_never_shown(rig: Rig) -> None:
-    acme = await rig.tenant("acme")
-    async with rig.browser(acme.admin) as admin:
+async def test_an_oauth_client_is_set_listed_and_removed_and_its_secret_never_shown(app: AdminApp) -> None:
+    acme = await app.tenant("acme")
+    async with app.browser(acme.admin) as admin:
         asked = {"provider": "github", "client_id": "Iv1.made-up", "client_secret": SECRET}
         made = await admin.put("/oauth-clients", json=asked)
         assert made.status_code == 200, made.text
@@ -32,15 +32,15 @@ async def test_an_oauth_client_is_set_listed_and_removed_and_its_secret_never_sh
             "accounts": 0,
             "remaining_accounts": [],
         }
-        await rig.seal()
+        await app.seal()
         audit = await admin.get("/audit")
         assert "oauth_client.set" in audit.text
         assert SECRET not in audit.text
 
 
-async def test_providers_are_listed_with_what_to_register(rig: Rig) -> None:
-    acme = await rig.tenant("acme")
-    async with rig.browser(acme.admin) as admin:
+async def test_providers_are_listed_with_what_to_register(app: AdminApp) -> None:
+    acme = await app.tenant("acme")
+    async with app.browser(acme.admin) as admin:
         seen, cursor = [], None
         while True:
             page = (await admin.get("/providers", params={"limit": 3, **({"cursor": cursor} if cursor else {})})).json()
@@ -53,16 +53,16 @@ async def test_providers_are_listed_with_what_to_register(rig: Rig) -> None:
     assert next(one for one in seen if one["id"] == "google")["redirect_uri"] == f"{URL}/connect/callback/google"
 
 
-async def test_people_see_their_own_credentials_and_those_of_their_roles(rig: Rig) -> None:
-    acme = await rig.tenant("acme")
+async def test_people_see_their_own_credentials_and_those_of_their_roles(app: AdminApp) -> None:
+    acme = await app.tenant("acme")
     owner = CredentialOwner("personal", acme.user.id)
-    await rig.connect.credentials.put(ACTOR, acme.id, "kg", owner, Secret("key-of-user"), "User's account")
+    await app.connect.credentials.put(ACTOR, acme.id, "kg", owner, Secret("key-of-user"), "User's account")
     shared = CredentialOwner("shared", acme.role_id)
-    await rig.connect.credentials.put(ACTOR, acme.id, "shop", shared, Secret("key-of-role"), "Role's account")
-    async with rig.browser(acme.user) as user, rig.browser(acme.admin) as admin:
+    await app.connect.credentials.put(ACTOR, acme.id, "shop", shared, Secret("key-of-role"), "Role's account")
+    async with app.browser(acme.user) as user, app.browser(acme.admin) as admin:
         mine = (await user.get("/credentials")).json()["items"]
         assert [(one["module"], one["kind"], one["account"]) for one in mine] == [("kg", "personal", "User's account")]
-        await rig.execute(
+        await app.execute(
             "INSERT INTO core.role_assignments (tenant_id, user_id, role_id) VALUES ($1, $2, $3)",
             acme.id,
             acme.user.id,

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from broker.providers import custom
-from tests.admin_ui.rig import URL, Rig, Tenant, provider_document
+from tests.admin_ui.admin_app import URL, AdminApp, Tenant, provider_document
 
 DOCUMENT = {
     "title": "Acme CRM",
@@ -39,8 +39,8 @@ async def register(admin: httpx2.AsyncClient, **more: Any) -> httpx2.Response:
     return await admin.put("/oauth-clients", json={**asked, **more})
 
 
-async def test_a_provider_is_added_read_changed_and_removed(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_a_provider_is_added_read_changed_and_removed(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         made = await put(admin, DOCUMENT)
         assert made.status_code == 201, made.text
         told = made.json()
@@ -63,17 +63,17 @@ async def test_a_provider_is_added_read_changed_and_removed(rig: Rig, acme: Tena
         assert (await admin.delete(CRM)).status_code == 404
         assert (await admin.get(CRM)).status_code == 404
         assert (await put(admin, DOCUMENT, 2)).status_code == 404
-        await rig.seal()
+        await app.seal()
         kinds = [one["kind"] for one in (await admin.get("/audit", params={"kind": "provider"})).json()["items"]]
     assert kinds == ["provider.removed", "provider.set", "provider.set", "provider.set"]
 
 
-async def test_the_list_says_where_each_comes_from_and_pages(rig: Rig, acme: Tenant) -> None:
-    globex = await rig.tenant("globex")
+async def test_the_list_says_where_each_comes_from_and_pages(app: AdminApp, acme: Tenant) -> None:
+    globex = await app.tenant("globex")
     seen: dict[str, Any] = {}
-    async with rig.browser(acme.admin) as admin, rig.browser(globex.admin) as stranger:
+    async with app.browser(acme.admin) as admin, app.browser(globex.admin) as stranger:
         await put(admin, DOCUMENT)
-        await rig.execute("UPDATE vault.providers SET document = '{\"title\": 7}' WHERE id = 'vendor_of_acme'")
+        await app.execute("UPDATE vault.providers SET document = '{\"title\": 7}' WHERE id = 'vendor_of_acme'")
         cursor: str | None = None
         while True:
             page = (await admin.get("/providers", params={"limit": 5, **({"cursor": cursor} if cursor else {})})).json()
@@ -92,8 +92,8 @@ async def test_the_list_says_where_each_comes_from_and_pages(rig: Rig, acme: Ten
     assert all(one["docs_url"] for one in seen.values() if one["origin"] == "built_in" and one["console_url"])
 
 
-async def test_one_of_mcpists_own_is_read_and_neither_changed_nor_removed(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_one_of_mcpists_own_is_read_and_neither_changed_nor_removed(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         whole = (await admin.get("/providers/github")).json()
         assert (whole["origin"], whole["version"]) == ("built_in", None)
         assert whole["document"]["oauth"]["refresh"]["profile"] == "strict"
@@ -124,8 +124,8 @@ async def test_one_of_mcpists_own_is_read_and_neither_changed_nor_removed(rig: R
         (with_oauth(base_scopes=["s" * 190 + str(n) for n in range(190)]), "at most 32 KiB"),
     ],
 )
-async def test_what_is_wrong_is_named_and_not_stored(rig: Rig, acme: Tenant, document: Any, told: str) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_what_is_wrong_is_named_and_not_stored(app: AdminApp, acme: Tenant, document: Any, told: str) -> None:
+    async with app.browser(acme.admin) as admin:
         headers = {"Content-Type": "application/json"}
         answer = await admin.put(CRM, content=json.dumps({"document": document}), headers=headers)
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid"), answer.text
@@ -133,8 +133,8 @@ async def test_what_is_wrong_is_named_and_not_stored(rig: Rig, acme: Tenant, doc
         assert (await admin.get(CRM)).status_code == 404
 
 
-async def test_what_stands_on_a_provider_keeps_it_there_and_at_its_hosts(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_what_stands_on_a_provider_keeps_it_there_and_at_its_hosts(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         await put(admin, DOCUMENT)
         client = (await register(admin)).json()["id"]
         assert (await admin.get(CRM)).json()["usage"]["clients"] == 1
@@ -164,8 +164,8 @@ async def test_what_stands_on_a_provider_keeps_it_there_and_at_its_hosts(rig: Ri
         assert (await admin.delete(CRM)).status_code == 204
 
 
-async def test_a_stored_secret_does_not_follow_a_setting_to_another_host(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_a_stored_secret_does_not_follow_a_setting_to_another_host(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         asked = {"provider": "github", "client_id": "Iv1.made-up", "client_secret": "c0x-Lq2vN8rWt5zYb7"}
         assert (await admin.put("/oauth-clients", json=asked)).status_code == 200
         elsewhere = {"provider": "github", "client_id": "Iv1.made-up", "settings": {"base_url": "https://evil.example"}}
@@ -176,30 +176,30 @@ async def test_a_stored_secret_does_not_follow_a_setting_to_another_host(rig: Ri
         assert (await admin.put("/oauth-clients", json=given_anew)).status_code == 200
 
 
-async def test_there_are_not_endlessly_many(rig: Rig, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_there_are_not_endlessly_many(app: AdminApp, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(custom, "MAX_CUSTOM_PROVIDERS", 2)
-    async with rig.browser(acme.admin) as admin:
+    async with app.browser(acme.admin) as admin:
         assert (await put(admin, provider_document("second"), path="/providers/second")).status_code == 201
         refused = await put(admin, provider_document("third"), path="/providers/third")
         assert (refused.status_code, "limit of 2 providers" in refused.text) == (409, True)
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1", "https://localhost", "http://example.com", "x", "https://[::1]/"])
-async def test_discovery_asks_only_where_it_may(rig: Rig, acme: Tenant, url: str) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_discovery_asks_only_where_it_may(app: AdminApp, acme: Tenant, url: str) -> None:
+    async with app.browser(acme.admin) as admin:
         answer = await admin.post("/providers/discover", json={"url": url})
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid"), answer.text
 
 
-async def test_discovery_has_a_limit_of_its_own(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.admin) as admin:
+async def test_discovery_has_a_limit_of_its_own(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
         codes = [(await admin.post("/providers/discover", json={"url": "x"})).status_code for _ in range(25)]
     assert codes[:20] == [400] * 20
     assert 429 in codes[20:]
 
 
-async def test_only_administrators_see_or_change_providers(rig: Rig, acme: Tenant) -> None:
-    async with rig.browser(acme.user) as user:
+async def test_only_administrators_see_or_change_providers(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.user) as user:
         answers = [
             await user.get("/providers"),
             await user.get("/providers/github"),

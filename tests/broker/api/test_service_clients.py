@@ -1,13 +1,13 @@
 """A service's OAuth clients: those of its providers, and no other's."""
 
-from tests.admin_ui.rig import URL, Rig, Tenant
+from tests.admin_ui.admin_app import URL, AdminApp, Tenant
 
 SECRET = "zq-made-up-91"
 
 
-async def test_a_service_s_client_is_that_of_its_provider(rig: Rig, acme: Tenant) -> None:
+async def test_a_service_s_client_is_that_of_its_provider(app: AdminApp, acme: Tenant) -> None:
     asked = {"client_id": "made-up", "client_secret": SECRET}
-    async with rig.browser(acme.admin) as admin:
+    async with app.browser(acme.admin) as admin:
         made = await admin.put("/services/notion/oauth-client", json=asked)
         assert (made.status_code, made.json()["redirect_uri"]) == (200, f"{URL}/connect/callback/notion")
         role = await admin.put("/services/notion/oauth-client", json=asked | {"role_id": str(acme.role_id)})
@@ -23,9 +23,9 @@ async def test_a_service_s_client_is_that_of_its_provider(rig: Rig, acme: Tenant
         assert (await admin.get("/services/made_up/oauth-clients")).status_code == 404
 
 
-async def test_where_there_are_several_providers_one_has_to_be_named(rig: Rig, acme: Tenant) -> None:
+async def test_where_there_are_several_providers_one_has_to_be_named(app: AdminApp, acme: Tenant) -> None:
     asked = {"client_id": "made-up", "client_secret": SECRET}
-    async with rig.browser(acme.admin) as admin:
+    async with app.browser(acme.admin) as admin:
         refused = await admin.put("/services/github/oauth-client", json=asked)
         assert (refused.status_code, "github_oauth_app" in refused.text) == (400, True)
         assert (

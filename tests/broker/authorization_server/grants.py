@@ -5,7 +5,7 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from core.db import Database
-from tests.broker.world import Clock
+from tests.broker.broker_harness import Clock
 
 CLIENT = "https://client.example.com/metadata.json"
 RESOURCE = "https://mcp.example.com/mcp"

@@ -17,15 +17,15 @@ from broker.authorization_server.client_registry import Client, ClientRegistry
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.registered_clients import NewClient
 from broker.identity.api_tokens import Peppers
-from tests.broker.authorization_server.rig import (
+from tests.broker.authorization_server.client_registry_app import (
     ACTOR,
     ISSUER,
     TOKEN_ENDPOINT,
-    Rig,
+    ClientRegistryApp,
+    app_on,
     ec_key,
     fresh_id,
     public_set,
-    rig_on,
     rsa_key,
     signed,
 )
@@ -38,8 +38,8 @@ SIGNER = replace(APP, auth_method="private_key_jwt", jwks=public_set(ec_key(), r
 
 
 @pytest.fixture
-async def rig(database: ScratchDatabase) -> AsyncIterator[Rig]:
-    async with rig_on(database) as made:
+async def app(database: ScratchDatabase) -> AsyncIterator[ClientRegistryApp]:
+    async with app_on(database) as made:
         yield made
 
 
@@ -53,24 +53,26 @@ def basic(client_id: str, secret: str) -> dict[str, str]:
     return {"authorization": "Basic " + base64.b64encode(joined).decode()}
 
 
-async def refused(rig: Rig, headers: dict[str, str], form: dict[str, str], code: str = "invalid_client") -> str:
+async def refused(
+    app: ClientRegistryApp, headers: dict[str, str], form: dict[str, str], code: str = "invalid_client"
+) -> str:
     with pytest.raises(OAuthError) as error:
-        await rig.authentication.authenticate(headers, form)
+        await app.authentication.authenticate(headers, form)
     assert error.value.code == code
     assert error.value.status == (401 if code == "invalid_client" else 400)
     assert ("WWW-Authenticate" in error.value.headers) is (code == "invalid_client")
     return error.value.description
 
 
-async def made(rig: Rig, tenant: MadeTenant, asked: NewClient) -> tuple[Client, str]:
-    client, secret = await rig.registered.create(ACTOR, tenant.id, asked)
+async def made(app: ClientRegistryApp, tenant: MadeTenant, asked: NewClient) -> tuple[Client, str]:
+    client, secret = await app.registered.create(ACTOR, tenant.id, asked)
     return client, secret.reveal() if secret else ""
 
 
-async def test_a_public_client_names_itself(rig: Rig, tenant: MadeTenant) -> None:
-    client, _ = await made(rig, tenant, APP)
-    assert await rig.authentication.authenticate({}, {"client_id": client.id}) == client
-    assert await rig.authentication.authenticate({}, {"client_id": client.id, "client_secret": ""}) == client
+async def test_a_public_client_names_itself(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, _ = await made(app, tenant, APP)
+    assert await app.authentication.authenticate({}, {"client_id": client.id}) == client
+    assert await app.authentication.authenticate({}, {"client_id": client.id, "client_secret": ""}) == client
     for headers, form in (
         ({}, {}),
         ({}, {"client_id": ""}),
@@ -79,45 +81,45 @@ async def test_a_public_client_names_itself(rig: Rig, tenant: MadeTenant) -> Non
         (basic(client.id, "x"), {}),
         (basic(client.id, ""), {}),
     ):
-        await refused(rig, headers, form)
+        await refused(app, headers, form)
 
 
-async def test_a_secret_in_the_header_or_in_the_body(rig: Rig, tenant: MadeTenant) -> None:
+async def test_a_secret_in_the_header_or_in_the_body(app: ClientRegistryApp, tenant: MadeTenant) -> None:
     for method in ("client_secret_basic", "client_secret_post"):
-        client, secret = await made(rig, tenant, replace(APP, auth_method=method))  # type: ignore[arg-type]
+        client, secret = await made(app, tenant, replace(APP, auth_method=method))  # type: ignore[arg-type]
         for headers, form in (
             (basic(client.id, secret), {}),
             (basic(client.id, secret), {"client_id": client.id}),
             ({"authorization": basic(client.id, secret)["authorization"].replace("Basic", "bAsIc")}, {}),
             ({}, {"client_id": client.id, "client_secret": secret}),
         ):
-            assert await rig.authentication.authenticate(headers, form) == client
+            assert await app.authentication.authenticate(headers, form) == client
 
 
-async def test_a_wrong_secret_is_like_an_unknown_client(rig: Rig, tenant: MadeTenant) -> None:
-    client, secret = await made(rig, tenant, SECRET)
-    _, of_another = await made(rig, tenant, SECRET)
+async def test_a_wrong_secret_is_like_an_unknown_client(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, secret = await made(app, tenant, SECRET)
+    _, of_another = await made(app, tenant, SECRET)
     told = {
-        await refused(rig, {}, {"client_id": client.id}),
-        await refused(rig, {}, {"client_id": client.id, "client_secret": of_another}),
-        await refused(rig, {}, {"client_id": client.id, "client_secret": secret + " "}),
-        await refused(rig, {}, {"client_id": client.id, "client_secret": secret[:-1]}),
-        await refused(rig, basic(client.id, secret.upper()), {}),
-        await refused(rig, basic(client.id, "\ud7ff\x00"), {}),
-        await refused(rig, {}, {"client_id": "client_" + "a" * 22, "client_secret": secret}),
-        await refused(rig, {}, {"client_id": "c" * 5000, "client_secret": secret}),
+        await refused(app, {}, {"client_id": client.id}),
+        await refused(app, {}, {"client_id": client.id, "client_secret": of_another}),
+        await refused(app, {}, {"client_id": client.id, "client_secret": secret + " "}),
+        await refused(app, {}, {"client_id": client.id, "client_secret": secret[:-1]}),
+        await refused(app, basic(client.id, secret.upper()), {}),
+        await refused(app, basic(client.id, "\ud7ff\x00"), {}),
+        await refused(app, {}, {"client_id": "client_" + "a" * 22, "client_secret": secret}),
+        await refused(app, {}, {"client_id": "c" * 5000, "client_secret": secret}),
     }
     assert len(told) == 1
-    await rig.registered.set_enabled(ACTOR, tenant.id, client.id, False)
-    told.add(await refused(rig, basic(client.id, secret), {}))
+    await app.registered.set_enabled(ACTOR, tenant.id, client.id, False)
+    told.add(await refused(app, basic(client.id, secret), {}))
     assert len(told) == 1
 
 
 async def test_unknown_and_known_clients_cost_one_comparison_each(
-    rig: Rig, tenant: MadeTenant, monkeypatch: pytest.MonkeyPatch
+    app: ClientRegistryApp, tenant: MadeTenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The structure behind the constant time: both ways hash and compare once (threat-model.md §2, row 32)."""
-    client, _ = await made(rig, tenant, SECRET)
+    client, _ = await made(app, tenant, SECRET)
     compared: list[int] = []
     real = ClientAuthentication._is_secret_valid  # pyright: ignore[reportPrivateUsage]
 
@@ -126,21 +128,21 @@ async def test_unknown_and_known_clients_cost_one_comparison_each(
         return real(*given)
 
     monkeypatch.setattr(ClientAuthentication, "_is_secret_valid", counted)
-    await refused(rig, {}, {"client_id": client.id, "client_secret": "x"})
-    await refused(rig, {}, {"client_id": "client_" + "a" * 22, "client_secret": "x"})
+    await refused(app, {}, {"client_id": client.id, "client_secret": "x"})
+    await refused(app, {}, {"client_id": "client_" + "a" * 22, "client_secret": "x"})
     assert len(compared) == 2
 
 
-async def test_another_pepper_refuses_it(rig: Rig, tenant: MadeTenant) -> None:
-    client, secret = await made(rig, tenant, SECRET)
+async def test_another_pepper_refuses_it(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, secret = await made(app, tenant, SECRET)
     for peppers in (Peppers("p1", {"p1": b"q" * 32}), Peppers("p2", {"p2": b"p" * 32})):
-        rig.authentication._peppers = peppers  # pyright: ignore[reportPrivateUsage]
-        await refused(rig, basic(client.id, secret), {})
+        app.authentication._peppers = peppers  # pyright: ignore[reportPrivateUsage]
+        await refused(app, basic(client.id, secret), {})
 
 
-async def test_two_proofs_or_two_names_are_too_many(rig: Rig, tenant: MadeTenant) -> None:
-    client, secret = await made(rig, tenant, SECRET)
-    other, _ = await made(rig, tenant, APP)
+async def test_two_proofs_or_two_names_are_too_many(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, secret = await made(app, tenant, SECRET)
+    other, _ = await made(app, tenant, APP)
     header = basic(client.id, secret)
     for headers, form in (
         (header, {"client_secret": secret}),
@@ -150,11 +152,11 @@ async def test_two_proofs_or_two_names_are_too_many(rig: Rig, tenant: MadeTenant
         (header, {"client_id": other.id}),
         (header, {"client_id": ""}),
     ):
-        await refused(rig, headers, form, "invalid_request")
+        await refused(app, headers, form, "invalid_request")
 
 
-async def test_headers_that_cannot_be_read(rig: Rig, tenant: MadeTenant) -> None:
-    client, secret = await made(rig, tenant, SECRET)
+async def test_headers_that_cannot_be_read(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, secret = await made(app, tenant, SECRET)
     whole = basic(client.id, secret)["authorization"].removeprefix("Basic ")
     for value in (
         "",
@@ -169,11 +171,11 @@ async def test_headers_that_cannot_be_read(rig: Rig, tenant: MadeTenant) -> None
         "Basic " + base64.b64encode(b"%ff:x").decode(),
         "Basic " + "A" * 5000,
     ):
-        await refused(rig, {"authorization": value}, {})
+        await refused(app, {"authorization": value}, {})
 
 
-def claims(rig: Rig, client: Client, **changed: Any) -> dict[str, Any]:
-    now = int(rig.clock.seconds())
+def claims(app: ClientRegistryApp, client: Client, **changed: Any) -> dict[str, Any]:
+    now = int(app.clock.seconds())
     whole = {"iss": client.id, "sub": client.id, "aud": ISSUER, "exp": now + 60, "iat": now, "jti": fresh_id()}
     return {name: value for name, value in {**whole, **changed}.items() if value is not None}
 
@@ -182,94 +184,94 @@ def asserted(text: str, **more: str) -> dict[str, str]:
     return {"client_assertion_type": ASSERTION_TYPE, "client_assertion": text, **more}
 
 
-async def test_a_signed_assertion(rig: Rig, tenant: MadeTenant) -> None:
-    client, _ = await made(rig, tenant, SIGNER)
-    now = int(rig.clock.seconds())
+async def test_a_signed_assertion(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, _ = await made(app, tenant, SIGNER)
+    now = int(app.clock.seconds())
     for text in (
-        signed(ec_key(), claims(rig, client)),
-        signed(rsa_key(), claims(rig, client, aud=TOKEN_ENDPOINT)),
-        signed(ec_key(), claims(rig, client, aud=[ISSUER])),
-        signed(ec_key(), claims(rig, client), kid=""),
-        signed(rsa_key(), claims(rig, client), kid=""),
-        signed(ec_key(), claims(rig, client, exp=now + 300), typ="JWT"),
-        signed(ec_key(), claims(rig, client, iat=None)),
+        signed(ec_key(), claims(app, client)),
+        signed(rsa_key(), claims(app, client, aud=TOKEN_ENDPOINT)),
+        signed(ec_key(), claims(app, client, aud=[ISSUER])),
+        signed(ec_key(), claims(app, client), kid=""),
+        signed(rsa_key(), claims(app, client), kid=""),
+        signed(ec_key(), claims(app, client, exp=now + 300), typ="JWT"),
+        signed(ec_key(), claims(app, client, iat=None)),
     ):
-        assert await rig.authentication.authenticate({}, asserted(text)) == client
-    again = asserted(signed(ec_key(), claims(rig, client)), client_id=client.id)
-    assert await rig.authentication.authenticate({}, again) == client
+        assert await app.authentication.authenticate({}, asserted(text)) == client
+    again = asserted(signed(ec_key(), claims(app, client)), client_id=client.id)
+    assert await app.authentication.authenticate({}, again) == client
 
 
-async def test_an_assertion_counts_once(rig: Rig, tenant: MadeTenant) -> None:
-    client, _ = await made(rig, tenant, SIGNER)
-    form = asserted(signed(ec_key(), claims(rig, client)))
+async def test_an_assertion_counts_once(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, _ = await made(app, tenant, SIGNER)
+    form = asserted(signed(ec_key(), claims(app, client)))
     outcomes = await asyncio.gather(
-        *(rig.authentication.authenticate({}, form) for _ in range(20)), return_exceptions=True
+        *(app.authentication.authenticate({}, form) for _ in range(20)), return_exceptions=True
     )
     assert sum(isinstance(one, Client) for one in outcomes) == 1
-    other, _ = await made(rig, tenant, SIGNER)
+    other, _ = await made(app, tenant, SIGNER)
     for who in (client, other):  # an id is a client's own
         assert (
-            await rig.authentication.authenticate({}, asserted(signed(ec_key(), claims(rig, who, jti="same")))) == who
+            await app.authentication.authenticate({}, asserted(signed(ec_key(), claims(app, who, jti="same")))) == who
         )
-    await refused(rig, {}, asserted(signed(rsa_key(), claims(rig, client, jti="same"))))
+    await refused(app, {}, asserted(signed(rsa_key(), claims(app, client, jti="same"))))
 
 
-async def test_an_assertion_that_is_refused_uses_nothing_up(rig: Rig, tenant: MadeTenant) -> None:
-    client, _ = await made(rig, tenant, SIGNER)
-    await refused(rig, {}, asserted(signed(ec_key("other"), claims(rig, client, jti="j"), kid="e1")))
-    assert await rig.authentication.authenticate({}, asserted(signed(ec_key(), claims(rig, client, jti="j")))) == client
+async def test_an_assertion_that_is_refused_uses_nothing_up(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, _ = await made(app, tenant, SIGNER)
+    await refused(app, {}, asserted(signed(ec_key("other"), claims(app, client, jti="j"), kid="e1")))
+    assert await app.authentication.authenticate({}, asserted(signed(ec_key(), claims(app, client, jti="j")))) == client
 
 
-async def test_forged_assertions(rig: Rig, tenant: MadeTenant) -> None:
-    client, _ = await made(rig, tenant, SIGNER)
-    other, _ = await made(rig, tenant, replace(SIGNER, jwks=public_set(ec_key("other"))))
-    public, _ = await made(rig, tenant, APP)
-    now = int(rig.clock.seconds())
-    good = signed(ec_key(), claims(rig, client))
+async def test_forged_assertions(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, _ = await made(app, tenant, SIGNER)
+    other, _ = await made(app, tenant, replace(SIGNER, jwks=public_set(ec_key("other"))))
+    public, _ = await made(app, tenant, APP)
+    now = int(app.clock.seconds())
+    good = signed(ec_key(), claims(app, client))
     head, body, signature = good.split(".")
     none = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=").decode()
     secret = OctKey.import_key(ec_key().as_pem(private=False).hex())
     forged = {
-        "another's key": signed(ec_key("other"), claims(rig, client)),
-        "another's key under our kid": signed(ec_key("other"), claims(rig, client), kid="e1"),
-        "unknown kid": signed(ec_key(), claims(rig, client), kid="e2"),
-        "kid of the other algorithm": signed(ec_key(), claims(rig, client), kid="r1"),
+        "another's key": signed(ec_key("other"), claims(app, client)),
+        "another's key under our kid": signed(ec_key("other"), claims(app, client), kid="e1"),
+        "unknown kid": signed(ec_key(), claims(app, client), kid="e2"),
+        "kid of the other algorithm": signed(ec_key(), claims(app, client), kid="r1"),
         "none": f"{none}.{body}.",
         "none with a signature": f"{none}.{body}.{signature}",
-        "hmac": signed(secret, claims(rig, client), "HS256", kid="e1"),
-        "another algorithm": signed(rsa_key(), claims(rig, client), "PS256"),
-        "another curve": signed(ECKey.generate_key("P-384", {"kid": "e1"}), claims(rig, client), "ES384"),
-        "another body": f"{head}.{signed(ec_key(), claims(rig, client)).split('.')[1]}.{signature}",
+        "hmac": signed(secret, claims(app, client), "HS256", kid="e1"),
+        "another algorithm": signed(rsa_key(), claims(app, client), "PS256"),
+        "another curve": signed(ECKey.generate_key("P-384", {"kid": "e1"}), claims(app, client), "ES384"),
+        "another body": f"{head}.{signed(ec_key(), claims(app, client)).split('.')[1]}.{signature}",
         "a cut signature": good[:-4],
-        "a jwk of its own": signed(ec_key("other"), claims(rig, client), jku="https://evil.example/keys"),
-        "iss": signed(ec_key(), claims(rig, client, iss=other.id)),
-        "no iss": signed(ec_key(), claims(rig, client, iss=None)),
-        "sub": signed(ec_key(), claims(rig, client, sub=other.id)),
-        "a public client": signed(ec_key(), claims(rig, client, sub=public.id, iss=public.id)),
-        "aud": signed(ec_key(), claims(rig, client, aud="https://evil.example")),
-        "aud with a slash": signed(ec_key(), claims(rig, client, aud=ISSUER + "/")),
-        "two aud": signed(ec_key(), claims(rig, client, aud=[ISSUER, "https://evil.example"])),
-        "no aud": signed(ec_key(), claims(rig, client, aud=None)),
-        "expired": signed(ec_key(), claims(rig, client, exp=now)),
-        "too long": signed(ec_key(), claims(rig, client, exp=now + 331)),
-        "no exp": signed(ec_key(), claims(rig, client, exp=None)),
-        "text exp": signed(ec_key(), claims(rig, client, exp=str(now + 60))),
-        "of the future": signed(ec_key(), claims(rig, client, iat=now + 31)),
-        "not yet": signed(ec_key(), claims(rig, client, nbf=now + 31)),
-        "no jti": signed(ec_key(), claims(rig, client, jti=None)),
-        "long jti": signed(ec_key(), claims(rig, client, jti="j" * 257)),
+        "a jwk of its own": signed(ec_key("other"), claims(app, client), jku="https://evil.example/keys"),
+        "iss": signed(ec_key(), claims(app, client, iss=other.id)),
+        "no iss": signed(ec_key(), claims(app, client, iss=None)),
+        "sub": signed(ec_key(), claims(app, client, sub=other.id)),
+        "a public client": signed(ec_key(), claims(app, client, sub=public.id, iss=public.id)),
+        "aud": signed(ec_key(), claims(app, client, aud="https://evil.example")),
+        "aud with a slash": signed(ec_key(), claims(app, client, aud=ISSUER + "/")),
+        "two aud": signed(ec_key(), claims(app, client, aud=[ISSUER, "https://evil.example"])),
+        "no aud": signed(ec_key(), claims(app, client, aud=None)),
+        "expired": signed(ec_key(), claims(app, client, exp=now)),
+        "too long": signed(ec_key(), claims(app, client, exp=now + 331)),
+        "no exp": signed(ec_key(), claims(app, client, exp=None)),
+        "text exp": signed(ec_key(), claims(app, client, exp=str(now + 60))),
+        "of the future": signed(ec_key(), claims(app, client, iat=now + 31)),
+        "not yet": signed(ec_key(), claims(app, client, nbf=now + 31)),
+        "no jti": signed(ec_key(), claims(app, client, jti=None)),
+        "long jti": signed(ec_key(), claims(app, client, jti="j" * 257)),
         "nothing": "",
         "noise": "a.b.c",
         "too large": good + "a" * 8192,
     }
     for name, text in forged.items():
-        told = await refused(rig, {}, asserted(text))
+        told = await refused(app, {}, asserted(text))
         assert told, name
-    await refused(rig, {}, {"client_id": client.id})
-    await refused(rig, {}, {"client_assertion": good, "client_assertion_type": "x"}, "invalid_request")
-    await refused(rig, {}, {"client_assertion": good}, "invalid_request")
-    await refused(rig, {}, asserted(good, client_id=other.id), "invalid_request")
-    assert await rig.authentication.authenticate({}, asserted(good)) == client
+    await refused(app, {}, {"client_id": client.id})
+    await refused(app, {}, {"client_assertion": good, "client_assertion_type": "x"}, "invalid_request")
+    await refused(app, {}, {"client_assertion": good}, "invalid_request")
+    await refused(app, {}, asserted(good, client_id=other.id), "invalid_request")
+    assert await app.authentication.authenticate({}, asserted(good)) == client
 
 
 async def test_a_client_whose_document_names_its_keys(database: ScratchDatabase) -> None:
@@ -289,22 +291,22 @@ async def test_a_client_whose_document_names_its_keys(database: ScratchDatabase)
             exchange.send(200, json.dumps(body).encode(), content_type="application/json")
 
         server.scripts = [serve]
-        async with rig_on(database, f"127.0.0.1:{server.port}") as rig:
+        async with app_on(database, f"127.0.0.1:{server.port}") as app:
             clients = ClientRegistry(
-                rig.database, ClientMetadataResolver(rig.documents, clock=rig.clock.seconds), clock=rig.clock
+                app.database, ClientMetadataResolver(app.documents, clock=app.clock.seconds), clock=app.clock
             )
-            rig.authentication._clients = clients  # pyright: ignore[reportPrivateUsage]
+            app.authentication._clients = clients  # pyright: ignore[reportPrivateUsage]
             client = await clients.find(url)
             assert client is not None
-            assert await rig.authentication.authenticate({}, asserted(signed(ec_key(), claims(rig, client)))) == client
-            await refused(rig, {}, {"client_id": url})
-            await refused(rig, {}, asserted(signed(ec_key(), claims(rig, client), kid="")))
+            assert await app.authentication.authenticate({}, asserted(signed(ec_key(), claims(app, client)))) == client
+            await refused(app, {}, {"client_id": url})
+            await refused(app, {}, asserted(signed(ec_key(), claims(app, client), kid="")))
             for _ in range(3):
-                await refused(rig, {}, asserted(signed(ec_key("new"), claims(rig, client))))
+                await refused(app, {}, asserted(signed(ec_key("new"), claims(app, client))))
             assert len(server.requests) == 2
             keys.append(ec_key("new"))
-            rig.clock.go(seconds=61)
+            app.clock.go(seconds=61)
             assert (
-                await rig.authentication.authenticate({}, asserted(signed(ec_key("new"), claims(rig, client))))
+                await app.authentication.authenticate({}, asserted(signed(ec_key("new"), claims(app, client))))
                 == client
             )

@@ -19,8 +19,8 @@ from broker.authorization_server.client_registry import Client
 from core.errors import Unavailable
 from core.http.json_documents import DocumentUnavailable, JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
-from tests.broker.authorization_server.metadata_rig import JSON, PATIENCE, Site, document, finding, site_of_documents
-from tests.broker.authorization_server.rig import ec_key, public_set
+from tests.broker.authorization_server.client_registry_app import ec_key, public_set
+from tests.broker.authorization_server.metadata_site import JSON, PATIENCE, Site, document, finding, site_of_documents
 from tests.gateway.vendor_session.doubles import Exchange, Script, answering, hanging_up, silent
 
 URL = "https://app.example.com/client.json"

@@ -11,7 +11,7 @@ from broker.authorization_server.client_metadata import MAX_CACHED_CLIENTS
 from broker.authorization_server.client_registry import CLIENT_ADDRESS
 from core.errors import LimitReached, Unavailable
 from core.http.outbound_addresses import AllowedAddresses
-from tests.broker.authorization_server.metadata_rig import Site, finding, site_of_documents
+from tests.broker.authorization_server.metadata_site import Site, finding, site_of_documents
 from tests.gateway.vendor_session.doubles import answering
 
 

@@ -23,7 +23,14 @@ from broker.authorization_server.registered_clients import NewClient
 from core.errors import Invalid, LimitReached, NotFound
 from core.observability.redaction import redact
 from core.token_format import TOKEN_PATTERN
-from tests.broker.authorization_server.rig import ACTOR, Rig, ec_key, public_set, rig_on, rsa_key
+from tests.broker.authorization_server.client_registry_app import (
+    ACTOR,
+    ClientRegistryApp,
+    app_on,
+    ec_key,
+    public_set,
+    rsa_key,
+)
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
 URI = "https://app.example.com/cb"
@@ -32,8 +39,8 @@ MACHINE = NewClient(name="Robot", auth_method="client_secret_basic", grant_types
 
 
 @pytest.fixture
-async def rig(database: ScratchDatabase) -> AsyncIterator[Rig]:
-    async with rig_on(database) as made:
+async def app(database: ScratchDatabase) -> AsyncIterator[ClientRegistryApp]:
+    async with app_on(database) as made:
         yield made
 
 
@@ -42,18 +49,18 @@ async def tenant(make_tenant: Any) -> MadeTenant:
     return await make_tenant(users=2)
 
 
-async def test_a_public_client_is_found_as_it_was_registered(rig: Rig, tenant: MadeTenant) -> None:
-    client, secret = await rig.registered.create(ACTOR, tenant.id, APP)
+async def test_a_public_client_is_found_as_it_was_registered(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, secret = await app.registered.create(ACTOR, tenant.id, APP)
     assert secret is None
-    assert client == await rig.clients.find(client.id)
+    assert client == await app.clients.find(client.id)
     assert client == Client(
         id=client.id, name="App", kind="registered", tenant_id=tenant.id, redirect_uris=(URI,), auth_method="none"
     )
 
 
-async def test_a_machine_acts_as_the_user_that_was_named(rig: Rig, tenant: MadeTenant) -> None:
-    made, secret = await rig.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[1]))
-    client = await rig.clients.find(made.id)
+async def test_a_machine_acts_as_the_user_that_was_named(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    made, secret = await app.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[1]))
+    client = await app.clients.find(made.id)
     assert client is not None
     assert secret is not None
     assert get_machine_user(client) == (tenant.id, tenant.users[1])
@@ -83,10 +90,10 @@ def test_others_are_no_machines(change: dict[str, Any]) -> None:
         get_machine_user(replace(machine, **change))
 
 
-async def test_only_a_hash_of_the_secret_is_stored(rig: Rig, tenant: MadeTenant) -> None:
-    _, secret = await rig.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[0]))
+async def test_only_a_hash_of_the_secret_is_stored(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    _, secret = await app.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[0]))
     assert secret is not None
-    assert secret.reveal()[-43:] not in str(await rig.value("SELECT c::text FROM auth.clients c"))
+    assert secret.reveal()[-43:] not in str(await app.value("SELECT c::text FROM auth.clients c"))
     assert TOKEN_PATTERN.fullmatch(secret.reveal()) is None
     assert secret.reveal()[20:] not in redact(f"client secret {secret.reveal()}")
 
@@ -114,11 +121,11 @@ UNFIT = (
 )
 
 
-async def test_what_does_not_fit_together_is_refused(rig: Rig, tenant: MadeTenant) -> None:
+async def test_what_does_not_fit_together_is_refused(app: ClientRegistryApp, tenant: MadeTenant) -> None:
     for asked in UNFIT:
         with pytest.raises(Invalid):
-            await rig.registered.create(ACTOR, tenant.id, asked)
-    assert await rig.registered.list(tenant.id) == []
+            await app.registered.create(ACTOR, tenant.id, asked)
+    assert await app.registered.list(tenant.id) == []
 
 
 @pytest.mark.parametrize(
@@ -142,98 +149,102 @@ def test_keys_are_public_and_of_the_right_kind(jwks: dict[str, Any]) -> None:
         validate_jwks(jwks)
 
 
-async def test_keys_are_kept(rig: Rig, tenant: MadeTenant) -> None:
+async def test_keys_are_kept(app: ClientRegistryApp, tenant: MadeTenant) -> None:
     jwks = public_set(ec_key(), rsa_key())
-    made, _ = await rig.registered.create(ACTOR, tenant.id, replace(APP, auth_method="private_key_jwt", jwks=jwks))
-    client = await rig.clients.find(made.id)
+    made, _ = await app.registered.create(ACTOR, tenant.id, replace(APP, auth_method="private_key_jwt", jwks=jwks))
+    client = await app.clients.find(made.id)
     assert client is not None
     assert client.jwks == jwks
 
 
-async def test_a_machine_acts_as_nobody_of_another_tenant(rig: Rig, tenant: MadeTenant, make_tenant: Any) -> None:
+async def test_a_machine_acts_as_nobody_of_another_tenant(
+    app: ClientRegistryApp, tenant: MadeTenant, make_tenant: Any
+) -> None:
     other = await make_tenant()
     for user in (other.users[0], uuid4()):
         with pytest.raises(NotFound):
-            await rig.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=user))
-    await rig.execute("UPDATE core.users SET status = 'suspended'")
+            await app.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=user))
+    await app.execute("UPDATE core.users SET status = 'suspended'")
     with pytest.raises(NotFound):
-        await rig.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[0]))
+        await app.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[0]))
 
 
 @pytest.mark.guarantee("G9")
-async def test_clients_of_another_tenant_are_like_made_up_ones(rig: Rig, tenant: MadeTenant, make_tenant: Any) -> None:
+async def test_clients_of_another_tenant_are_like_made_up_ones(
+    app: ClientRegistryApp, tenant: MadeTenant, make_tenant: Any
+) -> None:
     other = await make_tenant()
-    client, _ = await rig.registered.create(ACTOR, tenant.id, APP)
-    assert await rig.registered.list(other.id) == []
-    for work in (rig.registered.remove(ACTOR, other.id, client.id),
-                 rig.registered.set_enabled(ACTOR, other.id, client.id, False)):  # fmt: skip
+    client, _ = await app.registered.create(ACTOR, tenant.id, APP)
+    assert await app.registered.list(other.id) == []
+    for work in (app.registered.remove(ACTOR, other.id, client.id),
+                 app.registered.set_enabled(ACTOR, other.id, client.id, False)):  # fmt: skip
         with pytest.raises(NotFound):
             await work
-    assert [one.client for one in await rig.registered.list(tenant.id)] == [client]
-    assert await rig.clients.find(client.id) == client
+    assert [one.client for one in await app.registered.list(tenant.id)] == [client]
+    assert await app.clients.find(client.id) == client
 
 
-async def test_off_and_on_again(rig: Rig, tenant: MadeTenant) -> None:
-    client, _ = await rig.registered.create(ACTOR, tenant.id, APP)
-    await rig.registered.set_enabled(ACTOR, tenant.id, client.id, False)
-    assert await rig.clients.find(client.id) is None
-    assert (await rig.registered.list(tenant.id))[0].disabled_at == rig.clock.now
-    await rig.registered.set_enabled(ACTOR, tenant.id, client.id, True)
-    assert await rig.clients.find(client.id) == client
+async def test_off_and_on_again(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, _ = await app.registered.create(ACTOR, tenant.id, APP)
+    await app.registered.set_enabled(ACTOR, tenant.id, client.id, False)
+    assert await app.clients.find(client.id) is None
+    assert (await app.registered.list(tenant.id))[0].disabled_at == app.clock.now
+    await app.registered.set_enabled(ACTOR, tenant.id, client.id, True)
+    assert await app.clients.find(client.id) == client
 
 
-async def test_clients_of_a_suspended_tenant_are_not_found(rig: Rig, tenant: MadeTenant) -> None:
-    client, _ = await rig.registered.create(ACTOR, tenant.id, APP)
-    await rig.execute("UPDATE core.tenants SET status = 'suspended'")
-    assert await rig.clients.find(client.id) is None
+async def test_clients_of_a_suspended_tenant_are_not_found(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    client, _ = await app.registered.create(ACTOR, tenant.id, APP)
+    await app.execute("UPDATE core.tenants SET status = 'suspended'")
+    assert await app.clients.find(client.id) is None
 
 
 @pytest.mark.parametrize("end", ["disable", "remove"])
-async def test_what_was_granted_ends_with_the_client(rig: Rig, tenant: MadeTenant, end: str) -> None:
-    client, _ = await rig.registered.create(ACTOR, tenant.id, APP)
-    another, _ = await rig.registered.create(ACTOR, tenant.id, APP)
+async def test_what_was_granted_ends_with_the_client(app: ClientRegistryApp, tenant: MadeTenant, end: str) -> None:
+    client, _ = await app.registered.create(ACTOR, tenant.id, APP)
+    another, _ = await app.registered.create(ACTOR, tenant.id, APP)
     for client_id in (client.id, another.id):
-        await rig.execute(
+        await app.execute(
             """INSERT INTO auth.grants (tenant_id, user_id, kind, client_id, client_name, scopes, resource, created_at,
             last_used_at, expires_at) VALUES ($1, $2, 'code', $3, '', '{}', 'r', now(), now(), now())""",
             tenant.id,
             tenant.users[0],
             client_id,
         )
-    before = await rig.value("SELECT value FROM core.generations WHERE tenant_id = $1", tenant.id)
+    before = await app.value("SELECT value FROM core.generations WHERE tenant_id = $1", tenant.id)
     if end == "disable":
-        await rig.registered.set_enabled(ACTOR, tenant.id, client.id, False)
+        await app.registered.set_enabled(ACTOR, tenant.id, client.id, False)
     else:
-        await rig.registered.remove(ACTOR, tenant.id, client.id)
+        await app.registered.remove(ACTOR, tenant.id, client.id)
     ended = "SELECT client_id FROM auth.grants WHERE revoked_at IS NOT NULL AND cause <> ''"
-    assert await rig.value(ended) == client.id
-    assert await rig.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1
-    assert await rig.value("SELECT value FROM core.generations WHERE tenant_id = $1", tenant.id) > before
+    assert await app.value(ended) == client.id
+    assert await app.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1
+    assert await app.value("SELECT value FROM core.generations WHERE tenant_id = $1", tenant.id) > before
     if end == "remove":
-        assert await rig.clients.find(client.id) is None
-        assert [one.client.id for one in await rig.registered.list(tenant.id)] == [another.id]
+        assert await app.clients.find(client.id) is None
+        assert [one.client.id for one in await app.registered.list(tenant.id)] == [another.id]
 
 
-async def test_a_tenant_has_no_more_than_500(rig: Rig, tenant: MadeTenant) -> None:
-    await rig.execute(
+async def test_a_tenant_has_no_more_than_500(app: ClientRegistryApp, tenant: MadeTenant) -> None:
+    await app.execute(
         """INSERT INTO auth.clients (tenant_id, id, name, auth_method, grant_types, scopes, created_at)
         SELECT $1, 'client_' || n, 'x', 'none', '{}', '{}', now() FROM generate_series(100, 599) n""",
         tenant.id,
     )
     with pytest.raises(LimitReached):
-        await rig.registered.create(ACTOR, tenant.id, APP)
+        await app.registered.create(ACTOR, tenant.id, APP)
 
 
 MADE_UP = ("", "x", "x" * 101, "client_\x00aaaaaaa", "dyn_short", "dyn_" + "a" * 22, "https://a.example/x")
 
 
-async def test_made_up_ids_are_nobody_s(rig: Rig) -> None:
+async def test_made_up_ids_are_nobody_s(app: ClientRegistryApp) -> None:
     for client_id in (*MADE_UP, "client_" + "a" * 22):
-        assert await rig.clients.find(client_id) is None
+        assert await app.clients.find(client_id) is None
 
 
-async def test_what_comes_with_the_product_needs_no_row(rig: Rig) -> None:
+async def test_what_comes_with_the_product_needs_no_row(app: ClientRegistryApp) -> None:
     own = Client(id="mcpist-cli", name="mcpist", kind="registered", grant_types=frozenset({AUTHORIZATION_CODE}))
-    clients = ClientRegistry(rig.database, None, clock=rig.clock, built_in=[own])
+    clients = ClientRegistry(app.database, None, clock=app.clock, built_in=[own])
     assert await clients.find("mcpist-cli") is own
-    assert await rig.clients.find("mcpist-cli") is None
+    assert await app.clients.find("mcpist-cli") is None

@@ -8,85 +8,85 @@ import pytest
 from broker.authorization_server.consents import ConsentRequest, is_verified_client, normalize_redirect_uri
 from broker.authorization_server.errors import OAuthError
 from core.scopes import MCP_SCOPES, READ, WRITE
-from tests.broker.authorization_server.grants_rig import ACTOR, CLIENT, REDIRECT, GrantsRig, grants_on
+from tests.broker.authorization_server.grants_app import ACTOR, CLIENT, REDIRECT, GrantsApp, grants_on
 from tests.support.postgres import ScratchDatabase
 
 
 @pytest.fixture
-async def rig(database: ScratchDatabase, make_tenant) -> AsyncIterator[GrantsRig]:
+async def app(database: ScratchDatabase, make_tenant) -> AsyncIterator[GrantsApp]:
     async with grants_on(database, await make_tenant(users=2)) as made:
         yield made
 
 
-def asked(rig: GrantsRig, *scopes: str, redirect_uri: str = REDIRECT, user: int = 0) -> ConsentRequest:
+def asked(app: GrantsApp, *scopes: str, redirect_uri: str = REDIRECT, user: int = 0) -> ConsentRequest:
     wanted = frozenset(scopes) or MCP_SCOPES
-    return ConsentRequest(rig.tenant.id, rig.tenant.users[user], CLIENT, redirect_uri, wanted, True)
+    return ConsentRequest(app.tenant.id, app.tenant.users[user], CLIENT, redirect_uri, wanted, True)
 
 
-async def given(rig: GrantsRig, question: ConsentRequest) -> bool:
-    return (await rig.consents.get_status(question)).covers_request
+async def given(app: GrantsApp, question: ConsentRequest) -> bool:
+    return (await app.consents.get_status(question)).covers_request
 
 
-async def test_the_last_answer_counts(rig: GrantsRig) -> None:
-    assert not (await rig.consents.get_status(asked(rig))).has_prior_consent
-    await rig.consents.grant_consent(ACTOR, asked(rig))
-    assert await given(rig, asked(rig, READ))
-    await rig.consents.grant_consent(ACTOR, asked(rig, READ))
-    assert not await given(rig, asked(rig, WRITE))
-    await rig.consents.grant_consent(ACTOR, asked(rig, WRITE))
-    assert await given(rig, asked(rig, READ))  # writing covers reading
+async def test_the_last_answer_counts(app: GrantsApp) -> None:
+    assert not (await app.consents.get_status(asked(app))).has_prior_consent
+    await app.consents.grant_consent(ACTOR, asked(app))
+    assert await given(app, asked(app, READ))
+    await app.consents.grant_consent(ACTOR, asked(app, READ))
+    assert not await given(app, asked(app, WRITE))
+    await app.consents.grant_consent(ACTOR, asked(app, WRITE))
+    assert await given(app, asked(app, READ))  # writing covers reading
 
 
-async def test_it_is_known_who_has_agreed_to_anything_before(rig: GrantsRig) -> None:
-    await rig.consents.grant_consent(ACTOR, asked(rig))
-    elsewhere = await rig.consents.get_status(asked(rig, redirect_uri=REDIRECT + "2"))
+async def test_it_is_known_who_has_agreed_to_anything_before(app: GrantsApp) -> None:
+    await app.consents.grant_consent(ACTOR, asked(app))
+    elsewhere = await app.consents.get_status(asked(app, redirect_uri=REDIRECT + "2"))
     assert (elsewhere.covers_request, elsewhere.has_prior_consent) == (False, True)
-    assert not (await rig.consents.get_status(asked(rig, user=1))).has_prior_consent
+    assert not (await app.consents.get_status(asked(app, user=1))).has_prior_consent
 
 
 @pytest.mark.parametrize(
     ("cause", "stays"),
     [("client", True), ("user", False), ("administrator", False), ("reuse", False), ("code_replay", False)],
 )
-async def test_whoever_takes_access_away_is_asked_again(rig: GrantsRig, cause: str, stays: bool) -> None:
+async def test_whoever_takes_access_away_is_asked_again(app: GrantsApp, cause: str, stays: bool) -> None:
     for user in (0, 1):
-        await rig.consents.grant_consent(ACTOR, asked(rig, user=user))
-    code = await rig.code()
-    issued = await rig.redeem(code)
+        await app.consents.grant_consent(ACTOR, asked(app, user=user))
+    code = await app.code()
+    issued = await app.redeem(code)
     if cause == "client":
-        await rig.grants.revoke_by_client(rig.tenant.id, issued.grant.id, CLIENT)
+        await app.grants.revoke_by_client(app.tenant.id, issued.grant.id, CLIENT)
     elif cause == "reuse":
-        await rig.refresh((await rig.refresh(issued.refresh_token)).refresh_token)
-        await rig.refusal(issued.refresh_token)
+        await app.refresh((await app.refresh(issued.refresh_token)).refresh_token)
+        await app.refusal(issued.refresh_token)
     elif cause == "code_replay":
         with pytest.raises(Exception, match="invalid_grant"):
-            await rig.redeem(code)
+            await app.redeem(code)
     else:
-        await rig.grants.revoke(ACTOR, rig.tenant.id, issued.grant.id, cause)
-    assert await rig.cause(issued.grant.id) == cause
-    assert await given(rig, asked(rig)) is stays
-    assert await given(rig, asked(rig, user=1))
+        await app.grants.revoke(ACTOR, app.tenant.id, issued.grant.id, cause)
+    assert await app.cause(issued.grant.id) == cause
+    assert await given(app, asked(app)) is stays
+    assert await given(app, asked(app, user=1))
 
 
-async def test_a_code_that_a_client_keeps_dies_with_the_consent(rig: GrantsRig) -> None:
+async def test_a_code_that_a_client_keeps_dies_with_the_consent(app: GrantsApp) -> None:
     """A client that expects to be thrown out asks for one more code, and would be in again a moment later."""
-    issued, kept = await rig.issued(), await rig.code()
-    others = await rig.code(user_id=rig.tenant.users[1])
-    another = await rig.code(client_id="another")
-    await rig.grants.revoke(ACTOR, rig.tenant.id, issued.grant.id, "user", user_id=rig.user)
+    issued, kept = await app.issued(), await app.code()
+    others = await app.code(user_id=app.tenant.users[1])
+    another = await app.code(client_id="another")
+    await app.grants.revoke(ACTOR, app.tenant.id, issued.grant.id, "user", user_id=app.user)
     with pytest.raises(OAuthError, match="invalid_grant"):
-        await rig.redeem(kept)
-    assert [one.client_id for one in await rig.grants.list_for_user(rig.tenant.id, rig.user)] == []
-    await rig.redeem(others)
-    await rig.redeem(another, client_id="another")
+        await app.redeem(kept)
+    assert [one.client_id for one in await app.grants.list_for_user(app.tenant.id, app.user)] == []
+    await app.redeem(others)
+    await app.redeem(another, client_id="another")
 
 
-async def test_withdrawing_waits_for_nobody(rig: GrantsRig) -> None:
+async def test_withdrawing_waits_for_nobody(app: GrantsApp) -> None:
     """Two grants that end while a code of the same client is used: none of them waits in a circle."""
     for _ in range(5):
-        grants, code = [await rig.issued() for _ in range(6)], await rig.code()
-        ending = [rig.grants.revoke(ACTOR, rig.tenant.id, one.grant.id, "user") for one in grants]
-        outcomes = await asyncio.gather(rig.redeem(code), *ending, return_exceptions=True)
+        grants, code = [await app.issued() for _ in range(6)], await app.code()
+        ending = [app.grants.revoke(ACTOR, app.tenant.id, one.grant.id, "user") for one in grants]
+        outcomes = await asyncio.gather(app.redeem(code), *ending, return_exceptions=True)
         assert outcomes[1:] == [None] * 6
         assert not isinstance(outcomes[0], BaseException) or isinstance(outcomes[0], OAuthError)
 

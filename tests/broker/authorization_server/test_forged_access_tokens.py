@@ -16,14 +16,22 @@ from broker.authorization_server import jose
 from broker.interface import CredentialRefusal, RefusalReason
 from core.caller import Credential
 from core.secret import Secret
-from tests.broker.authorization_server.access_token_rig import ISSUER, UNKNOWN, Rig, encoded, rig_on, signed, watched
+from tests.broker.authorization_server.access_token_app import (
+    ISSUER,
+    UNKNOWN,
+    AccessTokenApp,
+    app_on,
+    encoded,
+    signed,
+    watched,
+)
 from tests.broker.authorization_server.grants import CLIENT, RESOURCE
-from tests.broker.world import World
+from tests.broker.broker_harness import BrokerHarness
 
 
 @pytest.fixture
-async def rig(world: World) -> Rig:
-    return await rig_on(world)
+async def app(app: BrokerHarness) -> AccessTokenApp:
+    return await app_on(app)
 
 
 # The table: none of these counts, though each but the marked ones is signed by our own key -----------------------
@@ -66,12 +74,12 @@ CLAIMS: dict[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.guarantee("G13")
-async def test_claims_that_do_not_count(rig: Rig) -> None:
-    whole, verdicts = await rig.claims(), {}
+async def test_claims_that_do_not_count(app: AccessTokenApp) -> None:
+    whole, verdicts = await app.claims(), {}
     for name, changes in CLAIMS.items():
         claims = {**whole, **changes}
-        verdicts[name] = await rig.verdict(signed(rig.key, rig.header(), without_none(claims)))
-        verdicts[f"{name}, null"] = await rig.verdict(signed(rig.key, rig.header(), claims))
+        verdicts[name] = await app.verdict(signed(app.key, app.header(), without_none(claims)))
+        verdicts[f"{name}, null"] = await app.verdict(signed(app.key, app.header(), claims))
     assert verdicts == dict.fromkeys(verdicts, UNKNOWN)
 
 
@@ -112,115 +120,115 @@ HEADERS: dict[str, Mapping[str, Any]] = {
 }
 
 
-async def test_headers_that_do_not_count(rig: Rig) -> None:
-    claims = await rig.claims()
+async def test_headers_that_do_not_count(app: AccessTokenApp) -> None:
+    claims = await app.claims()
     verdicts = {
-        name: await rig.verdict(signed(rig.key, without_none(rig.header(**changes)), claims))
+        name: await app.verdict(signed(app.key, without_none(app.header(**changes)), claims))
         for name, changes in HEADERS.items()
     }
     assert verdicts == dict.fromkeys(HEADERS, UNKNOWN)
 
 
-Forger = Callable[[Rig, dict[str, Any]], str]
+Forger = Callable[[AccessTokenApp, dict[str, Any]], str]
 
 
-def _unsigned(rig: Rig, claims: dict[str, Any]) -> str:
+def _unsigned(app: AccessTokenApp, claims: dict[str, Any]) -> str:
     return f"{encoded({'alg': 'none', 'typ': 'at+jwt'})}.{encoded(claims)}."
 
 
-def _unsigned_with_kid(rig: Rig, claims: dict[str, Any]) -> str:
-    return f"{encoded(rig.header(alg='none'))}.{encoded(claims)}.{encoded(b'x')}"
+def _unsigned_with_kid(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return f"{encoded(app.header(alg='none'))}.{encoded(claims)}.{encoded(b'x')}"
 
 
-def _by_the_public_pem(rig: Rig, claims: dict[str, Any]) -> str:
-    pem = rig.key.public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    said = f"{encoded(rig.header(alg='HS256'))}.{encoded(claims)}"
+def _by_the_public_pem(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    pem = app.key.public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    said = f"{encoded(app.header(alg='HS256'))}.{encoded(claims)}"
     return f"{said}.{encoded(hmac.digest(pem, said.encode(), hashlib.sha256))}"
 
 
-def _by_the_public_jwk(rig: Rig, claims: dict[str, Any]) -> str:
-    jwk = json.dumps(rig.key.as_dict(private=False)).encode()
-    said = f"{encoded(rig.header(alg='HS256'))}.{encoded(claims)}"
+def _by_the_public_jwk(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    jwk = json.dumps(app.key.as_dict(private=False)).encode()
+    said = f"{encoded(app.header(alg='HS256'))}.{encoded(claims)}"
     return f"{said}.{encoded(hmac.digest(jwk, said.encode(), hashlib.sha256))}"
 
 
-def _by_another_key(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(RSAKey.generate_key(2_048), rig.header(), claims)
+def _by_another_key(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(RSAKey.generate_key(2_048), app.header(), claims)
 
 
-def _by_the_next_key_in_this_one_s_name(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(rig.next_key, rig.header(), claims)
+def _by_the_next_key_in_this_one_s_name(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(app.next_key, app.header(), claims)
 
 
-def _by_another_kind_of_key(rig: Rig, claims: dict[str, Any]) -> str:
-    return jose.sign_jwt(ECKey.generate_key("P-256"), {"typ": "at+jwt", "kid": rig.key.kid}, claims, "ES256")
+def _by_another_kind_of_key(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return jose.sign_jwt(ECKey.generate_key("P-256"), {"typ": "at+jwt", "kid": app.key.kid}, claims, "ES256")
 
 
-def _with_other_claims(rig: Rig, claims: dict[str, Any]) -> str:
-    header, _, signature = signed(rig.key, rig.header(), claims).split(".")
+def _with_other_claims(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    header, _, signature = signed(app.key, app.header(), claims).split(".")
     return f"{header}.{encoded({**claims, 'scope': 'mcp:read'})}.{signature}"
 
 
-def _with_other_spelling(rig: Rig, claims: dict[str, Any]) -> str:
+def _with_other_spelling(app: AccessTokenApp, claims: dict[str, Any]) -> str:
     """The same bytes after decoding, another text: the last digit of base64 has bits that nobody reads."""
-    token = signed(rig.key, rig.header(), claims)
+    token = signed(app.key, app.header(), claims)
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return token[:-1] + alphabet[alphabet.index(token[-1]) ^ 1]
 
 
-def _cut(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), claims)[:-4]
+def _cut(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), claims)[:-4]
 
 
-def _with_double_claims(rig: Rig, claims: dict[str, Any]) -> str:
+def _with_double_claims(app: AccessTokenApp, claims: dict[str, Any]) -> str:
     doubled = json.dumps(claims)[:-1] + f', "sub": "{uuid4()}"}}'
-    return signed(rig.key, rig.header(), doubled.encode())
+    return signed(app.key, app.header(), doubled.encode())
 
 
-def _with_double_claims_alike(rig: Rig, claims: dict[str, Any]) -> str:
+def _with_double_claims_alike(app: AccessTokenApp, claims: dict[str, Any]) -> str:
     doubled = json.dumps(claims)[:-1] + f', "sub": "{claims["sub"]}"}}'
-    return signed(rig.key, rig.header(), doubled.encode())
+    return signed(app.key, app.header(), doubled.encode())
 
 
-def _with_double_headers(rig: Rig, claims: dict[str, Any]) -> str:
-    doubled = json.dumps(rig.header())[:-1] + ', "alg": "RS256"}'
-    return signed(rig.key, doubled.encode(), claims)
+def _with_double_headers(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    doubled = json.dumps(app.header())[:-1] + ', "alg": "RS256"}'
+    return signed(app.key, doubled.encode(), claims)
 
 
-def _of_no_object(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), json.dumps([claims]).encode())
+def _of_no_object(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), json.dumps([claims]).encode())
 
 
-def _of_no_json(rig: Rig, _claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), b"\xff\x00")
+def _of_no_json(app: AccessTokenApp, _claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), b"\xff\x00")
 
 
-def _of_no_number(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), json.dumps({**claims, "exp": float("nan")}).encode())
+def _of_no_number(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), json.dumps({**claims, "exp": float("nan")}).encode())
 
 
-def _nested(rig: Rig, _claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), b"[" * 5_000)
+def _nested(app: AccessTokenApp, _claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), b"[" * 5_000)
 
 
-def _of_129_kilobytes(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), {**claims, "x": "y" * 96_000})
+def _of_129_kilobytes(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), {**claims, "x": "y" * 96_000})
 
 
-def _of_nine_kilobytes(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), {**claims, "x": "y" * 6_500})
+def _of_nine_kilobytes(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), {**claims, "x": "y" * 6_500})
 
 
-def _an_id_token(rig: Rig, claims: dict[str, Any]) -> str:
+def _an_id_token(app: AccessTokenApp, claims: dict[str, Any]) -> str:
     said = {"iss": ISSUER, "sub": claims["sub"], "aud": CLIENT, "exp": claims["exp"], "iat": claims["iat"]}
-    return signed(rig.key, rig.header(typ="JWT"), {**said, "nonce": "n"})
+    return signed(app.key, app.header(typ="JWT"), {**said, "nonce": "n"})
 
 
-def _an_id_token_dressed_up(rig: Rig, claims: dict[str, Any]) -> str:
-    return signed(rig.key, rig.header(), {**claims, "aud": CLIENT})
+def _an_id_token_dressed_up(app: AccessTokenApp, claims: dict[str, Any]) -> str:
+    return signed(app.key, app.header(), {**claims, "aud": CLIENT})
 
 
-def _encrypted(_rig: Rig, _claims: dict[str, Any]) -> str:
+def _encrypted(_rig: AccessTokenApp, _claims: dict[str, Any]) -> str:
     return f"{encoded({'alg': 'RSA-OAEP', 'enc': 'A256GCM'})}.a.b.c.d"
 
 
@@ -233,10 +241,10 @@ FORGERS = (
 
 
 @pytest.mark.guarantee("G13")
-async def test_forged_tokens(rig: Rig) -> None:
-    claims = await rig.claims()
-    assert isinstance(await rig.verdict(signed(rig.key, rig.header(), claims)), Credential), "the untouched one counts"
-    verdicts = {forge.__name__: await rig.verdict(forge(rig, claims)) for forge in FORGERS}
+async def test_forged_tokens(app: AccessTokenApp) -> None:
+    claims = await app.claims()
+    assert isinstance(await app.verdict(signed(app.key, app.header(), claims)), Credential), "the untouched one counts"
+    verdicts = {forge.__name__: await app.verdict(forge(app, claims)) for forge in FORGERS}
     wrong = {name: verdict for name, verdict in verdicts.items() if verdict != UNKNOWN}
     assert set(wrong.values()) == {CredentialRefusal(RefusalReason.WRONG_SECRET)}
     assert set(wrong) == {
@@ -244,21 +252,21 @@ async def test_forged_tokens(rig: Rig) -> None:
     }  # fmt: skip
 
 
-async def test_forged_tokens_cost_no_statement(rig: Rig) -> None:
+async def test_forged_tokens_cost_no_statement(app: AccessTokenApp) -> None:
     """But for one look at the keys, when the first unknown key id comes."""
-    claims = await rig.claims()
-    async with watched(rig) as (tokens, proxy):
+    claims = await app.claims()
+    async with watched(app) as (tokens, proxy):
         for forge in FORGERS:
-            await tokens.verify(Secret(forge(rig, claims)))
+            await tokens.verify(Secret(forge(app, claims)))
         assert proxy.statements == []
 
 
-async def test_a_thousand_unknown_key_ids_cost_one_look(rig: Rig) -> None:
-    claims = await rig.claims()
-    rest = signed(rig.key, rig.header(), claims).partition(".")[2]
-    async with watched(rig) as (tokens, proxy):
+async def test_a_thousand_unknown_key_ids_cost_one_look(app: AccessTokenApp) -> None:
+    claims = await app.claims()
+    rest = signed(app.key, app.header(), claims).partition(".")[2]
+    async with watched(app) as (tokens, proxy):
         for number in range(1_000):
-            forged = f"{encoded(rig.header(kid=f'unknown-{number}'))}.{rest}"
+            forged = f"{encoded(app.header(kid=f'unknown-{number}'))}.{rest}"
             assert await tokens.verify(Secret(forged)) == UNKNOWN
         assert len([sent for sent in proxy.statements if "signing_keys" in sent.sql]) == 1
         assert not [sent for sent in proxy.statements if "auth.grants" in sent.sql]

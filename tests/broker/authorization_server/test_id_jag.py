@@ -23,15 +23,15 @@ from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from core.errors import Invalid, LimitReached, NotFound, Unavailable
 from core.scopes import MCP_SCOPES
-from tests.broker.authorization_server.rig import (
+from tests.broker.authorization_server.client_registry_app import (
     ACTOR,
     ISSUER,
     RESOURCE,
-    Rig,
+    ClientRegistryApp,
+    app_on,
     ec_key,
     fresh_id,
     public_set,
-    rig_on,
     rsa_key,
     signed,
 )
@@ -46,7 +46,7 @@ APP = NewClient(name="App", auth_method="client_secret_basic", grant_types=froze
 class Company:
     """A tenant that trusts an identity provider, whose keys a server on loopback publishes."""
 
-    rig: Rig
+    app: ClientRegistryApp
     keys: RawVendor
     tenant: MadeTenant
     trusted: TrustedIssuers
@@ -58,7 +58,7 @@ class Company:
         return f"{self.keys.url}/keys"
 
     def claims(self, **changed: Any) -> dict[str, Any]:
-        now = int(self.rig.clock.seconds())
+        now = int(self.app.clock.seconds())
         whole = {
             "iss": IDP,
             "sub": "ada",
@@ -87,7 +87,7 @@ class Company:
         return error.value.description
 
     async def user(self, email: str) -> UUID:
-        return await self.rig.value("SELECT id FROM core.users WHERE email = $1", email)
+        return await self.app.value("SELECT id FROM core.users WHERE email = $1", email)
 
 
 async def publish(exchange: Exchange) -> None:
@@ -96,21 +96,21 @@ async def publish(exchange: Exchange) -> None:
 
 @contextlib.asynccontextmanager
 async def company_on(database: ScratchDatabase, tenant: MadeTenant) -> AsyncIterator[Company]:
-    async with RawVendor([publish]) as keys, rig_on(database, f"127.0.0.1:{keys.port}") as rig:
+    async with RawVendor([publish]) as keys, app_on(database, f"127.0.0.1:{keys.port}") as app:
         admission = Admission(
-            rig.database,
-            Identities(rig.database, clock=rig.clock),
-            Sessions(rig.database, clock=rig.clock),
-            clock=rig.clock,
+            app.database,
+            Identities(app.database, clock=app.clock),
+            Sessions(app.database, clock=app.clock),
+            clock=app.clock,
         )
-        trusted = TrustedIssuers(rig.database, rig.documents, clock=rig.clock)
+        trusted = TrustedIssuers(app.database, app.documents, clock=app.clock)
         assertions = IdentityAssertionVerifier(
-            trusted, rig.published_keys, admission, rig.single_use, issuer=ISSUER, resource=RESOURCE, clock=rig.clock
+            trusted, app.published_keys, admission, app.single_use, issuer=ISSUER, resource=RESOURCE, clock=app.clock
         )
-        client, _ = await rig.registered.create(ACTOR, tenant.id, APP)
-        company = Company(rig, keys, tenant, trusted, assertions, client)
+        client, _ = await app.registered.create(ACTOR, tenant.id, APP)
+        company = Company(app, keys, tenant, trusted, assertions, client)
         await trusted.trust(ACTOR, tenant.id, IDP, company.jwks_uri)
-        await rig.execute("INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, '@acme.example')", tenant.id)
+        await app.execute("INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, '@acme.example')", tenant.id)
         yield company
 
 
@@ -129,11 +129,11 @@ async def test_somebody_new_is_let_in_by_the_allow_list_and_known_from_then_on(c
     assert again.user_id == first.user_id
     assert (await company.verify(company.assertion(email=..., email_verified=...))).user_id == first.user_id
     assert len(company.keys.requests) == 1
-    assert await company.rig.value("SELECT count(*) FROM auth.sessions") == 0
+    assert await company.app.value("SELECT count(*) FROM auth.sessions") == 0
 
 
 async def test_a_user_who_is_there_is_found_by_a_verified_address(company: Company) -> None:
-    await company.rig.execute("UPDATE core.users SET email = 'ada@acme.example'")
+    await company.app.execute("UPDATE core.users SET email = 'ada@acme.example'")
     assert (await company.verify(company.assertion(email="ADA@Acme.example"))).user_id == company.tenant.users[0]
 
 
@@ -162,8 +162,8 @@ async def test_other_ways_to_write_the_same(company: Company) -> None:
 
 
 async def test_forged_assertions(company: Company) -> None:
-    now = int(company.rig.clock.seconds())
-    other, _ = await company.rig.registered.create(ACTOR, company.tenant.id, APP)
+    now = int(company.app.clock.seconds())
+    other, _ = await company.app.registered.create(ACTOR, company.tenant.id, APP)
     good = company.assertion()
     head, body, signature = good.split(".")
     pem = OctKey.import_key(rsa_key().as_pem(private=False).hex())
@@ -216,7 +216,7 @@ async def test_forged_assertions(company: Company) -> None:
     }
     for name, assertion in forged.items():
         assert await company.refused(assertion), name
-    assert await company.rig.value("SELECT count(*) FROM auth.identities") == 0
+    assert await company.app.value("SELECT count(*) FROM auth.identities") == 0
     assert len(company.keys.requests) <= 2
     await company.verify(good)
 
@@ -240,10 +240,10 @@ async def test_only_clients_that_were_registered_for_it(company: Company) -> Non
 async def test_what_one_tenant_trusts_means_nothing_in_another(company: Company, make_tenant: Any) -> None:
     """Both tenants know the issuer by the same name, each with keys of its own."""
     other = await make_tenant()
-    theirs, _ = await company.rig.registered.create(ACTOR, other.id, APP)
+    theirs, _ = await company.app.registered.create(ACTOR, other.id, APP)
     for_theirs = company.assertion(client_id=theirs.id)
     await company.refused(for_theirs, client=theirs)
-    await company.rig.execute(
+    await company.app.execute(
         "INSERT INTO auth.trusted_issuers (tenant_id, issuer, jwks_uri, created_at) VALUES ($1, $2, $3, now())",
         other.id,
         IDP,
@@ -255,17 +255,17 @@ async def test_what_one_tenant_trusts_means_nothing_in_another(company: Company,
 
     company.keys.scripts = [published]
     await company.refused(for_theirs, client=theirs)
-    await company.rig.execute("INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, '@acme.example')", other.id)
+    await company.app.execute("INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, '@acme.example')", other.id)
     genuine = signed(rsa_key("x"), company.claims(client_id=theirs.id), typ=ID_JAG_TYPE)
     assert (await company.verify(genuine, theirs)).tenant_id == other.id
 
 
 async def test_who_is_suspended_stays_out(company: Company) -> None:
     await company.verify()
-    await company.rig.execute("UPDATE core.users SET status = 'suspended'")
+    await company.app.execute("UPDATE core.users SET status = 'suspended'")
     assert "suspended" in await company.refused(company.assertion())
-    await company.rig.execute("UPDATE core.users SET status = 'active'")
-    await company.rig.execute("DELETE FROM core.allow_list")
+    await company.app.execute("UPDATE core.users SET status = 'active'")
+    await company.app.execute("DELETE FROM core.allow_list")
     await company.refused(company.assertion())
 
 
@@ -289,7 +289,7 @@ async def test_keys_that_never_came(company: Company) -> None:
 
 async def test_a_thousand_unknown_keys_are_one_fetch_a_minute(company: Company) -> None:
     await company.verify()
-    company.rig.clock.go(seconds=61)
+    company.app.clock.go(seconds=61)
     for n in range(50):
         await company.refused(signed(rsa_key(), company.claims(), typ=ID_JAG_TYPE, kid=f"k{n}"))
     assert len(company.keys.requests) == 2
@@ -316,7 +316,7 @@ async def test_what_ends_with_an_issuer_is_what_came_by_it(company: Company, mak
     other, second = await make_tenant(), f"{IDP}/second"
     for tenant_id, issuer in ((company.tenant.id, second), (other.id, IDP)):
         await company.trusted.trust(ACTOR, tenant_id, issuer, company.jwks_uri)
-    grants = Grants(company.rig.database, clock=company.rig.clock)
+    grants = Grants(company.app.database, clock=company.app.clock)
     user = company.tenant.users[0]
     ours = {
         issuer: await grants.get_or_create_grant(grant_of(company.tenant.id, user, "id_jag", issuer))
@@ -328,12 +328,12 @@ async def test_what_ends_with_an_issuer_is_what_came_by_it(company: Company, mak
     assert (await grants.get_or_create_grant(grant_of(company.tenant.id, user, "id_jag", IDP))).id == ours[IDP].id
     await company.trusted.remove(ACTOR, company.tenant.id, IDP)
     sql = "SELECT string_agg(cause, ',') FROM auth.grants WHERE id = $1"
-    found = [await company.rig.value(sql, one.id) for one in (ours[IDP], ours[second], machine, theirs)]
+    found = [await company.app.value(sql, one.id) for one in (ours[IDP], ours[second], machine, theirs)]
     assert found == ["issuer_removed", "", "", ""]
     with pytest.raises(OAuthError) as error:  # verified just before, and granted just after
         await grants.get_or_create_grant(grant_of(company.tenant.id, user, "id_jag", IDP))
     assert error.value.code == "invalid_grant"
-    assert await company.rig.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 3
+    assert await company.app.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 3
 
 
 def grant_of(tenant_id: UUID, user_id: UUID, kind: str, issuer: str) -> ClientGrant:

@@ -12,7 +12,7 @@ from broker.authorization_server.client_registry import BROWSER_GRANTS, Client, 
 from broker.authorization_server.dynamic_client_registration import MAX_ROWS, DynamicClientRegistration
 from broker.authorization_server.errors import OAuthError
 from core.scopes import MCP_SCOPES
-from tests.broker.authorization_server.rig import Rig, rig_on
+from tests.broker.authorization_server.client_registry_app import ClientRegistryApp, app_on
 from tests.support.postgres import ScratchDatabase
 
 LOOP = "http://127.0.0.1:33418/cb"
@@ -31,14 +31,14 @@ ONE = body({"redirect_uris": [WEB]})
 
 
 @pytest.fixture
-async def rig(database: ScratchDatabase) -> AsyncIterator[Rig]:
-    async with rig_on(database) as made:
+async def app(database: ScratchDatabase) -> AsyncIterator[ClientRegistryApp]:
+    async with app_on(database) as made:
         yield made
 
 
-def registration(rig: Rig, **options: Any) -> DynamicClientRegistration:
+def registration(app: ClientRegistryApp, **options: Any) -> DynamicClientRegistration:
     return DynamicClientRegistration(
-        rig.database, **{"enabled": True, "clock": rig.clock, "seconds": rig.clock.seconds, **options}
+        app.database, **{"enabled": True, "clock": app.clock, "seconds": app.clock.seconds, **options}
     )
 
 
@@ -48,12 +48,12 @@ async def code(asked: Any) -> tuple[str, int]:
     return error.value.code, error.value.status
 
 
-async def test_what_a_client_gets(rig: Rig) -> None:
+async def test_what_a_client_gets(app: ClientRegistryApp) -> None:
     asked = {"client_name": "My App", "redirect_uris": [LOOP, WEB, LOOP], "scope": "openid", "logo_uri": "http://x/"}
-    answer = await registration(rig).register(body(asked), "192.0.2.1")
+    answer = await registration(app).register(body(asked), "192.0.2.1")
     client_id = answer.pop("client_id")
     assert answer == {
-        "client_id_issued_at": int(rig.clock.seconds()),
+        "client_id_issued_at": int(app.clock.seconds()),
         "client_name": "My App",
         "redirect_uris": [LOOP, WEB],
         "token_endpoint_auth_method": "none",
@@ -62,7 +62,7 @@ async def test_what_a_client_gets(rig: Rig) -> None:
         "application_type": "native",
         "scope": "mcp:read mcp:write",
     }
-    assert await rig.clients.find(client_id) == Client(
+    assert await app.clients.find(client_id) == Client(
         id=client_id,
         name="My App",
         kind="dynamic",
@@ -70,19 +70,19 @@ async def test_what_a_client_gets(rig: Rig) -> None:
         grant_types=BROWSER_GRANTS,
         scopes=MCP_SCOPES,
     )
-    assert await rig.authentication.authenticate({}, {"client_id": client_id})
-    switched_off = ClientRegistry(rig.database, None, clock=rig.clock, dynamic=False)
+    assert await app.authentication.authenticate({}, {"client_id": client_id})
+    switched_off = ClientRegistry(app.database, None, clock=app.clock, dynamic=False)
     assert await switched_off.find(client_id) is None
 
 
-async def test_it_is_off_unless_switched_on(rig: Rig) -> None:
-    off = registration(rig, enabled=False)
+async def test_it_is_off_unless_switched_on(app: ClientRegistryApp) -> None:
+    off = registration(app, enabled=False)
     assert await code(off.register(ONE, "192.0.2.1")) == ("access_denied", 403)
-    assert await rig.value(COUNT) == 0
+    assert await app.value(COUNT) == 0
 
 
-async def test_what_is_asked_for_and_what_is_given(rig: Rig) -> None:
-    desk = registration(rig)
+async def test_what_is_asked_for_and_what_is_given(app: ClientRegistryApp) -> None:
+    desk = registration(app)
     for asked, name, given in (
         ({"token_endpoint_auth_method": "client_secret_post"}, "token_endpoint_auth_method", "none"),
         ({"grant_types": ["authorization_code"]}, "grant_types", ["authorization_code", "refresh_token"]),
@@ -97,11 +97,11 @@ async def test_what_is_asked_for_and_what_is_given(rig: Rig) -> None:
         ({"client_name": "\u200b\u2066"}, "client_name", "a program without a name"),
     ):
         assert (await desk.register(body({"redirect_uris": [WEB], **asked}), "192.0.2.1"))[name] == given
-        rig.clock.go(minutes=1)
+        app.clock.go(minutes=1)
 
 
-async def test_what_is_refused(rig: Rig) -> None:
-    desk = registration(rig)
+async def test_what_is_refused(app: ClientRegistryApp) -> None:
+    desk = registration(app)
     for metadata, expected in (
         (None, "invalid_client_metadata"),
         (b"", "invalid_client_metadata"),
@@ -129,67 +129,67 @@ async def test_what_is_refused(rig: Rig) -> None:
         ({"redirect_uris": [WEB], "software_statement": "x"}, "unapproved_software_statement"),
     ):
         assert await code(desk.register(body(metadata), "192.0.2.1")) == (expected, 400), metadata
-        rig.clock.go(minutes=1)
-    assert await rig.value(COUNT) == 0
+        app.clock.go(minutes=1)
+    assert await app.value(COUNT) == 0
 
 
-async def test_a_flood_from_one_place(rig: Rig) -> None:
+async def test_a_flood_from_one_place(app: ClientRegistryApp) -> None:
     """An IPv6 network is one place."""
-    desk = registration(rig)
+    desk = registration(app)
     codes = [await _registered(desk, f"2001:db8::{n % 4096:x}") for n in range(10_000)]
-    assert codes.count(201) == await rig.value(COUNT) == 30
+    assert codes.count(201) == await app.value(COUNT) == 30
     assert codes.count(429) == 9_970
     assert await _registered(desk, "192.0.2.9") == 201
-    rig.clock.go(seconds=10)
+    app.clock.go(seconds=10)
     assert await _registered(desk, "2001:db8::1") == 201
 
 
-async def test_a_flood_from_everywhere(rig: Rig) -> None:
-    desk = registration(rig)
+async def test_a_flood_from_everywhere(app: ClientRegistryApp) -> None:
+    desk = registration(app)
     codes = [await _registered(desk, f"10.{n // 256 % 256}.{n % 256}.1") for n in range(10_000)]
-    assert codes.count(201) == await rig.value(COUNT) == 100
+    assert codes.count(201) == await app.value(COUNT) == 100
 
 
-async def test_the_table_has_an_end(rig: Rig) -> None:
-    await rig.execute(FILL, MAX_ROWS - 5, rig.clock.now, rig.clock.now)
-    desk = registration(rig)
+async def test_the_table_has_an_end(app: ClientRegistryApp) -> None:
+    await app.execute(FILL, MAX_ROWS - 5, app.clock.now, app.clock.now)
+    desk = registration(app)
     codes = await asyncio.gather(*(_registered(desk, f"10.0.{n}.1") for n in range(16)))
     assert sorted(codes) == [201] * 5 + [503] * 11
-    assert await rig.value(COUNT) == MAX_ROWS
+    assert await app.value(COUNT) == MAX_ROWS
 
 
-async def test_a_full_table_gets_rid_of_what_was_never_used(rig: Rig) -> None:
-    long_ago = rig.clock.now - timedelta(days=2)
-    await rig.execute(FILL, 30, long_ago, None)
-    await rig.execute("UPDATE auth.dynamic_clients SET last_used_at = $1 WHERE id LIKE '%1'", long_ago)
-    desk = registration(rig, most_rows=30)
+async def test_a_full_table_gets_rid_of_what_was_never_used(app: ClientRegistryApp) -> None:
+    long_ago = app.clock.now - timedelta(days=2)
+    await app.execute(FILL, 30, long_ago, None)
+    await app.execute("UPDATE auth.dynamic_clients SET last_used_at = $1 WHERE id LIKE '%1'", long_ago)
+    desk = registration(app, most_rows=30)
     assert await _registered(desk, "192.0.2.1") == 201
-    assert await rig.value(COUNT) == 3 + 1  # those that were used stay
+    assert await app.value(COUNT) == 3 + 1  # those that were used stay
 
 
-async def test_unused_clients_are_forgotten_after_90_days(rig: Rig) -> None:
-    desk = registration(rig)
+async def test_unused_clients_are_forgotten_after_90_days(app: ClientRegistryApp) -> None:
+    desk = registration(app)
     kept, gone = [(await desk.register(ONE, "192.0.2.1"))["client_id"] for _ in range(2)]
-    rig.clock.go(days=89)
-    client = await rig.clients.find(kept)
+    app.clock.go(days=89)
+    client = await app.clients.find(kept)
     assert client is not None
-    await rig.clients.record_use(client)
+    await app.clients.record_use(client)
     assert await desk.sweep() == 0
-    rig.clock.go(days=1, seconds=1)
+    app.clock.go(days=1, seconds=1)
     assert await desk.sweep() == 1
-    assert await rig.clients.find(gone) is None
-    assert await rig.clients.find(kept) == client
+    assert await app.clients.find(gone) is None
+    assert await app.clients.find(kept) == client
 
 
-async def test_use_is_remembered_to_the_day(rig: Rig) -> None:
-    desk = registration(rig)
-    client = await rig.clients.find((await desk.register(ONE, "192.0.2.1"))["client_id"])
+async def test_use_is_remembered_to_the_day(app: ClientRegistryApp) -> None:
+    desk = registration(app)
+    client = await app.clients.find((await desk.register(ONE, "192.0.2.1"))["client_id"])
     assert client is not None
-    start = rig.clock.now
+    start = app.clock.now
     for hours, expected in ((0, 0), (23, 0), (2, 25)):
-        rig.clock.go(hours=hours)
-        await rig.clients.record_use(client)
-        assert await rig.value("SELECT last_used_at FROM auth.dynamic_clients") == start + timedelta(hours=expected)
+        app.clock.go(hours=hours)
+        await app.clients.record_use(client)
+        assert await app.value("SELECT last_used_at FROM auth.dynamic_clients") == start + timedelta(hours=expected)
 
 
 async def _registered(desk: DynamicClientRegistration, address: str) -> int:

@@ -19,7 +19,7 @@ from broker.vault.key_wrapping import InMemoryKeyProvider
 from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import Database
 from core.errors import Conflict, Invalid, Unavailable
-from tests.broker.world import ACTOR, World
+from tests.broker.broker_harness import ACTOR, BrokerHarness
 from tests.support.postgres import PASSWORDS
 from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 
@@ -57,8 +57,8 @@ class Process:
 
 
 @pytest.fixture
-async def store(world: World) -> SigningKeyStore:
-    _, store = await open_signing_keys(world.trusted, world.keys, clock=world.clock)
+async def store(app: BrokerHarness) -> SigningKeyStore:
+    _, store = await open_signing_keys(app.trusted, app.keys, clock=app.clock)
     await store.ensure_keys()
     return store
 
@@ -67,7 +67,7 @@ async def state(store: SigningKeyStore) -> list[str]:
     return sorted(key.state for key in await store.list())
 
 
-async def test_one_key_signs_and_one_follows(world: World, store: SigningKeyStore) -> None:
+async def test_one_key_signs_and_one_follows(app: BrokerHarness, store: SigningKeyStore) -> None:
     assert await state(store) == ["active", "next"]
     await asyncio.gather(*(store.ensure_keys() for _ in range(8)))
     assert await state(store) == ["active", "next"]
@@ -76,8 +76,8 @@ async def test_one_key_signs_and_one_follows(world: World, store: SigningKeyStor
     assert len(await one.published()) == 2
 
 
-async def test_the_first_keys_are_made_when_first_needed_and_once(world: World) -> None:
-    opened = [await open_signing_keys(world.trusted, world.keys, clock=world.clock) for _ in range(4)]
+async def test_the_first_keys_are_made_when_first_needed_and_once(app: BrokerHarness) -> None:
+    opened = [await open_signing_keys(app.trusted, app.keys, clock=app.clock) for _ in range(4)]
     assert await state(opened[0][1]) == []
     tokens = await asyncio.gather(*(keys.sign("at+jwt", CLAIMS) for keys, _ in opened))
     assert await state(opened[0][1]) == ["active", "next"]
@@ -92,12 +92,12 @@ async def test_the_document_shows_public_keys_only(store: SigningKeyStore) -> No
         assert (key["kty"], key["use"], key["alg"]) == ("RSA", "sig", "RS256")
 
 
-async def test_a_rotation_that_no_client_notices(world: World, store: SigningKeyStore) -> None:
+async def test_a_rotation_that_no_client_notices(app: BrokerHarness, store: SigningKeyStore) -> None:
     """Three processes, of which one looks at the latest possible moment."""
     signer, quick, slow = Process(store), Process(store), Process(store)
     old = await signer.signed()
     assert await slow.accepts(old)
-    world.clock.ahead += MIN_PUBLISHED_TIME
+    app.clock.ahead += MIN_PUBLISHED_TIME
     kid = await store.rotate(ACTOR)
     slow.now += FRESH_SECONDS - 1  # its set is from before the rotation
     signer.now += FRESH_SECONDS
@@ -113,39 +113,39 @@ async def test_a_rotation_that_no_client_notices(world: World, store: SigningKey
     assert jose.parse_jwt(await slow.signed()).kid == kid
 
 
-async def test_a_key_that_nobody_can_know_yet_does_not_sign(world: World, store: SigningKeyStore) -> None:
+async def test_a_key_that_nobody_can_know_yet_does_not_sign(app: BrokerHarness, store: SigningKeyStore) -> None:
     with pytest.raises(Conflict, match="try again later"):
         await store.rotate(ACTOR)
-    world.clock.ahead += MIN_PUBLISHED_TIME
+    app.clock.ahead += MIN_PUBLISHED_TIME
     await store.rotate(ACTOR)
     with pytest.raises(Conflict):
         await store.rotate(ACTOR)
     assert await state(store) == ["active", "next", "retired"]
 
 
-async def test_a_retired_key_counts_until_its_last_token_is_over(world: World, store: SigningKeyStore) -> None:
+async def test_a_retired_key_counts_until_its_last_token_is_over(app: BrokerHarness, store: SigningKeyStore) -> None:
     process = Process(store)
     old = await process.signed()
-    world.clock.ahead += MIN_PUBLISHED_TIME
+    app.clock.ahead += MIN_PUBLISHED_TIME
     await store.rotate(ACTOR)
-    world.clock.ahead += PUBLISHED_FOR - MINUTE
+    app.clock.ahead += PUBLISHED_FOR - MINUTE
     process.now += FRESH_SECONDS
     assert await process.accepts(old)
-    world.clock.ahead += MINUTE
+    app.clock.ahead += MINUTE
     process.now += FRESH_SECONDS
     assert not await process.accepts(old)
     assert len(await process.published()) == 2
     assert [key.published for key in await store.list() if key.state == "retired"] == [False]
 
 
-async def test_many_rotations_at_once_are_one(world: World, store: SigningKeyStore) -> None:
-    world.clock.ahead += MIN_PUBLISHED_TIME
+async def test_many_rotations_at_once_are_one(app: BrokerHarness, store: SigningKeyStore) -> None:
+    app.clock.ahead += MIN_PUBLISHED_TIME
     ended = await asyncio.gather(*(store.rotate(ACTOR) for _ in range(5)), return_exceptions=True)
     assert [type(one) for one in ended].count(Conflict) == 4
     assert await state(store) == ["active", "next", "retired"]
 
 
-async def test_keys_that_others_may_know_are_replaced_at_once(world: World, store: SigningKeyStore) -> None:
+async def test_keys_that_others_may_know_are_replaced_at_once(app: BrokerHarness, store: SigningKeyStore) -> None:
     signer, verifier = Process(store), Process(store)
     old = await signer.signed()
     assert await verifier.accepts(old)
@@ -159,18 +159,18 @@ async def test_keys_that_others_may_know_are_replaced_at_once(world: World, stor
 
 
 @contextlib.asynccontextmanager
-async def behind(world: World, proxy: PostgresProxy) -> AsyncIterator[SigningKeyStore]:
+async def behind(app: BrokerHarness, proxy: PostgresProxy) -> AsyncIterator[SigningKeyStore]:
     """The keys by way of a proxy."""
     database = Database(proxy.address.as_role("mcpist_broker", PASSWORDS["mcpist_broker"]))
     await database.open()
     try:
-        yield (await open_signing_keys(database, world.keys, clock=world.clock))[1]
+        yield (await open_signing_keys(database, app.keys, clock=app.clock))[1]
     finally:
         await database.close()
 
 
-async def test_unknown_ids_cost_one_look_a_minute(world: World) -> None:
-    async with postgres_proxy(world.database.admin) as proxy, behind(world, proxy) as store:
+async def test_unknown_ids_cost_one_look_a_minute(app: BrokerHarness) -> None:
+    async with postgres_proxy(app.database.admin) as proxy, behind(app, proxy) as store:
         process = Process(store)
         await process.signed()
         proxy.statements.clear()
@@ -180,8 +180,8 @@ async def test_unknown_ids_cost_one_look_a_minute(world: World) -> None:
         assert len(looked) <= 1
 
 
-async def test_what_was_read_goes_on_counting_while_the_database_is_away(world: World) -> None:
-    async with postgres_proxy(world.database.admin) as proxy, behind(world, proxy) as store:
+async def test_what_was_read_goes_on_counting_while_the_database_is_away(app: BrokerHarness) -> None:
+    async with postgres_proxy(app.database.admin) as proxy, behind(app, proxy) as store:
         process = Process(store)
         token = await process.signed()
         proxy.hang_up()
@@ -199,26 +199,26 @@ async def test_what_was_read_goes_on_counting_while_the_database_is_away(world: 
         "UPDATE auth.signing_keys SET kid = 'other' WHERE state = 'active'",
     ],
 )
-async def test_a_row_that_was_changed_signs_nothing(world: World, store: SigningKeyStore, change: str) -> None:
-    await world.execute(change)
+async def test_a_row_that_was_changed_signs_nothing(app: BrokerHarness, store: SigningKeyStore, change: str) -> None:
+    await app.execute(change)
     with pytest.raises(Unavailable, match="cannot be decrypted"):
         await Process(store).signed()
 
 
 async def test_a_public_key_that_somebody_has_written_there_is_not_believed(
-    world: World, store: SigningKeyStore
+    app: BrokerHarness, store: SigningKeyStore
 ) -> None:
     mine = RSAKey.generate_key(2_048)
-    await world.execute("UPDATE auth.signing_keys SET public = $1", json.dumps(mine.as_dict(private=False)))
+    await app.execute("UPDATE auth.signing_keys SET public = $1", json.dumps(mine.as_dict(private=False)))
     process = Process(store)
     assert await process.accepts(await process.signed())
     kid = jose.parse_jwt(await process.signed()).kid
     assert not await process.accepts_forged(jose.sign_jwt(mine, {"typ": "at+jwt", "kid": kid}, CLAIMS, ALGORITHM))
 
 
-async def test_keys_of_another_deployment_do_not_open(world: World, store: SigningKeyStore) -> None:
-    await world.execute("UPDATE core.deployment SET id = gen_random_uuid()")
-    keys, moved = await open_signing_keys(world.trusted, world.keys, clock=world.clock)
+async def test_keys_of_another_deployment_do_not_open(app: BrokerHarness, store: SigningKeyStore) -> None:
+    await app.execute("UPDATE core.deployment SET id = gen_random_uuid()")
+    keys, moved = await open_signing_keys(app.trusted, app.keys, clock=app.clock)
     with pytest.raises(Unavailable):
         await keys.sign("at+jwt", CLAIMS)
     (sealed, *_) = await moved.list_published()
@@ -226,24 +226,24 @@ async def test_keys_of_another_deployment_do_not_open(world: World, store: Signi
         await moved.unwrap_key(sealed)
 
 
-async def test_the_vault_s_key_is_noted_as_needed(world: World, store: SigningKeyStore) -> None:
-    async with world.database.admin_connection() as admin:
+async def test_the_vault_s_key_is_noted_as_needed(app: BrokerHarness, store: SigningKeyStore) -> None:
+    async with app.database.admin_connection() as admin:
         assert await admin.fetchval("SELECT array_agg(kek_id) FROM vault.key_checks") == ["k1"]
     wrong = SigningKeyStore(
-        world.trusted,
+        app.trusted,
         InMemoryKeyProvider("k1", {"k1": b"x" * 32}),
-        await world.trusted.call("SELECT id FROM core.deployment"),
-        clock=world.clock,
+        await app.trusted.call("SELECT id FROM core.deployment"),
+        clock=app.clock,
     )
-    world.clock.ahead += MIN_PUBLISHED_TIME
+    app.clock.ahead += MIN_PUBLISHED_TIME
     with pytest.raises(Invalid, match="not the one that was used before"):
         await wrong.rotate(ACTOR)
     assert await state(store) == ["active", "next"]
 
 
-async def test_no_private_key_lies_in_the_database(world: World, store: SigningKeyStore) -> None:
+async def test_no_private_key_lies_in_the_database(app: BrokerHarness, store: SigningKeyStore) -> None:
     opened = [await store.unwrap_key(sealed) for sealed in await store.list_published()]
-    async with world.database.admin_connection() as admin:
+    async with app.database.admin_connection() as admin:
         rows = await admin.fetch("SELECT wrapped, public FROM auth.signing_keys")
     for key in opened:
         secret = key.as_dict(private=True)
@@ -254,15 +254,15 @@ async def test_no_private_key_lies_in_the_database(world: World, store: SigningK
             assert "d" not in json.loads(row["public"])
 
 
-async def test_the_audit_log_tells_of_keys(world: World, store: SigningKeyStore) -> None:
-    world.clock.ahead += MIN_PUBLISHED_TIME
+async def test_the_audit_log_tells_of_keys(app: BrokerHarness, store: SigningKeyStore) -> None:
+    app.clock.ahead += MIN_PUBLISHED_TIME
     kid = await store.rotate(ACTOR)
     await store.replace_all(ACTOR)
-    rotated = await world.events(DEPLOYMENT_CHAIN, "key.rotated")
+    rotated = await app.events(DEPLOYMENT_CHAIN, "key.rotated")
     assert [(event.actor, (event.detail or {})["purpose"]) for event in rotated] == [("tests", "signing")] * 2
     assert (rotated[0].detail or {})["key"] == kid
     assert (rotated[1].detail or {})["distrusted"] == 3
-    assert len(await world.events(DEPLOYMENT_CHAIN, "key.created")) == 2
+    assert len(await app.events(DEPLOYMENT_CHAIN, "key.created")) == 2
 
 
 async def test_another_key_s_signature_is_none(store: SigningKeyStore) -> None:

@@ -13,14 +13,14 @@ from broker.authorization_server.client_registry import CLIENT_CREDENTIALS, JWT_
 from broker.interface import CredentialRefusal, RefusalReason
 from core.caller import Credential
 from core.secret import Secret
-from tests.broker.authorization_server.server_rig import BOTH, RESOURCE, WEB, Server, server_on
+from tests.broker.authorization_server.server_app import BOTH, RESOURCE, WEB, AuthorizationServerApp, server_on
 from tests.support.postgres import ScratchDatabase
 
 NO_ERROR = "none"
 
 
 @pytest.fixture
-async def server(database: ScratchDatabase, make_tenant) -> AsyncIterator[Server]:
+async def app(database: ScratchDatabase, make_tenant) -> AsyncIterator[AuthorizationServerApp]:
     async with server_on(database, await make_tenant(users=2)) as made:
         await made.sign_in()
         yield made
@@ -38,14 +38,14 @@ def refusal(response: httpx2.Response) -> str:
     return body["error"]
 
 
-async def tokens(server: Server, **changes: str | None) -> dict[str, str]:
-    response = await server.redeem(await server.code(**changes))
+async def tokens(app: AuthorizationServerApp, **changes: str | None) -> dict[str, str]:
+    response = await app.redeem(await app.code(**changes))
     assert response.status_code == 200, response.text
     return response.json()
 
 
-async def test_an_answer_is_complete_and_never_stored(server: Server) -> None:
-    response = await server.redeem(await server.code())
+async def test_an_answer_is_complete_and_never_stored(app: AuthorizationServerApp) -> None:
+    response = await app.redeem(await app.code())
     assert response.status_code == 200
     assert (response.headers["cache-control"], response.headers["pragma"]) == ("no-store", "no-cache")
     assert set(response.json()) == {"access_token", "token_type", "expires_in", "scope", "refresh_token"}
@@ -74,14 +74,14 @@ WRONG: list[tuple[dict[str, str | None], str]] = [
 ]
 
 
-async def test_what_is_wrong_is_named_and_costs_no_code(server: Server) -> None:
-    code = await server.code()
+async def test_what_is_wrong_is_named_and_costs_no_code(app: AuthorizationServerApp) -> None:
+    code = await app.code()
     for changes, error in WRONG:
-        response = await server.redeem(code, changes)
+        response = await app.redeem(code, changes)
         assert refusal(response) == error, changes
         assert response.status_code == (401 if error == "invalid_client" else 400), changes
         assert "www-authenticate" not in response.headers
-    assert refusal(await server.redeem(code)) == NO_ERROR
+    assert refusal(await app.redeem(code)) == NO_ERROR
 
 
 @pytest.mark.parametrize(
@@ -98,43 +98,43 @@ async def test_what_is_wrong_is_named_and_costs_no_code(server: Server) -> None:
     ],
     ids=["json", "twice", "large", "many", "not-utf8", "not-ascii", "empty", "no-type"],
 )
-async def test_only_forms_of_a_certain_size_are_read(server: Server, content: bytes, kind: str) -> None:
+async def test_only_forms_of_a_certain_size_are_read(app: AuthorizationServerApp, content: bytes, kind: str) -> None:
     for path in ("/oauth/token", "/oauth/revoke"):
-        response = await server.http.post(path, content=content, headers={"Content-Type": kind} if kind else {})
+        response = await app.http.post(path, content=content, headers={"Content-Type": kind} if kind else {})
         assert refusal(response) in ("invalid_request", "invalid_client")
         assert response.status_code in (400, 401)
 
 
-async def test_only_posts(server: Server) -> None:
+async def test_only_posts(app: AuthorizationServerApp) -> None:
     for path in ("/oauth/token", "/oauth/revoke"):
-        assert (await server.http.get(path)).status_code == 405
+        assert (await app.http.get(path)).status_code == 405
 
 
-async def test_twenty_redemptions_at_once(server: Server) -> None:
-    code = await server.code()
-    answers = await asyncio.gather(*(server.redeem(code) for _ in range(20)))
+async def test_twenty_redemptions_at_once(app: AuthorizationServerApp) -> None:
+    code = await app.code()
+    answers = await asyncio.gather(*(app.redeem(code) for _ in range(20)))
     good = [answer for answer in answers if answer.status_code == 200]
     assert len(good) == 1
     assert {refusal(answer) for answer in answers if answer not in good} == {"invalid_grant"}
-    assert refusal(await server.refresh(good[0].json()["refresh_token"])) == "invalid_grant"
+    assert refusal(await app.refresh(good[0].json()["refresh_token"])) == "invalid_grant"
 
 
-async def test_refreshing(server: Server) -> None:
-    first = (await tokens(server))["refresh_token"]
-    narrow = (await server.refresh(first, scope="mcp:read", resource=RESOURCE)).json()
+async def test_refreshing(app: AuthorizationServerApp) -> None:
+    first = (await tokens(app))["refresh_token"]
+    narrow = (await app.refresh(first, scope="mcp:read", resource=RESOURCE)).json()
     assert narrow["scope"] == "mcp:read"
-    assert (await server.refresh(narrow["refresh_token"])).json()["scope"] == BOTH
-    assert refusal(await server.refresh(first)) == "invalid_grant"
-    assert await server.value("SELECT cause FROM auth.grants") == "reuse"
+    assert (await app.refresh(narrow["refresh_token"])).json()["scope"] == BOTH
+    assert refusal(await app.refresh(first)) == "invalid_grant"
+    assert await app.value("SELECT cause FROM auth.grants") == "reuse"
 
 
-async def test_a_refresh_token_serves_its_own_client_only(server: Server) -> None:
-    token = (await tokens(server))["refresh_token"]
-    other, _ = await server.client()
-    assert refusal(await server.refresh(token, client_id=other.id)) == "invalid_grant"
-    assert refusal(await server.refresh(token, scope="admin:read")) == "invalid_scope"
-    assert refusal(await server.refresh(token, resource=RESOURCE + "/x")) == "invalid_target"
-    assert refusal(await server.refresh(token)) == NO_ERROR
+async def test_a_refresh_token_serves_its_own_client_only(app: AuthorizationServerApp) -> None:
+    token = (await tokens(app))["refresh_token"]
+    other, _ = await app.client()
+    assert refusal(await app.refresh(token, client_id=other.id)) == "invalid_grant"
+    assert refusal(await app.refresh(token, scope="admin:read")) == "invalid_scope"
+    assert refusal(await app.refresh(token, resource=RESOURCE + "/x")) == "invalid_target"
+    assert refusal(await app.refresh(token)) == NO_ERROR
 
 
 def basic(name: str, secret: str) -> dict[str, str]:
@@ -142,146 +142,146 @@ def basic(name: str, secret: str) -> dict[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(joined.encode()).decode()}
 
 
-async def test_a_client_with_a_secret(server: Server) -> None:
+async def test_a_client_with_a_secret(app: AuthorizationServerApp) -> None:
     """Only whoever has tried Basic is challenged for it: a browser would ask the person for a password."""
-    client, secret = await server.client(auth_method="client_secret_basic")
+    client, secret = await app.client(auth_method="client_secret_basic")
     assert secret is not None
     ours: dict[str, str | None] = {"client_id": client.id, "redirect_uri": client.redirect_uris[0]}
-    code = await server.code(**ours)
-    without = await server.redeem(code, ours)
-    wrong = await server.redeem(code, {**ours, "client_secret": "wrong"})
+    code = await app.code(**ours)
+    without = await app.redeem(code, ours)
+    wrong = await app.redeem(code, {**ours, "client_secret": "wrong"})
     for response in (without, wrong):
         assert (response.status_code, refusal(response)) == (401, "invalid_client")
         assert "www-authenticate" not in response.headers
-    challenged = await server.redeem(code, {**ours, "client_id": None}, basic(client.id, "wrong"))
+    challenged = await app.redeem(code, {**ours, "client_id": None}, basic(client.id, "wrong"))
     assert (challenged.status_code, refusal(challenged)) == (401, "invalid_client")
     assert challenged.headers["www-authenticate"].startswith("Basic ")
-    right = await server.redeem(code, {**ours, "client_id": None}, basic(client.id, secret.reveal()))
+    right = await app.redeem(code, {**ours, "client_id": None}, basic(client.id, secret.reveal()))
     token = right.json()["refresh_token"]
-    assert refusal(await server.refresh(token, client_id=client.id)) == "invalid_client"
-    again = await server.refresh(token, client_id=client.id, client_secret=secret.reveal())
+    assert refusal(await app.refresh(token, client_id=client.id)) == "invalid_client"
+    again = await app.refresh(token, client_id=client.id, client_secret=secret.reveal())
     assert refusal(again) == NO_ERROR
 
 
-async def machine(server: Server, **options: object) -> dict[str, str]:
+async def machine(app: AuthorizationServerApp, **options: object) -> dict[str, str]:
     """The credentials of a program that acts as the first user."""
     filled = {
         "auth_method": "client_secret_post",
         "grant_types": frozenset({CLIENT_CREDENTIALS}),
         "redirect_uris": (),
-        "user_id": server.user,
+        "user_id": app.user,
         **options,
     }
-    client, secret = await server.client(**filled)
+    client, secret = await app.client(**filled)
     assert secret is not None
     return {"grant_type": CLIENT_CREDENTIALS, "client_id": client.id, "client_secret": secret.reveal()}
 
 
-async def test_a_machine(server: Server) -> None:
-    credentials = await machine(server)
-    first = (await server.token(credentials)).json()
+async def test_a_machine(app: AuthorizationServerApp) -> None:
+    credentials = await machine(app)
+    first = (await app.token(credentials)).json()
     assert (first["scope"], "refresh_token" in first) == (BOTH, False)
-    await asyncio.gather(*(server.token(credentials) for _ in range(3)))
-    assert await server.value("SELECT count(*) FROM auth.grants") == 1
-    assert (await server.token({**credentials, "scope": "mcp:read"})).json()["scope"] == "mcp:read"
-    assert refusal(await server.token({**credentials, "scope": "admin:read"})) == "invalid_scope"
-    server.clock.go(hours=23)
-    await server.token(credentials)
-    assert await server.value("SELECT count(*) FROM auth.grants") == 3
-    await server.execute("UPDATE core.users SET status = 'suspended'")
-    assert refusal(await server.token(credentials)) == "invalid_grant"
+    await asyncio.gather(*(app.token(credentials) for _ in range(3)))
+    assert await app.value("SELECT count(*) FROM auth.grants") == 1
+    assert (await app.token({**credentials, "scope": "mcp:read"})).json()["scope"] == "mcp:read"
+    assert refusal(await app.token({**credentials, "scope": "admin:read"})) == "invalid_scope"
+    app.clock.go(hours=23)
+    await app.token(credentials)
+    assert await app.value("SELECT count(*) FROM auth.grants") == 3
+    await app.execute("UPDATE core.users SET status = 'suspended'")
+    assert refusal(await app.token(credentials)) == "invalid_grant"
 
 
-async def test_a_machine_that_was_switched_off(server: Server) -> None:
-    credentials = await machine(server)
-    await server.execute("UPDATE auth.clients SET disabled_at = now()")
-    assert refusal(await server.token(credentials)) == "invalid_client"
+async def test_a_machine_that_was_switched_off(app: AuthorizationServerApp) -> None:
+    credentials = await machine(app)
+    await app.execute("UPDATE auth.clients SET disabled_at = now()")
+    assert refusal(await app.token(credentials)) == "invalid_client"
 
 
-async def test_an_assertion_of_the_tenants_own_provider(server: Server) -> None:
-    credentials = await machine(server, grant_types=frozenset({JWT_BEARER}), user_id=None)
+async def test_an_assertion_of_the_tenants_own_provider(app: AuthorizationServerApp) -> None:
+    credentials = await machine(app, grant_types=frozenset({JWT_BEARER}), user_id=None)
     asserted = {**credentials, "grant_type": JWT_BEARER, "assertion": "a.b.c"}
     speaks = SimpleNamespace(
-        tenant_id=server.tenant.id,
-        user_id=server.tenant.users[1],
+        tenant_id=app.tenant.id,
+        user_id=app.tenant.users[1],
         scopes=frozenset({"mcp:read"}),
         resource=RESOURCE,
         issuer="https://idp.example",
     )
-    await server.execute(
+    await app.execute(
         "INSERT INTO auth.trusted_issuers VALUES ($1, 'https://idp.example', 'https://idp.example/keys', now())",
-        server.tenant.id,
+        app.tenant.id,
     )
-    server.assertions.known["a.b.c"] = speaks
-    answer = (await server.token(asserted)).json()
+    app.assertions.known["a.b.c"] = speaks
+    answer = (await app.token(asserted)).json()
     assert (answer["scope"], "refresh_token" in answer) == ("mcp:read", False)
     sql = "SELECT user_id FROM auth.grants WHERE kind = 'id_jag' AND issuer = 'https://idp.example'"
-    assert await server.value(sql) == server.tenant.users[1]
-    assert refusal(await server.token({**asserted, "scope": "mcp:write"})) == "invalid_scope"
+    assert await app.value(sql) == app.tenant.users[1]
+    assert refusal(await app.token({**asserted, "scope": "mcp:write"})) == "invalid_scope"
     speaks.scopes = frozenset()
-    assert (await server.token(asserted)).json()["scope"] == BOTH
+    assert (await app.token(asserted)).json()["scope"] == BOTH
     speaks.resource = "https://other.example/mcp"
-    assert refusal(await server.token(asserted)) == "invalid_target"
-    assert refusal(await server.token({**asserted, "assertion": "forged"})) == "invalid_grant"
-    assert refusal(await server.token({**asserted, "assertion": "x" * 16_385})) == "invalid_grant"
+    assert refusal(await app.token(asserted)) == "invalid_target"
+    assert refusal(await app.token({**asserted, "assertion": "forged"})) == "invalid_grant"
+    assert refusal(await app.token({**asserted, "assertion": "x" * 16_385})) == "invalid_grant"
 
 
-async def revoke(server: Server, **form: str) -> httpx2.Response:
-    return await server.http.post("/oauth/revoke", data={"client_id": WEB.id, **form})
+async def revoke(app: AuthorizationServerApp, **form: str) -> httpx2.Response:
+    return await app.http.post("/oauth/revoke", data={"client_id": WEB.id, **form})
 
 
 @pytest.mark.parametrize("which", ["refresh_token", "access_token"])
-async def test_either_token_gives_everything_back(server: Server, which: str) -> None:
-    mine, others = await tokens(server), await tokens(server)
-    response = await revoke(server, token=mine[which], token_type_hint="unknown")
+async def test_either_token_gives_everything_back(app: AuthorizationServerApp, which: str) -> None:
+    mine, others = await tokens(app), await tokens(app)
+    response = await revoke(app, token=mine[which], token_type_hint="unknown")
     assert (response.status_code, response.content) == (200, b"")
-    assert refusal(await server.refresh(mine["refresh_token"])) == "invalid_grant"
-    assert refusal(await server.refresh(others["refresh_token"])) == NO_ERROR
-    assert (await revoke(server, token=mine[which])).status_code == 200
-    assert [event.detail["cause"] for event in await server.events("grant.revoked") if event.detail] == ["client"]
-    assert (await server.authorize()).status_code == 302  # what the person agreed to stays
+    assert refusal(await app.refresh(mine["refresh_token"])) == "invalid_grant"
+    assert refusal(await app.refresh(others["refresh_token"])) == NO_ERROR
+    assert (await revoke(app, token=mine[which])).status_code == 200
+    assert [event.detail["cause"] for event in await app.events("grant.revoked") if event.detail] == ["client"]
+    assert (await app.authorize()).status_code == 302  # what the person agreed to stays
 
 
-async def test_nothing_is_said_of_a_token_that_is_not_ones_own(server: Server) -> None:
-    mine = await tokens(server)
-    other, _ = await server.client()
+async def test_nothing_is_said_of_a_token_that_is_not_ones_own(app: AuthorizationServerApp) -> None:
+    mine = await tokens(app)
+    other, _ = await app.client()
     for token in (mine["refresh_token"], mine["access_token"], "made-up", "a.b.c", "x" * 9000):
-        assert (await revoke(server, token=token, client_id=other.id)).status_code == 200
-    assert refusal(await server.refresh(mine["refresh_token"])) == NO_ERROR
-    assert refusal(await revoke(server, token=mine["refresh_token"], client_id="nobody")) == "invalid_client"
-    assert refusal(await revoke(server)) == "invalid_request"
+        assert (await revoke(app, token=token, client_id=other.id)).status_code == 200
+    assert refusal(await app.refresh(mine["refresh_token"])) == NO_ERROR
+    assert refusal(await revoke(app, token=mine["refresh_token"], client_id="nobody")) == "invalid_client"
+    assert refusal(await revoke(app)) == "invalid_request"
 
 
-async def test_whoever_is_refused_too_often_has_to_wait(server: Server) -> None:
-    made = await tokens(server)
+async def test_whoever_is_refused_too_often_has_to_wait(app: AuthorizationServerApp) -> None:
+    made = await tokens(app)
     for _ in range(20):
-        assert (await revoke(server, token="x", client_id="nobody")).status_code == 401
-    waiting = await revoke(server, token=made["refresh_token"])
+        assert (await revoke(app, token="x", client_id="nobody")).status_code == 401
+    waiting = await revoke(app, token=made["refresh_token"])
     assert (waiting.status_code, refusal(waiting)) == (429, "temporarily_unavailable")
     assert int(waiting.headers["retry-after"]) > 0
     for _ in range(100):
-        assert (await server.refresh("mcpist_refresh_" + "x" * 43)).status_code == 400
-    waiting = await server.refresh(made["refresh_token"])
+        assert (await app.refresh("mcpist_refresh_" + "x" * 43)).status_code == 400
+    waiting = await app.refresh(made["refresh_token"])
     assert (waiting.status_code, refusal(waiting)) == (429, "temporarily_unavailable")
-    server.clock.go(minutes=1)
-    assert refusal(await server.refresh(made["refresh_token"])) == NO_ERROR
+    app.clock.go(minutes=1)
+    assert refusal(await app.refresh(made["refresh_token"])) == NO_ERROR
 
 
 async def test_a_signed_token_dies_with_its_grant(database: ScratchDatabase, make_tenant) -> None:
-    async with server_on(database, await make_tenant(users=1), signing=True) as server:
-        await server.sign_in()
-        code = await server.code(scope="mcp:read")
-        made = (await server.redeem(code)).json()
+    async with server_on(database, await make_tenant(users=1), signing=True) as app:
+        await app.sign_in()
+        code = await app.code(scope="mcp:read")
+        made = (await app.redeem(code)).json()
         token = Secret(made["access_token"])
-        verified = await server.access_tokens.verify(token)
+        verified = await app.access_tokens.verify(token)
         assert isinstance(verified, Credential)
-        assert (verified.user_id, verified.scopes, verified.client) == (server.user, {"mcp:read"}, WEB.name)
-        assert (await server.http.get("/oauth/jwks.json")).json()["keys"][0]["kty"] == "RSA"
-        assert refusal(await server.redeem(code)) == "invalid_grant"
-        dead = await server.access_tokens.verify(token)
+        assert (verified.user_id, verified.scopes, verified.client) == (app.user, {"mcp:read"}, WEB.name)
+        assert (await app.http.get("/oauth/jwks.json")).json()["keys"][0]["kty"] == "RSA"
+        assert refusal(await app.redeem(code)) == "invalid_grant"
+        dead = await app.access_tokens.verify(token)
         assert isinstance(dead, CredentialRefusal)
         assert dead.reason is RefusalReason.REVOKED
-        other = await tokens(server, scope="mcp:read")
-        server.clock.go(minutes=11)
-        assert (await revoke(server, token=other["access_token"])).status_code == 200  # also when it has expired
-        assert refusal(await server.refresh(other["refresh_token"])) == "invalid_grant"
+        other = await tokens(app, scope="mcp:read")
+        app.clock.go(minutes=11)
+        assert (await revoke(app, token=other["access_token"])).status_code == 200  # also when it has expired
+        assert refusal(await app.refresh(other["refresh_token"])) == "invalid_grant"

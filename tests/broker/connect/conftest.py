@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.broker.connect.rig import Scene, TwoVendors, two_vendors, vendors_on
+from tests.broker.connect.connect_app import ConnectApp, TwoVendors, two_vendors, vendors_on
 from tests.support.postgres import ScratchDatabase
 
 
@@ -17,7 +17,7 @@ async def vendors(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Two
 
 
 @pytest.fixture
-async def scene(database: ScratchDatabase, tmp_path: Path, vendors: TwoVendors) -> AsyncIterator[Scene]:
+async def app(database: ScratchDatabase, tmp_path: Path, vendors: TwoVendors) -> AsyncIterator[ConnectApp]:
     await vendors.reset()
     async with vendors_on(database, tmp_path, running=vendors) as made:
         yield made

@@ -2,21 +2,21 @@
 
 from pathlib import Path
 
-from tests.broker.connect.rig import Scene
+from tests.broker.connect.connect_app import ConnectApp
 from tests.broker.connect.test_connect_sessions import THREE, queue_of
 from tests.broker.connect.test_ending import connected, out_of_reach
 from tests.cli.laptop import Laptop
 from tests.support.product import ACTOR, Person
 
 
-async def laptop_of(scene: Scene, folder: Path) -> tuple[Laptop, Person]:
-    person = await scene.person("ada@acme.test", allow=THREE)
-    return Laptop(folder, {"MCPIST_SERVER": scene.url, "MCPIST_TOKEN": person.token}), person
+async def laptop_of(app: ConnectApp, folder: Path) -> tuple[Laptop, Person]:
+    person = await app.person("ada@acme.test", allow=THREE)
+    return Laptop(folder, {"MCPIST_SERVER": app.url, "MCPIST_TOKEN": person.token}), person
 
 
-async def test_a_script_follows_what_a_person_connects(scene: Scene, tmp_path: Path) -> None:
-    laptop, person = await laptop_of(scene, tmp_path / "laptop")
-    async with scene.browser(person) as browser:
+async def test_a_script_follows_what_a_person_connects(app: ConnectApp, tmp_path: Path) -> None:
+    laptop, person = await laptop_of(app, tmp_path / "laptop")
+    async with app.browser(person) as browser:
 
         async def goes(link: str) -> None:
             page = await browser.get(link)
@@ -33,9 +33,9 @@ async def test_a_script_follows_what_a_person_connects(scene: Scene, tmp_path: P
         assert [(one["module"], one["state"]) for one in begun["services"]] == [("stall", "waiting")]
 
 
-async def test_what_was_declined_ends_it(scene: Scene, tmp_path: Path) -> None:
-    laptop, person = await laptop_of(scene, tmp_path / "laptop")
-    async with scene.browser(person) as browser:
+async def test_what_was_declined_ends_it(app: ConnectApp, tmp_path: Path) -> None:
+    laptop, person = await laptop_of(app, tmp_path / "laptop")
+    async with app.browser(person) as browser:
 
         async def goes(link: str) -> None:
             page = await browser.get(link)
@@ -47,8 +47,8 @@ async def test_what_was_declined_ends_it(scene: Scene, tmp_path: Path) -> None:
     assert "shop was not connected: declined." in ended.err
 
 
-async def test_what_it_refuses(scene: Scene, tmp_path: Path) -> None:
-    laptop, _ = await laptop_of(scene, tmp_path / "laptop")
+async def test_what_it_refuses(app: ConnectApp, tmp_path: Path) -> None:
+    laptop, _ = await laptop_of(app, tmp_path / "laptop")
     assert (await laptop.run("connect", "made_up")).code == 4
     assert (await laptop.run("connect")).code == 2
     assert (await laptop.run("connect", "shop", "--all")).code == 2
@@ -56,32 +56,32 @@ async def test_what_it_refuses(scene: Scene, tmp_path: Path) -> None:
     assert "mcpist login" in (await here.run("connect", "shop")).err
 
 
-async def test_who_is_removed_by_a_command_is_over_at_the_vendor_too(scene: Scene, tmp_path: Path) -> None:
+async def test_who_is_removed_by_a_command_is_over_at_the_vendor_too(app: ConnectApp, tmp_path: Path) -> None:
     """`mcpist user remove` asks the admin API; of an account whose vendor cannot be told, it says where to end it."""
-    ada, bob = await scene.person("ada@acme.test"), await scene.person("bob@acme.test")
+    ada, bob = await app.person("ada@acme.test"), await app.person("bob@acme.test")
     boss, stranger = (
-        await scene.person("boss@acme.test", admin=True),
-        await scene.person("x@evil.test", "evil", admin=True),
+        await app.person("boss@acme.test", admin=True),
+        await app.person("x@evil.test", "evil", admin=True),
     )
-    await connected(scene, ada, "ada")
-    await connected(scene, bob, "bob")
+    await connected(app, ada, "ada")
+    await connected(app, bob, "bob")
     at = [
-        Laptop(tmp_path / one.email, {"MCPIST_SERVER": scene.url, "MCPIST_TOKEN": token})
-        for one, token in [(one, await admin_token(scene, one)) for one in (boss, stranger)]
+        Laptop(tmp_path / one.email, {"MCPIST_SERVER": app.url, "MCPIST_TOKEN": token})
+        for one, token in [(one, await admin_token(app, one)) for one in (boss, stranger)]
     ]
     remove = ("user", "remove", "ada@acme.test", "--confirm", "ada@acme.test")
     assert (await at[1].run(*remove)).code == 4
-    assert await scene.revoked() == 0
+    assert await app.revoked() == 0
     assert await at[0].json(*remove) == {"email": "ada@acme.test", "removed": True}
-    assert await scene.revoked() == 1
-    await out_of_reach(scene)
+    assert await app.revoked() == 1
+    await out_of_reach(app)
     left = await at[0].run("user", "remove", "bob@acme.test", "--confirm", "bob@acme.test")
     assert (left.code, "could not be revoked" in left.err) == (0, True)
     last = await at[0].run("user", "remove", "boss@acme.test", "--confirm", "boss@acme.test")
     assert (last.code, "last active administrator" in last.err) == (5, True)
 
 
-async def admin_token(scene: Scene, person: Person) -> str:
+async def admin_token(app: ConnectApp, person: Person) -> str:
     scopes = ["admin:read", "admin:write"]
-    _, token = await scene.product.tokens.create(ACTOR, person.tenant.id, person.id, "admin", scopes=scopes)
+    _, token = await app.product.tokens.create(ACTOR, person.tenant.id, person.id, "admin", scopes=scopes)
     return token.reveal()

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.broker.connect.rig import Browser, Scene, shown
+from tests.broker.connect.connect_app import Browser, ConnectApp, shown
 
 THREE = ["shop:read", "till:read", "stall:read"]
 
@@ -43,11 +43,11 @@ def queue_of(page: httpx2.Response) -> dict[str, str]:
     return {name: fields[name] for name in ("then", "of", "session", "role") if name in fields}
 
 
-async def test_a_session_for_all_from_its_link_to_its_end(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser:
+async def test_a_session_for_all_from_its_link_to_its_end(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    async with app.browser(ada) as browser:
         session = await started(browser, return_path="/account")
-        assert session["url"] == f"{scene.url}/connect/-/session/{session['id']}"
+        assert session["url"] == f"{app.url}/connect/-/session/{session['id']}"
         waiting = [(name, "waiting", "") for name in ("shop", "stall", "till")]
         assert await told(browser, session) == ("open", waiting)
         page = await browser.get(session["url"])
@@ -59,27 +59,27 @@ async def test_a_session_for_all_from_its_link_to_its_end(scene: Scene) -> None:
         assert "Service 3 of 3" in shown(page)
         assert await told(browser, session) == ("open", [waiting[0], ("stall", "done", ""), waiting[2]])
         page = await browser.connect("till", **queue_of(page))
-        assert str(page.url) == f"{scene.url}/account", "what was skipped is not asked for again by itself"
+        assert str(page.url) == f"{app.url}/account", "what was skipped is not asked for again by itself"
         assert (await browser.get(session["url"])).url.path == "/connect/shop"
         await browser.connect("shop", **queue_of(page))
         state, services = await told(browser, session)
         assert (state, {one[1] for one in services}) == ("done", {"done"})
         page = await browser.get(session["url"])
-        assert str(page.url) == f"{scene.url}/account"
+        assert str(page.url) == f"{app.url}/account"
         assert (await started(browser))["state"] == "done", "nothing needs it any more"
-        events = await scene.product.events(scene.tenants["acme"], "connect.started")
+        events = await app.product.events(app.tenants["acme"], "connect.started")
         assert (events[0].detail or {})["session"] == session["id"]
 
 
-async def test_what_fails_has_its_cause_and_may_be_tried_again(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser:
+async def test_what_fails_has_its_cause_and_may_be_tried_again(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    async with app.browser(ada) as browser:
         session = await started(browser, services=["shop"])
         page = await browser.get(session["url"])
         back = await browser.consent(await browser.start("shop", **queue_of(page)))
         state = re.search(r"state=([^&]+)", back)
         assert state
-        declined = f"/connect/callback/vendor?error=access_denied&state={state[1]}&iss={scene.vendor.issuer}"
+        declined = f"/connect/callback/vendor?error=access_denied&state={state[1]}&iss={app.vendor.issuer}"
         await browser.get(declined)
         assert await told(browser, session) == ("failed", [("shop", "failed", "declined")])
         back = await browser.consent(await browser.start("shop"))
@@ -89,9 +89,9 @@ async def test_what_fails_has_its_cause_and_may_be_tried_again(scene: Scene) -> 
         assert await told(browser, session) == ("done", [("shop", "done", "")])
 
 
-async def test_again_wants_a_new_connection(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser:
+async def test_again_wants_a_new_connection(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    async with app.browser(ada) as browser:
         await browser.connect("shop")
         at_hand = await started(browser, services=["shop"])
         assert (at_hand["state"], at_hand["services"][0]["account"]) == ("done", "alice@example.test")
@@ -100,16 +100,16 @@ async def test_again_wants_a_new_connection(scene: Scene) -> None:
         assert (await browser.get(session["url"])).url.path == "/connect/shop"
         await browser.connect("shop")
         assert await told(browser, session) == ("done", [("shop", "done", "")])
-        await scene.execute("UPDATE vault.accounts SET status = 'needs_reauth', reason = 'revoked'")
+        await app.execute("UPDATE vault.accounts SET status = 'needs_reauth', reason = 'revoked'")
         assert await told(browser, session) == ("open", [("shop", "waiting", "")])
 
 
-async def test_an_administrator_starts_one_for_a_role_and_nobody_else_does(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    boss = await scene.person("boss@acme.test", admin=True)
-    (role,) = await scene.rows("SELECT id FROM core.roles WHERE name = $1", ada.email)
+async def test_an_administrator_starts_one_for_a_role_and_nobody_else_does(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    boss = await app.person("boss@acme.test", admin=True)
+    (role,) = await app.rows("SELECT id FROM core.roles WHERE name = $1", ada.email)
     asked = {"services": ["shop"], "role_id": str(role["id"])}
-    async with scene.browser(boss) as browser, scene.browser(ada) as other:
+    async with app.browser(boss) as browser, app.browser(ada) as other:
         session = await started(browser, **asked)
         page = await browser.get(session["url"])
         assert page.url.params["role"] == str(role["id"])
@@ -121,17 +121,17 @@ async def test_an_administrator_starts_one_for_a_role_and_nobody_else_does(scene
         assert own["state"] == "open", "what a role shares is not one's own"
 
 
-async def test_the_link_has_no_authority(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    eve = await scene.person("eve@globex.test", "globex", allow=THREE)
-    bob = await scene.person("bob@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser, scene.browser() as nobody:
+async def test_the_link_has_no_authority(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    eve = await app.person("eve@globex.test", "globex", allow=THREE)
+    bob = await app.person("bob@acme.test", allow=THREE)
+    async with app.browser(ada) as browser, app.browser() as nobody:
         session = await started(browser)
         page = await nobody.get(session["url"])
         assert page.url.path == "/sign-in"
         assert page.url.params["next"] == f"/connect/-/session/{session['id']}"
         for person in (bob, eve):
-            async with scene.browser(person) as other:
+            async with app.browser(person) as other:
                 assert (await other.get(session["url"])).status_code == 404
                 for method in ("GET", "DELETE"):
                     assert (await api(other, method, f"/{session['id']}")).status_code == 404
@@ -139,14 +139,14 @@ async def test_the_link_has_no_authority(scene: Scene) -> None:
         assert (await api(browser, "GET")).json()["items"][0]["id"] == session["id"]
 
 
-async def test_it_ends_by_being_cancelled_and_by_itself(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser:
+async def test_it_ends_by_being_cancelled_and_by_itself(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    async with app.browser(ada) as browser:
         cancelled, expired = await started(browser), await started(browser)
         for _ in range(2):
             assert (await api(browser, "DELETE", f"/{cancelled['id']}")).status_code == 204
-        scene.product.clock.ahead = timedelta(minutes=61)
-        await browser.sign_in(scene.identity, ada)
+        app.product.clock.ahead = timedelta(minutes=61)
+        await browser.sign_in(app.identity, ada)
         for session, state in ((cancelled, "cancelled"), (expired, "expired")):
             assert (await told(browser, session))[0] == state
             page = await browser.get(session["url"])
@@ -154,10 +154,10 @@ async def test_it_ends_by_being_cancelled_and_by_itself(scene: Scene) -> None:
             assert "has expired" in shown(page)
 
 
-async def test_a_request_sent_twice_begins_one(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    bob = await scene.person("bob@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser, scene.browser(bob) as other:
+async def test_a_request_sent_twice_begins_one(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    bob = await app.person("bob@acme.test", allow=THREE)
+    async with app.browser(ada) as browser, app.browser(bob) as other:
         first = await started(browser, "one", services=["shop", "till"])
         key = {"Idempotency-Key": "one"}
         again = await api(browser, "POST", json={"services": ["shop", "till", "shop"]}, headers=key)
@@ -179,25 +179,25 @@ async def test_a_request_sent_twice_begins_one(scene: Scene) -> None:
         ({"secret": "x"}, 400),
     ],
 )
-async def test_what_is_refused(scene: Scene, asked: dict[str, Any], status: int) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser:
+async def test_what_is_refused(app: ConnectApp, asked: dict[str, Any], status: int) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    async with app.browser(ada) as browser:
         answer = await api(browser, "POST", json=asked)
         assert answer.status_code == status, answer.text
-    assert await scene.rows("SELECT FROM vault.connect_sessions") == []
+    assert await app.rows("SELECT FROM vault.connect_sessions") == []
 
 
-async def test_a_service_that_nobody_has_set_up_says_so(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    await scene.execute("DELETE FROM vault.oauth_clients WHERE provider = 'other'")
-    async with scene.browser(ada) as browser:
+async def test_a_service_that_nobody_has_set_up_says_so(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    await app.execute("DELETE FROM vault.oauth_clients WHERE provider = 'other'")
+    async with app.browser(ada) as browser:
         session = await started(browser)
         assert ("stall", "failed", "not_set_up") in (await told(browser, session))[1]
 
 
-async def test_of_many_the_oldest_end_and_each_page_has_each_once(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=THREE)
-    async with scene.browser(ada) as browser:
+async def test_of_many_the_oldest_end_and_each_page_has_each_once(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=THREE)
+    async with app.browser(ada) as browser:
         made = [(await started(browser, services=["shop"]))["id"] for _ in range(52)]
         found: list[str] = []
         cursor = None

@@ -9,36 +9,36 @@ from urllib.parse import urlsplit
 import httpx2
 
 from broker.vault.deployment_guard import mark_as_copy
-from tests.broker.connect.rig import Scene, shown
+from tests.broker.connect.connect_app import ConnectApp, shown
 from tests.support.identity import identity_on
 
 
 @contextlib.asynccontextmanager
-async def copied(scene: Scene) -> AsyncIterator[Scene]:
-    """The same scene, as a process sees it that has started on a copy."""
-    await mark_as_copy(scene.identity.zone.database)
-    hosts = [urlsplit(one).netloc for one in (scene.vendor.issuer, scene.other.issuer, scene.shop.url)]
-    async with identity_on(scene.product, providers=False, allowed_private_hosts=hosts) as identity:
-        yield replace(scene, identity=identity)
+async def copied(app: ConnectApp) -> AsyncIterator[ConnectApp]:
+    """The same app, as a process sees it that has started on a copy."""
+    await mark_as_copy(app.identity.zone.database)
+    hosts = [urlsplit(one).netloc for one in (app.vendor.issuer, app.other.issuer, app.shop.url)]
+    async with identity_on(app.product, providers=False, allowed_private_hosts=hosts) as identity:
+        yield replace(app, identity=identity)
 
 
 def names_the_copy(page: httpx2.Response) -> bool:
     return page.status_code == 503 and "a copy" in shown(page) and "mcpist adopt" in shown(page)
 
 
-async def test_nothing_is_asked_of_any_vendor(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=["shop.*", "till.*", "kiosk.*"])
-    scene.shop.tokens["good-key"] = "Ada"
-    async with scene.browser(ada) as browser:
+async def test_nothing_is_asked_of_any_vendor(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=["shop.*", "till.*", "kiosk.*"])
+    app.shop.tokens["good-key"] = "Ada"
+    async with app.browser(ada) as browser:
         await browser.connect("till")
         await browser.follow("/connect/kiosk/key", key="good-key")
         back = await browser.consent(await browser.start())
         browser.leave_vendors()
-        await scene.vendor.sign_in_as("second", email="second@vendor.test")
+        await app.vendor.sign_in_as("second", email="second@vendor.test")
         question = urlsplit(str((await browser.connect("till")).url)).path
-        before, keys = await scene.accounts(), await scene.rows("SELECT * FROM vault.credentials ORDER BY id")
-        counters, asked = (await scene.vendor.told())["counters"], list(scene.shop.asked)
-        async with copied(scene) as copy:
+        before, keys = await app.accounts(), await app.rows("SELECT * FROM vault.credentials ORDER BY id")
+        counters, asked = (await app.vendor.told())["counters"], list(app.shop.asked)
+        async with copied(app) as copy:
             browser.url = copy.url  # the same browser, session and all
             for page in (
                 await browser.post("/connect/shop", provider="vendor"),
@@ -56,7 +56,7 @@ async def test_nothing_is_asked_of_any_vendor(scene: Scene) -> None:
             assert "コピー" in shown(page)
             assert "mcpist adopt" in shown(page)
             assert (await browser.get("/connect")).status_code == 200
-    assert (await scene.vendor.told())["counters"] == counters
-    assert scene.shop.asked == asked
-    assert await scene.accounts() == before
-    assert await scene.rows("SELECT * FROM vault.credentials ORDER BY id") == keys
+    assert (await app.vendor.told())["counters"] == counters
+    assert app.shop.asked == asked
+    assert await app.accounts() == before
+    assert await app.rows("SELECT * FROM vault.credentials ORDER BY id") == keys

@@ -13,7 +13,7 @@ import pytest
 from broker.interface import Lease, LeaseRequest
 from core.directory.tenants import Tenant
 from core.secret import Secret
-from tests.broker.connect.rig import Browser, catalogue_with, parameters, provider_document, shown
+from tests.broker.connect.connect_app import Browser, catalogue_with, parameters, provider_document, shown
 from tests.support.identity import Identity, identity_on
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 from tests.support.postgres import ScratchDatabase
@@ -41,7 +41,7 @@ class Front(httpx2.AsyncBaseTransport):
 
 
 @dataclass
-class House:
+class IntroductionsApp:
     """A deployment with a public name, and a vendor that takes documents and lets clients register."""
 
     identity: Identity
@@ -61,7 +61,7 @@ class House:
 
 
 @pytest.fixture
-async def house(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[House]:
+async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[IntroductionsApp]:
     async with (
         oauth_provider(tmp_path, redirect_uris=["https://nowhere.test/"]) as vendor,
         product_on(database, tmp_path / "home", catalogue=catalogue_with("http://127.0.0.1:1")) as product,
@@ -75,40 +75,42 @@ async def house(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Hous
         async with product.database.admin_connection() as admin:
             sql = "INSERT INTO vault.providers (tenant_id, id, document) VALUES ($1, $2, $3::jsonb)"
             await admin.execute(sql, tenant.id, PROVIDER, json.dumps(document))
-        yield House(identity, vendor, tenant, await product.person(tenant, "ada@acme.test", allow=["shop.*"]))
+        yield IntroductionsApp(
+            identity, vendor, tenant, await product.person(tenant, "ada@acme.test", allow=["shop.*"])
+        )
 
 
-async def test_a_vendor_reads_who_we_are(house: House) -> None:
-    async with await house.client() as http:
+async def test_a_vendor_reads_who_we_are(app: IntroductionsApp) -> None:
+    async with await app.client() as http:
         browser = Browser(http, URL)
         url = await browser.start("shop", PROVIDER)
         client_id = parameters(url)["client_id"]
-        assert client_id == f"{URL}/connect/-/clients/{house.tenant.id}/{PROVIDER}.json"
+        assert client_id == f"{URL}/connect/-/clients/{app.tenant.id}/{PROVIDER}.json"
         served = await http.get(client_id)
         assert served.headers["content-type"] == "application/json"
         assert "max-age" in served.headers["cache-control"]
         assert served.json()["client_id"] == client_id
-        await house.vendor.control({"cimd": {client_id: served.json()}})
+        await app.vendor.control({"cimd": {client_id: served.json()}})
         page = await browser.get(await browser.consent(url))
         assert "Shop is connected" in shown(page), shown(page)
-    lease = await house.identity.zone.broker.lease(LeaseRequest(Secret(house.ada.token), "shop", "look"))
+    lease = await app.identity.zone.broker.lease(LeaseRequest(Secret(app.ada.token), "shop", "look"))
     assert isinstance(lease, Lease)
-    again = LeaseRequest(Secret(house.ada.token), "shop", "look", rejected_version=lease.version)
-    refreshed = await house.identity.zone.broker.lease(again)
+    again = LeaseRequest(Secret(app.ada.token), "shop", "look", rejected_version=lease.version)
+    refreshed = await app.identity.zone.broker.lease(again)
     assert isinstance(refreshed, Lease)
     assert refreshed.access_token != lease.access_token, "a client without a secret refreshes too"
-    [client] = await house.rows("SELECT provider, client_id, secret, auth_method, role_id FROM vault.oauth_clients")
+    [client] = await app.rows("SELECT provider, client_id, secret, auth_method, role_id FROM vault.oauth_clients")
     assert client == {
         "provider": PROVIDER, "client_id": client_id, "secret": None, "auth_method": "none", "role_id": None
     }  # fmt: skip
-    counters = (await house.vendor.told())["counters"]
+    counters = (await app.vendor.told())["counters"]
     assert (counters["granted:authorization_code"], "refresh_token_reuse_detected" in counters) == (1, False)
     assert counters["granted:refresh_token"] >= 1
 
 
-async def test_a_document_is_the_same_for_whatever_there_could_be(house: House) -> None:
-    async with httpx2.AsyncClient(transport=Front(house.identity.url), timeout=20) as stranger:
-        for tenant, provider in ((house.tenant.id, PROVIDER), (house.tenant.id, "never_added"), (uuid4(), "x")):
+async def test_a_document_is_the_same_for_whatever_there_could_be(app: IntroductionsApp) -> None:
+    async with httpx2.AsyncClient(transport=Front(app.identity.url), timeout=20) as stranger:
+        for tenant, provider in ((app.tenant.id, PROVIDER), (app.tenant.id, "never_added"), (uuid4(), "x")):
             url = f"{URL}/connect/-/clients/{tenant}/{provider}.json"
             answer = await stranger.get(url)
             assert answer.status_code == 200, answer.text
@@ -122,20 +124,20 @@ async def test_a_document_is_the_same_for_whatever_there_could_be(house: House) 
                 "application_type": "web",
             }
             assert "set-cookie" not in answer.headers
-        upper, tenant = str(house.tenant.id).upper(), house.tenant.id
+        upper, tenant = str(app.tenant.id).upper(), app.tenant.id
         for path in (f"{upper}/x", f"{tenant}/X", "x/x", f"{tenant}/{'x' * 41}", f"{tenant}/.x", f"{{{tenant}}}/x"):
             answer = await stranger.get(f"{URL}/connect/-/clients/{path}.json")
             assert answer.status_code == 404, path
             assert answer.headers["content-type"] == "application/json"
 
 
-async def test_a_server_that_takes_no_documents_lets_us_register(house: House) -> None:
+async def test_a_server_that_takes_no_documents_lets_us_register(app: IntroductionsApp) -> None:
     sql = "UPDATE vault.providers SET document = jsonb_set(document, '{oauth,client_documents}', 'false') RETURNING id"
-    assert len(await house.rows(sql)) == 1
-    async with await house.client() as http:
+    assert len(await app.rows(sql)) == 1
+    async with await app.client() as http:
         browser = Browser(http, URL)
         page = await browser.get(await browser.consent(await browser.start("shop", PROVIDER)))
         assert "Shop is connected" in shown(page), shown(page)
-    [client] = await house.rows("SELECT client_id, secret IS NOT NULL AS secret, auth_method FROM vault.oauth_clients")
+    [client] = await app.rows("SELECT client_id, secret IS NOT NULL AS secret, auth_method FROM vault.oauth_clients")
     assert (client["secret"], client["auth_method"]) == (True, "basic")
     assert "://" not in str(client["client_id"])

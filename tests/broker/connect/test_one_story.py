@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from tests.broker.connect.rig import Scene, shown
+from tests.broker.connect.connect_app import ConnectApp, shown
 from tests.broker.connect.test_keys_by_the_api import put
 
 
@@ -17,18 +17,18 @@ from tests.broker.connect.test_keys_by_the_api import put
         ("refusing", "Kiosk does not accept this token", 400),
     ],
 )
-async def test_one_failure_one_story(scene: Scene, vendor: str, said: str, status: int) -> None:
+async def test_one_failure_one_story(app: ConnectApp, vendor: str, said: str, status: int) -> None:
     for slug in ("acme", "umbrella"):
-        ada = await scene.person(f"ada@{slug}.test", slug, allow=["kiosk.*"])
+        ada = await app.person(f"ada@{slug}.test", slug, allow=["kiosk.*"])
         if vendor != "refusing":
-            await scene.set_service(ada.tenant, "kiosk", base_url=_url(vendor))
-        async with scene.browser(ada) as browser:
+            await app.set_service(ada.tenant, "kiosk", base_url=_url(vendor))
+        async with app.browser(ada) as browser:
             page = await browser.post("/connect/kiosk/key", key="xk-6-wrong")
             answer = await put(browser, "kiosk", secret="xk-6-wrong")
         text = answer.json()["detail"].removesuffix(" Nothing was stored")
         assert (answer.status_code, said in text, text in shown(page)) == (status, True, True), (text, shown(page))
         assert "may not" not in text
-    await scene.nothing_stored()
+    await app.nothing_stored()
 
 
 def _url(vendor: str) -> str:

@@ -7,16 +7,16 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.broker.connect.rig import Browser, Scene, parameters, provider_document, shown
+from tests.broker.connect.connect_app import Browser, ConnectApp, parameters, provider_document, shown
 
 BASE = {"openid", "offline_access"}
 
 
-async def different_scopes(scene: Scene) -> None:
+async def different_scopes(app: ConnectApp) -> None:
     """Let the shop and the till need different things of their one vendor."""
-    document = provider_document(scene.vendor)
+    document = provider_document(app.vendor)
     document["modules"]["till"] = {"reading": ["phone"], "writing": ["address"]}
-    await scene.provider(await scene.tenant(), "vendor", document)
+    await app.provider(await app.tenant(), "vendor", document)
 
 
 def form(page: httpx2.Response, action: str, number: int = 0) -> str:
@@ -40,10 +40,10 @@ async def scopes_asked(browser: Browser, module: str, fields: dict[str, str]) ->
     return set(parameters(await browser.start(module, **fields))["scope"].split())
 
 
-async def test_the_page_shows_all_that_is_asked_for_and_no_more(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=["shop.*", "till.*"])
-    await different_scopes(scene)
-    async with scene.browser(ada) as browser:
+async def test_the_page_shows_all_that_is_asked_for_and_no_more(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=["shop.*", "till.*"])
+    await different_scopes(app)
+    async with app.browser(ada) as browser:
         first = form(await browser.get("/connect/shop"), "/connect/shop")
         assert "also.till" in ticked(first)
         assert await scopes_asked(browser, "shop", ticked(first)) == scopes_of(first) == {*BASE, "email", "phone"}
@@ -55,10 +55,10 @@ async def test_the_page_shows_all_that_is_asked_for_and_no_more(scene: Scene) ->
         assert asked == scopes_of(again) == {*BASE, "email", "profile", "phone"}
 
 
-async def test_what_uses_the_same_connection_is_asked_for_with_it(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=["shop.*", "till.*"])
-    await different_scopes(scene)
-    async with scene.browser(ada) as browser:
+async def test_what_uses_the_same_connection_is_asked_for_with_it(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=["shop.*", "till.*"])
+    await different_scopes(app)
+    async with app.browser(ada) as browser:
         await browser.connect("shop", **{"also.till": "on"})
         page = await browser.get("/connect/shop")
         again, more = form(page, "/connect/shop"), form(page, "/connect/shop", 1)
@@ -67,15 +67,15 @@ async def test_what_uses_the_same_connection_is_asked_for_with_it(scene: Scene) 
         assert await scopes_asked(browser, "shop", ticked(again)) == scopes_of(again) == {*BASE, "email", "phone"}
         assert await scopes_asked(browser, "shop", ticked(more)) == {*BASE, "email", "phone", "profile"}
         await browser.connect("shop", **ticked(more))
-        assert len(await scene.accounts()) == 1
-        assert len(await scene.rows("SELECT DISTINCT account_id FROM vault.credentials")) == 1
+        assert len(await app.accounts()) == 1
+        assert len(await app.rows("SELECT DISTINCT account_id FROM vault.credentials")) == 1
         browser.http.headers["Accept-Language"] = "ja"
         assert "同じ接続を使うため" in shown(await browser.get("/connect/shop"))
 
 
-async def test_what_is_connected_in_another_way_is_not_taken_along_unasked(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=["shop.*", "till.*"])
-    async with scene.browser(ada) as browser:
+async def test_what_is_connected_in_another_way_is_not_taken_along_unasked(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=["shop.*", "till.*"])
+    async with app.browser(ada) as browser:
         await browser.connect("till")
         part = form(await browser.get("/connect/shop"), "/connect/shop")
         assert ("also.till" in part, "also.till" in ticked(part)) == (True, False)
@@ -83,10 +83,10 @@ async def test_what_is_connected_in_another_way_is_not_taken_along_unasked(scene
         assert "Nothing more is asked for" in part
 
 
-async def test_all_of_them_are_those_that_can_be_connected(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=["shop:read", "till:read", "stall:read", "kiosk:read"])
-    await scene.execute("DELETE FROM vault.oauth_clients WHERE provider = 'other'")
-    async with scene.browser(ada) as browser:
+async def test_all_of_them_are_those_that_can_be_connected(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=["shop:read", "till:read", "stall:read", "kiosk:read"])
+    await app.execute("DELETE FROM vault.oauth_clients WHERE provider = 'other'")
+    async with app.browser(ada) as browser:
         page = await browser.get("/connect")
         assert "Connect the 3 open ones" in shown(page)
         assert "Not set up yet" in shown(page)
@@ -97,19 +97,19 @@ async def test_all_of_them_are_those_that_can_be_connected(scene: Scene) -> None
         fields = ticked(form(page, "/connect/shop"))
         assert fields["also.till"] == "on"
         page = await browser.connect(**fields)
-        assert str(page.url).startswith(f"{scene.url}/connect?"), "the till is connected by the same consent"
+        assert str(page.url).startswith(f"{app.url}/connect?"), "the till is connected by the same consent"
         assert "Shop is connected" in shown(page)
         assert "open ones" not in shown(page)
-        scene.shop.tokens["good-key"] = "Ada"
+        app.shop.tokens["good-key"] = "Ada"
         await browser.follow("/connect/kiosk/key", key="good-key")
         page = await browser.follow("/connect/-/all")
-        assert str(page.url) == f"{scene.url}/connect", "there is nothing that could be connected"
+        assert str(page.url) == f"{app.url}/connect", "there is nothing that could be connected"
 
 
-async def test_an_address_that_says_that_something_was_done_is_not_believed(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test", allow=["shop.*", "kiosk.*"])
-    scene.shop.tokens["good-key"] = "Ada"
-    async with scene.browser(ada) as browser:
+async def test_an_address_that_says_that_something_was_done_is_not_believed(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test", allow=["shop.*", "kiosk.*"])
+    app.shop.tokens["good-key"] = "Ada"
+    async with app.browser(ada) as browser:
         for path in (
             "/connect/kiosk?done=connected",
             "/connect/kiosk?done=connected_less",
@@ -125,16 +125,16 @@ async def test_an_address_that_says_that_something_was_done_is_not_believed(scen
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_the_question_of_another_account_names_what_it_is_about(scene: Scene, shared: bool) -> None:
-    ada = await scene.person("ada@acme.test", allow=["shop.*", "till.*"])
-    boss = await scene.person("boss@acme.test", admin=True)
-    (role,) = await scene.rows("SELECT id FROM core.roles WHERE name = $1", ada.email)
+async def test_the_question_of_another_account_names_what_it_is_about(app: ConnectApp, shared: bool) -> None:
+    ada = await app.person("ada@acme.test", allow=["shop.*", "till.*"])
+    boss = await app.person("boss@acme.test", admin=True)
+    (role,) = await app.rows("SELECT id FROM core.roles WHERE name = $1", ada.email)
     fields: dict[str, Any] = {"also.till": "on"} | ({"role": str(role["id"])} if shared else {})
-    async with scene.browser(boss if shared else ada) as browser:
-        await scene.vendor.sign_in_as("first", email="first@vendor.test")
+    async with app.browser(boss if shared else ada) as browser:
+        await app.vendor.sign_in_as("first", email="first@vendor.test")
         await browser.connect(**fields)
         browser.leave_vendors()
-        await scene.vendor.sign_in_as("second", email="second@vendor.test")
+        await app.vendor.sign_in_as("second", email="second@vendor.test")
         page = await browser.connect(**fields)
         assert "Shop, Till" in shown(page)
         assert ("every member of ada@acme.test" in shown(page)) == shared
@@ -145,9 +145,9 @@ async def test_the_question_of_another_account_names_what_it_is_about(scene: Sce
         assert ("ada@acme.test の全メンバーが新しいアカウント" in shown(await browser.get(str(page.url)))) == shared
 
 
-async def test_problems_lead_to_the_services_and_not_to_a_sign_in(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test")
-    async with scene.browser(ada) as browser:
+async def test_problems_lead_to_the_services_and_not_to_a_sign_in(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test")
+    async with app.browser(ada) as browser:
         for path, status, words in (
             ("/connect/never_there", 404, "There is nothing to connect here"),
             ("/connect/-/question/4f9d1a5e-0000-4000-8000-000000000000", 404, "There is nothing left to decide"),
@@ -164,45 +164,45 @@ async def test_problems_lead_to_the_services_and_not_to_a_sign_in(scene: Scene) 
         assert '<a class="button wide" href="/sign-in">Go to sign in</a>' in page.text
 
 
-async def test_what_is_not_connected_is_said_once(scene: Scene) -> None:
-    ada = await scene.person("ada@acme.test")
-    async with scene.browser(ada) as browser:
+async def test_what_is_not_connected_is_said_once(app: ConnectApp) -> None:
+    ada = await app.person("ada@acme.test")
+    async with app.browser(ada) as browser:
         assert "Shop Not connected Connect" in shown(await browser.get("/connect"))
 
 
-async def test_an_administrator_sees_what_other_people_s_roles_share(scene: Scene) -> None:
-    ada, bob = await scene.person("ada@acme.test"), await scene.person("bob@acme.test")
-    boss = await scene.person("boss@acme.test", admin=True, allow=["kiosk.*"])
-    (role,) = await scene.rows("SELECT id FROM core.roles WHERE name = $1", ada.email)
+async def test_an_administrator_sees_what_other_people_s_roles_share(app: ConnectApp) -> None:
+    ada, bob = await app.person("ada@acme.test"), await app.person("bob@acme.test")
+    boss = await app.person("boss@acme.test", admin=True, allow=["kiosk.*"])
+    (role,) = await app.rows("SELECT id FROM core.roles WHERE name = $1", ada.email)
     here = f'href="/connect/shop?role={role["id"]}"'
-    await scene.vendor.sign_in_as("team", email="team@vendor.test")
-    async with scene.browser(boss) as browser:
+    await app.vendor.sign_in_as("team", email="team@vendor.test")
+    async with app.browser(boss) as browser:
         assert "What roles share" not in shown(await browser.get("/connect"))
         await browser.connect(role=str(role["id"]))
         page = await browser.get("/connect")
         assert "Shop for ada@acme.test connected Connected as team@vendor.test" in shown(page)
         assert here in page.text
-        await scene.execute("UPDATE vault.accounts SET status = 'needs_reauth', reason = 'revoked'")
+        await app.execute("UPDATE vault.accounts SET status = 'needs_reauth', reason = 'revoked'")
         page = await browser.get("/connect")
         assert "Shop for ada@acme.test does not work" in shown(page)
         browser.http.headers["Accept-Language"] = "ja"
         assert "ロールが共有しているアカウント" in shown(await browser.get("/connect"))
     for person in (ada, bob):
-        async with scene.browser(person) as browser:
+        async with app.browser(person) as browser:
             page = await browser.get("/connect")
             assert ("What roles share" in shown(page), here in page.text) == (False, False)
     # A role that has lost the service shares it with nobody.
-    await scene.execute("DELETE FROM core.permissions WHERE role_id = $1", role["id"])
-    async with scene.browser(boss) as browser:
+    await app.execute("DELETE FROM core.permissions WHERE role_id = $1", role["id"])
+    async with app.browser(boss) as browser:
         assert "What roles share" not in shown(await browser.get("/connect"))
 
 
-async def test_a_provider_that_no_service_uses_takes_no_app(scene: Scene) -> None:
-    boss = await scene.person("boss@acme.test", admin=True)
+async def test_a_provider_that_no_service_uses_takes_no_app(app: ConnectApp) -> None:
+    boss = await app.person("boss@acme.test", admin=True)
     asked = {"client_id": "made-up-41", "client_secret": "zq-made-up-42"}
-    async with scene.browser(boss) as browser:
+    async with app.browser(boss) as browser:
         for provider in ("oidc", "oauth2"):
-            url = f"{scene.url}/api/v1/oauth-clients"
-            answer = await browser.http.put(url, json=asked | {"provider": provider}, headers={"Origin": scene.url})
+            url = f"{app.url}/api/v1/oauth-clients"
+            answer = await browser.http.put(url, json=asked | {"provider": provider}, headers={"Origin": app.url})
             assert (answer.status_code, "mcpist provider add" in answer.text) == (400, True), answer.text
-    assert await scene.rows("SELECT FROM vault.oauth_clients WHERE provider IN ('oidc', 'oauth2')") == []
+    assert await app.rows("SELECT FROM vault.oauth_clients WHERE provider IN ('oidc', 'oauth2')") == []

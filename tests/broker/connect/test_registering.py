@@ -93,7 +93,7 @@ async def server() -> AsyncIterator[Server]:
 
 
 @dataclass
-class Bench:
+class RegisteringApp:
     server: Server
     kept: Kept
     clock: SimpleNamespace
@@ -105,11 +105,11 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(server: Server) -> AsyncIterator[Bench]:
+async def app(server: Server) -> AsyncIterator[RegisteringApp]:
     http = VendorHttpClient(AllowedAddresses.from_hosts([server.url.partition("://")[2]]))
     await http.open()
     kept, clock = Kept(), SimpleNamespace(now=100.0)
-    yield Bench(
+    yield RegisteringApp(
         server,
         kept,
         clock,
@@ -125,58 +125,58 @@ def provider(url: str, **oauth: Any) -> Provider:
     )
 
 
-async def test_many_at_once_register_once(bench: Bench) -> None:
-    await asyncio.gather(*(bench.introduce() for _ in range(5)))
-    [asked] = bench.server.asked
+async def test_many_at_once_register_once(app: RegisteringApp) -> None:
+    await asyncio.gather(*(app.introduce() for _ in range(5)))
+    [asked] = app.server.asked
     assert asked["redirect_uris"] == [f"{PUBLIC}/connect/callback/acme"]
     assert asked["client_name"] == "MCPist at mcp.test"
-    [client] = bench.kept.clients
+    [client] = app.kept.clients
     assert (client.client_id, client.auth_method, client.secret is None) == ("client-1", "basic", False)
 
 
-async def test_a_secret_that_ends_is_not_taken_if_there_is_a_client_without_one(bench: Bench) -> None:
-    bench.server.lasts = False
-    await bench.introduce()
-    assert [one["token_endpoint_auth_method"] for one in bench.server.asked] == ["client_secret_basic", "none"]
-    assert bench.server.given_back == ["client-1"]
-    [client] = bench.kept.clients
+async def test_a_secret_that_ends_is_not_taken_if_there_is_a_client_without_one(app: RegisteringApp) -> None:
+    app.server.lasts = False
+    await app.introduce()
+    assert [one["token_endpoint_auth_method"] for one in app.server.asked] == ["client_secret_basic", "none"]
+    assert app.server.given_back == ["client-1"]
+    [client] = app.kept.clients
     assert (client.client_id, client.auth_method, client.secret) == ("client-2", "none", None)
 
 
 @pytest.mark.parametrize("pkce", ["S256", "none"])
-async def test_a_server_whose_secrets_all_end_needs_an_administrator(bench: Bench, pkce: str) -> None:
-    bench.server.lasts = bench.server.public = False
+async def test_a_server_whose_secrets_all_end_needs_an_administrator(app: RegisteringApp, pkce: str) -> None:
+    app.server.lasts = app.server.public = False
     with pytest.raises(ConnectError) as refused:
-        await bench.introduce(pkce=pkce)
+        await app.introduce(pkce=pkce)
     assert (refused.value.key, refused.value.cause) == ("connect_setup", error_reasons.SECRET_EXPIRED)
-    assert len(bench.server.given_back) == len(bench.server.asked) == (2 if pkce == "S256" else 1)
-    assert bench.kept.clients == []
+    assert len(app.server.given_back) == len(app.server.asked) == (2 if pkce == "S256" else 1)
+    assert app.kept.clients == []
 
 
-async def test_a_client_that_another_process_was_quicker_with_is_given_back(bench: Bench) -> None:
-    bench.kept.first = False
-    await bench.introduce()
-    assert bench.server.given_back == ["client-1"]
+async def test_a_client_that_another_process_was_quicker_with_is_given_back(app: RegisteringApp) -> None:
+    app.kept.first = False
+    await app.introduce()
+    assert app.server.given_back == ["client-1"]
 
 
-async def test_a_refusal_is_remembered_for_a_moment(bench: Bench) -> None:
-    bench.server.status = 403
+async def test_a_refusal_is_remembered_for_a_moment(app: RegisteringApp) -> None:
+    app.server.status = 403
     for _ in range(3):
         with pytest.raises(ConnectError) as refused:
-            await bench.introduce()
+            await app.introduce()
         assert (refused.value.key, refused.value.cause) == ("connect_setup", error_reasons.REGISTRATION_REFUSED)
-    assert len(bench.server.asked) == 1
-    bench.clock.now += RETRY_PAUSE_SECONDS + 1
-    bench.server.status = 201
-    await bench.introduce()
-    assert len(bench.kept.clients) == 1
+    assert len(app.server.asked) == 1
+    app.clock.now += RETRY_PAUSE_SECONDS + 1
+    app.server.status = 201
+    await app.introduce()
+    assert len(app.kept.clients) == 1
 
 
-async def test_a_document_asks_nobody(bench: Bench) -> None:
-    await bench.introduce(client_documents=True)
-    assert bench.server.asked == []
-    [client] = bench.kept.clients
-    assert client.client_id == f"{PUBLIC}/connect/-/clients/{bench.tenant_id}/acme.json"
+async def test_a_document_asks_nobody(app: RegisteringApp) -> None:
+    await app.introduce(client_documents=True)
+    assert app.server.asked == []
+    [client] = app.kept.clients
+    assert client.client_id == f"{PUBLIC}/connect/-/clients/{app.tenant_id}/acme.json"
 
 
 @pytest.mark.parametrize(

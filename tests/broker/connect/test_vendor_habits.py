@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from broker.oauth_client.requests import get_expected_issuer
-from tests.broker.connect.rig import Browser, Scene, parameters, shown, vendors_on
+from tests.broker.connect.connect_app import Browser, ConnectApp, parameters, shown, vendors_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
 from tests.support.vendor_tokens import STYLES, VendorTokens, vendor_tokens
@@ -28,9 +28,9 @@ FIXED = frozenset({"github", "notion", "supabase"})
 
 @dataclass
 class Market:
-    """A scene in which the tenant's shop and till are at one vendor."""
+    """An app in which the tenant's shop and till are at one vendor."""
 
-    scene: Scene
+    app: ConnectApp
     vendor: VendorTokens
     ada: Person
 
@@ -50,25 +50,25 @@ class Market:
 async def market_of(name: str, database: ScratchDatabase, folder: Path, **habits: Any) -> AsyncIterator[Market]:
     async with (
         vendor_tokens(replace(STYLES[name], **habits)) as vendor,
-        vendors_on(database, folder, urlsplit(vendor.url).netloc) as scene,
+        vendors_on(database, folder, urlsplit(vendor.url).netloc) as app,
     ):
         document: dict[str, Any] = vendor.provider.model_dump(mode="json", by_alias=True, exclude_none=True)
         families = {"reading": ["one"], "writing": ["two"]}
-        document |= {"modules": {"shop": families, "till": families}, "api": [scene.shop.url]}
+        document |= {"modules": {"shop": families, "till": families}, "api": [app.shop.url]}
         del document["id"]
         document.pop("key", None)
-        tenant = await scene.tenant()
-        await scene.provider(tenant, PROVIDER, document)
-        await scene.execute("DELETE FROM vault.providers WHERE id = 'vendor'")
+        tenant = await app.tenant()
+        await app.provider(tenant, PROVIDER, document)
+        await app.execute("DELETE FROM vault.providers WHERE id = 'vendor'")
         client = vendor.client
         assert client.secret is not None
-        await scene.register(tenant, PROVIDER, client.client_id, client.secret.reveal(), settings=dict(client.settings))
-        yield Market(scene, vendor, await scene.person("ada@acme.test", allow=["shop.*", "till.*"]))
+        await app.register(tenant, PROVIDER, client.client_id, client.secret.reveal(), settings=dict(client.settings))
+        yield Market(app, vendor, await app.person("ada@acme.test", allow=["shop.*", "till.*"]))
 
 
 @pytest.mark.parametrize("name", ["google", "microsoft", "notion", "atlassian", "github", "supabase"])
 async def test_connect_and_disconnect(name: str, database: ScratchDatabase, tmp_path: Path) -> None:
-    async with market_of(name, database, tmp_path) as market, market.scene.browser(market.ada) as browser:
+    async with market_of(name, database, tmp_path) as market, market.app.browser(market.ada) as browser:
         asked, back = await market.answer(browser, **{"also.till": "on"})
         assert ("scope" in asked) == (name not in FIXED)
         assert ("code_challenge" in asked) == market.vendor.style.pkce
@@ -79,54 +79,54 @@ async def test_connect_and_disconnect(name: str, database: ScratchDatabase, tmp_
             assert "at beta" in shown(page)
         assert "Shop is connected" in shown(page), shown(page)
         assert "did not grant" not in shown(page)
-        (account,) = await market.scene.accounts()
+        (account,) = await market.app.accounts()
         assert account["status"] == "active"
         assert account["refresh"] is not None
         assert account["vendor_account_id"] == WHOSE.get(name, account["vendor_account_id"])
         assert account["vendor_account_id"]
-        modules = await market.scene.rows("SELECT module FROM vault.credentials ORDER BY module")
+        modules = await market.app.rows("SELECT module FROM vault.credentials ORDER BY module")
         assert [row["module"] for row in modules] == ["shop", "till"]
         page = await browser.follow("/connect/shop/disconnect")
         can_revoke = market.vendor.style.revoke is not None
         assert ("access was revoked at the vendor" if can_revoke else "could not be revoked") in shown(page)
         assert market.vendor.state.grants[0].dead is can_revoke
-        await market.scene.nothing_stored()
+        await market.app.nothing_stored()
         assert market.vendor.wrong == []
 
 
 async def test_what_a_person_unticks_is_told_and_more_is_kept(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with market_of("google", database, tmp_path) as market, market.scene.browser(market.ada) as browser:
+    async with market_of("google", database, tmp_path) as market, market.app.browser(market.ada) as browser:
         _, back = await market.answer(browser, "one")
         page = await browser.get(back)
         assert "did not grant all that was asked for" in shown(page)
-        (account,) = await market.scene.accounts()
+        (account,) = await market.app.accounts()
         assert "one" not in account["scopes"]
         _, back = await market.answer(browser)
         assert "did not grant" not in shown(await browser.get(back))
         # Asked for more, the person takes away what there was: the grant before is worth more and stays.
-        (before,) = await market.scene.accounts()
+        (before,) = await market.app.accounts()
         _, back = await market.answer(browser, "one", writing="on")
         assert "Nothing was changed" in shown(await browser.get(back))
-        assert await market.scene.accounts() == [before]
+        assert await market.app.accounts() == [before]
         assert not market.vendor.state.grants[1].dead
         # Another name for the same scope is no scope less.
         _, back = await market.answer(browser, writing="on")
         assert "Shop is connected" in shown(await browser.get(back))
-        (after,) = await market.scene.accounts()
+        (after,) = await market.app.accounts()
         assert (after["id"], set(after["scopes"]) >= {"one", "two"}) == (before["id"], True)
 
 
 async def test_a_grant_whose_service_has_moved_is_worth_less_than_any_new_one(
     database: ScratchDatabase, tmp_path: Path
 ) -> None:
-    async with market_of("google", database, tmp_path) as market, market.scene.browser(market.ada) as browser:
+    async with market_of("google", database, tmp_path) as market, market.app.browser(market.ada) as browser:
         _, back = await market.answer(browser)
         await browser.get(back)
         before = "UPDATE vault.credentials SET origins = '{https://shop-before.test}'"
-        await market.scene.execute(before)  # as if the service had been there until now
+        await market.app.execute(before)  # as if the service had been there until now
         _, back = await market.answer(browser, "one")
         assert "Nothing was changed" not in shown(await browser.get(back))
-        bound = await market.scene.rows("SELECT origins FROM vault.credentials")
+        bound = await market.app.rows("SELECT origins FROM vault.credentials")
         assert "https://shop-before.test" not in bound[0]["origins"]
 
 
@@ -134,11 +134,11 @@ async def test_a_vendor_that_gives_the_same_grant_again_keeps_it(database: Scrat
     """Notion, for connections that were made before June 2026."""
     async with (
         market_of("notion", database, tmp_path, same_grant_again=True) as market,
-        market.scene.browser(market.ada) as browser,
+        market.app.browser(market.ada) as browser,
     ):
         for _ in range(2):
             _, back = await market.answer(browser)
             assert "Shop is connected" in shown(await browser.get(back))
-        [account] = await market.scene.accounts()
+        [account] = await market.app.accounts()
         [grant] = market.vendor.state.grants
         assert (account["status"], grant.dead) == ("active", False)

@@ -19,8 +19,8 @@ from broker.vault.origin_policy import ORIGIN_CHANGED
 from core.connection_causes import OTHER, find_cause
 from core.directory.services import set_settings
 from core.secret import Secret
-from tests.broker.connect.rig import shown
-from tests.broker.doctor.ward import Case, Ward, ward_on
+from tests.broker.connect.connect_app import shown
+from tests.broker.doctor.doctor_app import Case, DoctorApp, doctor_app_on
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR
@@ -152,8 +152,8 @@ SHARE = (
 
 
 @pytest.fixture
-async def ward(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Ward]:
-    async with ward_on(database, tmp_path, "google") as made:
+async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[DoctorApp]:
+    async with doctor_app_on(database, tmp_path, "google") as made:
         yield made
 
 
@@ -162,21 +162,21 @@ def test_every_state_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("kind", ["personal", "shared"])
-async def test_every_surface_tells_every_state_alike(ward: Ward, kind: str) -> None:
+async def test_every_surface_tells_every_state_alike(app: DoctorApp, kind: str) -> None:
     for name, told in TABLE.items():
-        case = await ward.case("google")
+        case = await app.case("google")
         await (paste_key(case) if told.key else case.connect())
         if kind == "shared":
-            (role,) = await ward.rows("SELECT id FROM core.roles WHERE name = $1", case.person.email)
+            (role,) = await app.rows("SELECT id FROM core.roles WHERE name = $1", case.person.email)
             for statement in SHARE:
-                await ward.execute(statement, case.tenant.id, role["id"])
+                await app.execute(statement, case.tenant.id, role["id"])
         await bring_about(case, told)
         await check_surfaces(case, told, kind, name)
 
 
 async def paste_key(case: Case) -> None:
     """Store a key in the place where a connect page does."""
-    zone = case.ward.identity.zone
+    zone = case.app.identity.zone
     store = CredentialStore(zone.database, zone.vault, clock=zone.clock)
     owner = await store.resolve_owner(case.tenant.id, email=case.person.email)
     await store.put(ACTOR, case.tenant.id, case.module, owner, Secret(KEY), "ada")
@@ -187,9 +187,9 @@ async def bring_about(case: Case, told: Told) -> None:
     moved = {"base_url": "https://elsewhere.test"}
     for statement in told.set_up:
         if statement == MOVED:
-            await set_settings(case.ward.identity.product.console, ACTOR, case.tenant.id, case.module, lambda _: moved)
+            await set_settings(case.app.identity.product.console, ACTOR, case.tenant.id, case.module, lambda _: moved)
         else:
-            await case.ward.execute(statement, case.tenant.id)
+            await case.app.execute(statement, case.tenant.id)
 
 
 async def check_surfaces(case: Case, told: Told, kind: str, name: str) -> None:
@@ -218,16 +218,16 @@ async def check_surfaces(case: Case, told: Told, kind: str, name: str) -> None:
 async def check_test(case: Case, told: Told, credential_id: str, name: str) -> None:
     """`mcpist credential test` says broken where everything else does."""
     async with case.browser() as browser:
-        url = f"{case.ward.identity.url}/api/v1/credentials/{credential_id}/test"
-        answer = await browser.http.post(url, headers={"Origin": case.ward.identity.url})
+        url = f"{case.app.identity.url}/api/v1/credentials/{credential_id}/test"
+        answer = await browser.http.post(url, headers={"Origin": case.app.identity.url})
     broken = told.state in (HealthState.NEEDS_RECONNECT, HealthState.DISABLED)
     assert (answer.json()["works"], answer.json()["state"]) == (not broken, "broken" if broken else "connected"), name
     assert not broken or describe_cause(told.cause, told.state) in answer.json()["message"], name
 
 
 async def check_notices(case: Case, told: Told, name: str) -> None:
-    database = case.ward.identity.zone.database
-    rows = await case.ward.rows("SELECT id FROM vault.notices WHERE tenant_id = $1", case.tenant.id)
+    database = case.app.identity.zone.database
+    rows = await case.app.rows("SELECT id FROM vault.notices WHERE tenant_id = $1", case.tenant.id)
     async with database.tenant(case.tenant.id) as work:
         notices = [await read_notification(work, row["id"]) for row in rows]
     assert [one.cause for one in notices if one and not one.is_resolved] == [told.cause] * told.notice, name
@@ -260,7 +260,7 @@ async def check_schema(case: Case, told: Told, kind: str) -> None:
 
 
 async def check_lease(case: Case, told: Told, kind: str, name: str) -> None:
-    answer = await case.ward.identity.zone.broker.lease(LeaseRequest(Secret(case.person.token), case.module, "look"))
+    answer = await case.app.identity.zone.broker.lease(LeaseRequest(Secret(case.person.token), case.module, "look"))
     if told.lease:
         assert isinstance(answer, NoCredential), (name, answer)
         assert (answer.kind, answer.cause) == (kind, told.lease), name
@@ -281,9 +281,9 @@ async def check_pages(case: Case, told: Told, kind: str, name: str) -> None:
 
 async def start_session(case: Case) -> dict[str, Any]:
     async with case.browser() as browser:
-        url = f"{case.ward.identity.url}/api/v1/connect-sessions"
+        url = f"{case.app.identity.url}/api/v1/connect-sessions"
         answer: httpx2.Response = await browser.http.post(
-            url, json={"services": [case.module]}, headers={"Origin": case.ward.identity.url}
+            url, json={"services": [case.module]}, headers={"Origin": case.app.identity.url}
         )
         assert answer.status_code == 201, shown(answer)
         return answer.json()["services"][0]

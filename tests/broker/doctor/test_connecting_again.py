@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from httpx2 import AsyncClient
 
-from tests.broker.connect.rig import GOES_ON, Browser, shown
-from tests.broker.doctor.ward import Case, Ward, ward_on
+from tests.broker.connect.connect_app import GOES_ON, Browser, shown
+from tests.broker.doctor.doctor_app import Case, DoctorApp, doctor_app_on
 from tests.support.eventually import within
 from tests.support.identity import identity_on
 from tests.support.postgres import ScratchDatabase
@@ -17,8 +17,8 @@ STYLES = ("google", "fitbit")
 
 
 @pytest.fixture
-async def ward(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Ward]:
-    async with ward_on(database, tmp_path, *STYLES) as made:
+async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[DoctorApp]:
+    async with doctor_app_on(database, tmp_path, *STYLES) as made:
         yield made
 
 
@@ -35,11 +35,11 @@ async def through(case: Case) -> None:
     await within(2, goes)
 
 
-async def test_2g_56_a_callback_in_a_browser_that_single_sign_on_let_in(ward: Ward) -> None:
+async def test_2g_56_a_callback_in_a_browser_that_single_sign_on_let_in(app: DoctorApp) -> None:
     """bifrost#6114 answers it with 401 once single sign-on is there."""
-    case = await ward.case("google")
+    case = await app.case("google")
     host = case.vendor.url.partition("://")[2]
-    async with identity_on(ward.identity.product, allowed_private_hosts=(host,)) as single, AsyncClient() as http:
+    async with identity_on(app.identity.product, allowed_private_hosts=(host,)) as single, AsyncClient() as http:
         await single.let_in(case.tenant, case.person.email)
         await single.company.sign_in_as(case.person.email)
         browser = Browser(http, single.url)
@@ -59,8 +59,8 @@ async def test_2g_56_a_callback_in_a_browser_that_single_sign_on_let_in(ward: Wa
     assert (await case.standing())["state"] == "connected", "what there was stays"
 
 
-async def test_2g_57_the_token_that_was_granted_is_the_one_that_is_sent(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_2g_57_the_token_that_was_granted_is_the_one_that_is_sent(app: DoctorApp) -> None:
+    case = await app.case("google")
     await case.connect()
     assert "tea" in (await case.call()).text
     (grant,) = case.vendor.state.grants
@@ -68,10 +68,10 @@ async def test_2g_57_the_token_that_was_granted_is_the_one_that_is_sent(ward: Wa
     assert sent == [f"Bearer {token}" for token in grant.access]
 
 
-async def test_2g_58_one_account_is_connected_again_and_the_other_is_left_alone(ward: Ward) -> None:
-    first = await ward.case("google")
-    second = Case(ward, ward.vendors["fitbit"], "shop_fitbit", first.tenant, first.person, "replayed-fitbit")
-    await ward.add_vendor(first.tenant, "fitbit")
+async def test_2g_58_one_account_is_connected_again_and_the_other_is_left_alone(app: DoctorApp) -> None:
+    first = await app.case("google")
+    second = Case(app, app.vendors["fitbit"], "shop_fitbit", first.tenant, first.person, "replayed-fitbit")
+    await app.add_vendor(first.tenant, "fitbit")
     await first.connect()
     await second.connect()
     before, other = await first.account(), await second.account()
@@ -90,17 +90,17 @@ async def test_2g_58_one_account_is_connected_again_and_the_other_is_left_alone(
     await through(first)
 
 
-async def test_2g_59_nothing_is_connected_by_opening_a_link(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_2g_59_nothing_is_connected_by_opening_a_link(app: DoctorApp) -> None:
+    case = await app.case("google")
     async with case.browser() as browser:
         page = await browser.get(f"/connect/{case.module}")
         assert page.status_code == 200
-        assert str(page.url).startswith(ward.identity.url), "and nobody is sent anywhere"
-    assert await ward.rows("SELECT FROM vault.connect_flows") == []
+        assert str(page.url).startswith(app.identity.url), "and nobody is sent anywhere"
+    assert await app.rows("SELECT FROM vault.connect_flows") == []
 
 
-async def test_2g_60_after_disconnecting_there_is_one_link_and_no_loop(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_2g_60_after_disconnecting_there_is_one_link_and_no_loop(app: DoctorApp) -> None:
+    case = await app.case("google")
     await case.connect()
     async with case.browser() as browser:
         await browser.follow(f"/connect/{case.module}/disconnect")
@@ -108,7 +108,7 @@ async def test_2g_60_after_disconnecting_there_is_one_link_and_no_loop(ward: War
     for _ in range(3):
         heard = await case.call()
         assert heard.failed
-        assert heard.text.count(f"{ward.identity.url}/connect/{case.module}") == 1
+        assert heard.text.count(f"{app.identity.url}/connect/{case.module}") == 1
     assert len(case.vendor.asked) == asked, "the vendor hears nothing of what was disconnected"
     assert (await case.standing())["state"] == "needs_connect"
     await case.connect()
@@ -117,21 +117,21 @@ async def test_2g_60_after_disconnecting_there_is_one_link_and_no_loop(ward: War
 
 
 @pytest.mark.parametrize("ended", [False, True])
-async def test_2g_62_a_refused_token_is_renewed_and_if_that_fails_there_is_a_link(ward: Ward, ended: bool) -> None:
+async def test_2g_62_a_refused_token_is_renewed_and_if_that_fails_there_is_a_link(app: DoctorApp, ended: bool) -> None:
     """docker-agent#3198, #2417: `invalid_token` for ever. The vendor's API says 401 long before the token's time."""
-    case = await ward.case("google")
+    case = await app.case("google")
     await case.connect()
     assert not (await case.called_by(case.person)).failed
     (grant,) = case.vendor.state.grants
     grant.access.clear()
     grant.dead = ended
-    await ward.later(60)
+    await app.later(60)
     heard = await case.called_by(case.person)
     assert heard.failed == ended
     if not ended:
         assert "tea" in heard.text, "in the same call"
         return
-    assert f"Connect it again at {ward.identity.url}/connect/{case.module}" in heard.text
+    assert f"Connect it again at {app.identity.url}/connect/{case.module}" in heard.text
     assert (await case.standing())["cause"] == "revoked"
     await case.connect()
     await through(case)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.doctor.ward import Case, Heard, ward_on
+from tests.broker.doctor.doctor_app import Case, Heard, doctor_app_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.vendor_tokens.failures import FAILURES, PeerFailure
 
@@ -93,8 +93,8 @@ async def test_the_failures_of_others_are_told_apart_and_none_is_silent(
     database: ScratchDatabase, tmp_path: Path
 ) -> None:
     styles = dict.fromkeys(failure.vendor for failure in FAILURES)
-    async with ward_on(database, tmp_path, *styles) as ward:
-        seen = [await played(await ward.case(failure.vendor), failure) for failure in FAILURES]
+    async with doctor_app_on(database, tmp_path, *styles) as app:
+        seen = [await played(await app.case(failure.vendor), failure) for failure in FAILURES]
     silent = [str(one) for one in seen if one.is_silent]
     wrong = [str(one) for one in seen if not one.is_right]
     assert not silent, "\n".join(silent)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from broker.providers import error_reasons
-from tests.broker.doctor.ward import SCOPE, Case, Ward, ward_on
+from tests.broker.doctor.doctor_app import SCOPE, Case, DoctorApp, doctor_app_on
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.vendor_tokens.state import Fault
@@ -18,8 +18,8 @@ from tests.support.vendor_tokens.styles import microsoft_refusal
 
 
 @pytest.fixture
-async def ward(request: pytest.FixtureRequest, database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Ward]:
-    async with ward_on(database, tmp_path, *getattr(request, "param", ("google",))) as made:
+async def app(request: pytest.FixtureRequest, database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[DoctorApp]:
+    async with doctor_app_on(database, tmp_path, *getattr(request, "param", ("google",))) as made:
         yield made
 
 
@@ -35,7 +35,7 @@ async def lost(case: Case) -> None:
     case.vendor.faults.append(Fault("hang_up_after"))
     await case.run_out()
     await case.call()
-    await case.ward.later(400)
+    await case.app.later(400)
     await case.call()
 
 
@@ -112,18 +112,18 @@ STATES = {
 
 
 @pytest.mark.reuse("nothing is left to lose: the rule of recovery shows the token once more")
-@pytest.mark.parametrize("ward", [("google", "github", "microsoft")], indirect=True)
+@pytest.mark.parametrize("app", [("google", "github", "microsoft")], indirect=True)
 @pytest.mark.parametrize("state", STATES)
-async def test_every_state_is_seen_everywhere(ward: Ward, state: str) -> None:
+async def test_every_state_is_seen_everywhere(app: DoctorApp, state: str) -> None:
     seen = STATES[state]
-    case = await ward.case(seen.style)
+    case = await app.case(seen.style)
     await case.connect()
     await seen.does(case)
     shown = await case.standing()
     assert (shown["state"], shown["cause"], shown["responsible"]) == (seen.state, seen.cause, seen.who)
     assert bool(shown["message"]) == (seen.state != "connected")
     to = "/connect" if seen.who == "administrator" else f"/connect/{case.module}"
-    assert shown["action_url"] == ward.identity.url + to
+    assert shown["action_url"] == app.identity.url + to
     assert (shown["next_retry_at"] is not None) == (seen.state in ("vendor_down", "service_misconfigured"))
 
     async def marked() -> bool:
@@ -136,18 +136,18 @@ async def test_every_state_is_seen_everywhere(ward: Ward, state: str) -> None:
     assert seen.doctor in await case.told()
 
 
-async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(app: DoctorApp) -> None:
+    case = await app.case("google")
     none = await case.standing()
     assert (none["credential_id"], none["state"], none["responsible"]) == (None, "needs_connect", "owner")
-    assert none["action_url"] == f"{ward.identity.url}/connect/{case.module}"
+    assert none["action_url"] == f"{app.identity.url}/connect/{case.module}"
     assert (await case.schema())["connection"] == "needs_connect"
     assert "Not connected" in await case.page("/connect")
-    assert f"no account is connected yet for {case.module}; at {ward.identity.url}/connect" in "\n".join(
+    assert f"no account is connected yet for {case.module}; at {app.identity.url}/connect" in "\n".join(
         await case.doctor()
     )
-    boss = await ward.administrator(case.tenant)
-    (role,) = await ward.rows("SELECT id FROM core.roles WHERE name = $1", case.person.email)
+    boss = await app.administrator(case.tenant)
+    (role,) = await app.rows("SELECT id FROM core.roles WHERE name = $1", case.person.email)
     async with case.browser(boss) as browser:
         url = await browser.start(case.module, case.provider, role=str(role["id"]))
         await browser.get(case.vendor.state.agree(url))
@@ -165,8 +165,8 @@ async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: War
     assert "no longer works" in await case.page("/connect")
 
 
-async def test_while_it_is_renewed_it_says_so_everywhere(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_while_it_is_renewed_it_says_so_everywhere(app: DoctorApp) -> None:
+    case = await app.case("google")
     await case.connect()
     case.vendor.faults.append(Fault("stall_after"))
     await case.run_out()
@@ -184,37 +184,37 @@ async def test_while_it_is_renewed_it_says_so_everywhere(ward: Ward) -> None:
     await calling
 
 
-async def test_an_administrator_is_told_what_to_mend_and_mending_it_is_enough(ward: Ward) -> None:
-    case = await ward.case("google")
-    boss = await ward.administrator(case.tenant)
+async def test_an_administrator_is_told_what_to_mend_and_mending_it_is_enough(app: DoctorApp) -> None:
+    case = await app.case("google")
+    boss = await app.administrator(case.tenant)
     await case.connect()
     await other_secret(case)
     page = await case.page("/connect", person=boss)
     assert f"{case.provider} refuses the OAuth client" in page
     assert "or the secret is wrong" in page
     assert f"mcpist oauth-client set {case.provider}" in page
-    assert f"{ward.identity.url}/connect/callback/{case.provider}" in page
+    assert f"{app.identity.url}/connect/callback/{case.provider}" in page
     assert "refuses the OAuth client" not in await case.page("/connect")
     case.vendor.secret = case.vendor.secret[::-1]
-    await ward.mend(case.tenant, case.vendor)
+    await app.mend(case.tenant, case.vendor)
     assert "tea" in (await case.call()).text
     assert (await case.standing())["state"] == "connected"
     assert "refuses the OAuth client" not in await case.page("/connect", person=boss)
 
 
-async def test_what_passes_by_itself_is_over_when_it_has_passed(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_what_passes_by_itself_is_over_when_it_has_passed(app: DoctorApp) -> None:
+    case = await app.case("google")
     await case.connect()
     await away(case)
     assert (await case.standing())["state"] == "vendor_down"
-    await ward.later(91)
+    await app.later(91)
     assert (await case.standing())["state"] == "vendor_down", "nobody has asked again yet"
     assert "tea" in (await case.call()).text
     assert (await case.standing())["state"] == "connected"
 
 
-async def test_a_vendor_that_loses_answers_again_and_again_is_down(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_a_vendor_that_loses_answers_again_and_again_is_down(app: DoctorApp) -> None:
+    case = await app.case("google")
     await case.connect()
     await case.run_out()
     states = []
@@ -224,17 +224,17 @@ async def test_a_vendor_that_loses_answers_again_and_again_is_down(ward: Ward) -
         shown = await case.standing()
         states.append(shown["state"])
         assert shown["cause"] == error_reasons.CUT_OFF
-        await ward.later(400)
+        await app.later(400)
     assert states == ["refreshing", "refreshing", "vendor_down", "vendor_down"]
 
 
-async def test_the_history_has_the_exchange_and_no_secret(ward: Ward) -> None:
-    case = await ward.case("google")
+async def test_the_history_has_the_exchange_and_no_secret(app: DoctorApp) -> None:
+    case = await app.case("google")
     await case.connect()
     await case.run_out()
     await case.call()
     await away(case)
-    await ward.later(91)
+    await app.later(91)
     await revoked(case)
     events = await case.history()
     assert [one["kind"] for one in events] == ["needs_reauth", "failed", "failed", "refreshed", "connected"]

@@ -14,7 +14,7 @@ from broker.identity.settings import IdentitySettings
 from core.config.settings import Settings
 from core.secret import Secret
 from server.wiring.outbound_http import open_idp_http
-from tests.broker.identity.house import oidc
+from tests.broker.identity.identity_app import oidc
 
 
 @dataclass

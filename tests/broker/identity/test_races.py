@@ -9,7 +9,7 @@ import pytest
 from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.random_secrets import new_secret
 from broker.identity.sign_in_state import PendingSignIns
-from tests.broker.identity.house import House, RealClock, callback, house_on
+from tests.broker.identity.identity_app import IdentityApp, RealClock, callback, house_on
 from tests.broker.identity.people import ACTOR
 from tests.broker.identity.vendors import CLIENT_ID, CLIENT_SECRET, GitHubVendor, serving
 from tests.support.postgres import ScratchDatabase
@@ -27,7 +27,7 @@ async def github() -> AsyncIterator[GitHubVendor]:
 
 
 @pytest.fixture
-async def house(database: ScratchDatabase, github: GitHubVendor) -> AsyncIterator[House]:
+async def app(database: ScratchDatabase, github: GitHubVendor) -> AsyncIterator[IdentityApp]:
     settings = {
         "id": "github",
         "kind": "github",
@@ -66,29 +66,29 @@ async def test_a_choice_of_a_tenant_counts_once_for_twenty_who_make_it(database:
 
 
 @pytest.mark.guarantee("G14")
-async def test_an_answer_of_a_provider_begins_one_session(house: House) -> None:
+async def test_an_answer_of_a_provider_begins_one_session(app: IdentityApp) -> None:
     """The same browser, twenty times: a reload, a prefetch, or somebody with a copy of all that it sends."""
-    await house.people.tenant("acme", "@acme.test")
-    async with house.browser() as browser:
+    await app.people.tenant("acme", "@acme.test")
+    async with app.browser() as browser:
         url = await browser.answer(await browser.start("github"))
         headers = {"Cookie": f"{FLOW}={browser.cookies[FLOW]}"}
         browser.http.cookies.clear()
         answers = await asyncio.gather(*(browser.http.get(url, headers=headers) for _ in range(20)))
     assert sorted({one.status_code for one in answers}) in ([303, 410], [303, 410, 429])
     assert sum("session=" in str(one.headers) for one in answers) == 1
-    assert await house.people.value("SELECT count(*) FROM auth.sessions") == 1
+    assert await app.people.value("SELECT count(*) FROM auth.sessions") == 1
 
 
 @pytest.mark.guarantee("G14")
-async def test_a_one_time_link_begins_one_session(house: House) -> None:
-    tenant_id = await house.people.tenant("acme")
-    user_id = await house.people.user(tenant_id, "ada@acme.test")
-    code = (await house.people.door.links.create(ACTOR, tenant_id, user_id)).reveal()
+async def test_a_one_time_link_begins_one_session(app: IdentityApp) -> None:
+    tenant_id = await app.people.tenant("acme")
+    user_id = await app.people.user(tenant_id, "ada@acme.test")
+    code = (await app.people.door.links.create(ACTOR, tenant_id, user_id)).reveal()
 
     async def press(number: int) -> bool:
-        async with house.browser(f"192.0.2.{number}") as browser:
+        async with app.browser(f"192.0.2.{number}") as browser:
             await browser.send("/sign-in/link", code=code)
             return "__Host-mcpist-session" in browser.cookies
 
     assert sorted(await asyncio.gather(*(press(n) for n in range(20)))) == [False] * 19 + [True]
-    assert await house.people.value("SELECT count(*) FROM auth.sessions") == 1
+    assert await app.people.value("SELECT count(*) FROM auth.sessions") == 1

@@ -8,7 +8,7 @@ import pytest
 
 from broker.identity.settings import IdentitySettings
 from tests.broker.identity.browser import Browser
-from tests.broker.identity.house import House, RealClock, callback, house_on
+from tests.broker.identity.identity_app import IdentityApp, RealClock, callback, house_on
 from tests.broker.identity.vendors import CLIENT_ID, CLIENT_SECRET, DIRECTORY, GitHubVendor, OpenIdVendor, serving
 from tests.support.postgres import ScratchDatabase
 
@@ -18,14 +18,14 @@ CLIENT = {"id": "company", "client_id": CLIENT_ID, "client_secret": CLIENT_SECRE
 @contextlib.asynccontextmanager
 async def at(
     vendor: OpenIdVendor | GitHubVendor, database: ScratchDatabase, **settings: Any
-) -> AsyncIterator[tuple[House, Browser]]:
+) -> AsyncIterator[tuple[IdentityApp, Browser]]:
     """A person's browser at a product that knows only this vendor; settings may hold its origin as {origin}."""
     async with serving(vendor):
         vendor.now = RealClock()
         filled = {name: value.format(origin=vendor.origin) for name, value in settings.items()}
-        async with house_on(database, [{**CLIENT, **filled}]) as house, house.browser() as browser:
-            await house.people.tenant("acme", "@acme.test", "ada@gmail.com")
-            yield house, browser
+        async with house_on(database, [{**CLIENT, **filled}]) as app, app.browser() as browser:
+            await app.people.tenant("acme", "@acme.test", "ada@gmail.com")
+            yield app, browser
 
 
 def google(**claims: Any) -> OpenIdVendor:
@@ -56,9 +56,9 @@ def test_google_is_google_unless_it_is_said_otherwise() -> None:
     ],
 )
 async def test_google(database: ScratchDatabase, claims: dict[str, Any], who: str) -> None:
-    async with at(google(**claims), database, **GOOGLE) as (house, browser):
+    async with at(google(**claims), database, **GOOGLE) as (app, browser):
         page = await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == who
+        assert await app.signed_in_as(browser) == who
         assert page.status_code == 200
 
 
@@ -73,9 +73,9 @@ async def test_google(database: ScratchDatabase, claims: dict[str, Any], who: st
     ],
 )
 async def test_google_answers_that_sign_nobody_in(database: ScratchDatabase, claims: dict[str, Any], told: str) -> None:
-    async with at(google(**claims), database, **GOOGLE) as (house, browser):
+    async with at(google(**claims), database, **GOOGLE) as (app, browser):
         page = await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == ""
+        assert await app.signed_in_as(browser) == ""
         assert page.status_code == 403
         assert told in page.text
 
@@ -106,9 +106,9 @@ async def test_metadata_of_another_issuer(database: ScratchDatabase, named: str)
 async def test_microsoft(database: ScratchDatabase, claims: dict[str, Any], who: str) -> None:
     vendor = microsoft(**claims)
     vendor.userinfo = {"sub": "1", "email": "ada@acme.test", "email_verified": True}
-    async with at(vendor, database, **MICROSOFT) as (house, browser):
+    async with at(vendor, database, **MICROSOFT) as (app, browser):
         await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == who
+        assert await app.signed_in_as(browser) == who
         assert vendor.userinfo_asked == 0
 
 
@@ -119,10 +119,10 @@ async def test_an_account_of_another_directory(database: ScratchDatabase, tid: o
     )  # fmt: skip
     if tid is None:
         del vendor.claims["tid"]
-    async with at(vendor, database, **MICROSOFT) as (house, browser):
+    async with at(vendor, database, **MICROSOFT) as (app, browser):
         await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == ""
-        [event] = await house.people.events("sign_in.refused")
+        assert await app.signed_in_as(browser) == ""
+        [event] = await app.people.events("sign_in.refused")
         assert (event.detail or {})["reason"] == "id_token tid"
 
 
@@ -130,11 +130,11 @@ async def test_an_account_of_another_directory(database: ScratchDatabase, tid: o
 async def test_a_directory_by_id_or_by_domain(database: ScratchDatabase, tenant: str) -> None:
     vendor = microsoft(email="ada@acme.test", xms_edov=True)
     vendor.path = f"/{tenant}/v2.0"
-    async with at(vendor, database, **{**MICROSOFT, "tenant": tenant}) as (house, browser):
+    async with at(vendor, database, **{**MICROSOFT, "tenant": tenant}) as (app, browser):
         vendor.named = f"{vendor.origin}/{DIRECTORY}/v2.0"
         await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == "ada@acme.test"
-        [issuer] = [await house.people.value("SELECT issuer FROM auth.identities")]
+        assert await app.signed_in_as(browser) == "ada@acme.test"
+        [issuer] = [await app.people.value("SELECT issuer FROM auth.identities")]
         assert issuer == vendor.named
 
 
@@ -154,9 +154,9 @@ def test_microsoft_without_a_directory_is_refused(tenant: str) -> None:
 async def test_userinfo_is_asked_only_where_the_address_is_missing(database: ScratchDatabase) -> None:
     vendor = google(hd="acme.test")
     vendor.userinfo = {"sub": "1", "email": "ada@acme.test", "email_verified": True, "name": "Ada", "hd": "evil"}
-    async with at(vendor, database, **GOOGLE) as (house, browser):
+    async with at(vendor, database, **GOOGLE) as (app, browser):
         await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == "ada@acme.test"
+        assert await app.signed_in_as(browser) == "ada@acme.test"
         vendor.claims |= {"email": "ada@acme.test", "email_verified": True}
         await browser.post("/sign-in/start", provider="company")
         assert vendor.userinfo_asked == 1
@@ -166,10 +166,10 @@ async def test_userinfo_is_asked_only_where_the_address_is_missing(database: Scr
 async def test_userinfo_of_somebody_else(database: ScratchDatabase, subject: object) -> None:
     vendor = google(hd="acme.test")
     vendor.userinfo = {"sub": subject, "email": "ada@acme.test", "email_verified": True}
-    async with at(vendor, database, **GOOGLE) as (house, browser):
+    async with at(vendor, database, **GOOGLE) as (app, browser):
         await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == ""
-        [event] = await house.people.events("sign_in.refused")
+        assert await app.signed_in_as(browser) == ""
+        [event] = await app.people.events("sign_in.refused")
         assert (event.detail or {})["reason"] == "userinfo sub"
 
 
@@ -192,36 +192,36 @@ def entry(email: str, *, primary: bool = True, verified: object = True) -> dict[
 )
 async def test_github(database: ScratchDatabase, emails: Any, who: str) -> None:
     vendor = GitHubVendor(callback(), emails=emails)
-    async with at(vendor, database, **GITHUB) as (house, browser):
+    async with at(vendor, database, **GITHUB) as (app, browser):
         await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == who
+        assert await app.signed_in_as(browser) == who
         [asked] = vendor.asked
         assert (asked["scope"], asked["redirect_uri"]) == ("read:user user:email", callback())
         if who:
-            assert await house.people.value("SELECT subject FROM auth.identities") == "583231"
-            assert await house.people.value("SELECT issuer FROM auth.identities") == vendor.origin
+            assert await app.people.value("SELECT subject FROM auth.identities") == "583231"
+            assert await app.people.value("SELECT issuer FROM auth.identities") == vendor.origin
 
 
 async def test_github_knows_people_by_their_number(database: ScratchDatabase) -> None:
     """Ada renames herself, and Eve takes her old name."""
     vendor = GitHubVendor(callback(), emails=[entry("ada@acme.test")])
-    async with at(vendor, database, **GITHUB) as (house, browser):
+    async with at(vendor, database, **GITHUB) as (app, browser):
         await browser.post("/sign-in/start", provider="company")
         vendor.user = {"id": 583231, "login": "countess"}
         await browser.post("/sign-in/start", provider="company")
-        assert await house.people.value("SELECT count(*) FROM core.users") == 1
+        assert await app.people.value("SELECT count(*) FROM core.users") == 1
         vendor.user, vendor.emails = {"id": 666, "login": "ada", "name": "Ada"}, [entry("eve@acme.test")]
         await browser.post("/sign-in/start", provider="company")
-        assert await house.signed_in_as(browser) == "eve@acme.test"
+        assert await app.signed_in_as(browser) == "eve@acme.test"
 
 
 @pytest.mark.parametrize("user", [{}, {"id": "583231"}, {"id": None}, {"id": True}, [], {"message": "Bad"}])
 async def test_github_without_a_number(database: ScratchDatabase, user: Any) -> None:
     vendor = GitHubVendor(callback(), user=user, emails=[entry("ada@acme.test")])
-    async with at(vendor, database, **GITHUB) as (house, browser):
+    async with at(vendor, database, **GITHUB) as (app, browser):
         page = await browser.post("/sign-in/start", provider="company")
         assert page.status_code == 403
-        assert await house.signed_in_as(browser) == ""
+        assert await app.signed_in_as(browser) == ""
 
 
 @pytest.mark.parametrize("iss", ["https://evil.test", "https://github.com", ""])
@@ -237,9 +237,9 @@ async def test_a_wrong_secret_of_ours_is_told_without_the_vendor_s_words(
     database: ScratchDatabase, settings: dict[str, str]
 ) -> None:
     vendor = google(**ADA, hd="acme.test") if settings is GOOGLE else GitHubVendor(callback())
-    async with at(vendor, database, **settings, client_secret="wrong") as (house, browser):
+    async with at(vendor, database, **settings, client_secret="wrong") as (app, browser):
         page = await browser.post("/sign-in/start", provider="company")
         assert page.status_code == 403
         assert "EVIL" not in page.text
-        [event] = await house.people.events("sign_in.refused")
+        [event] = await app.people.events("sign_in.refused")
         assert (event.detail or {})["reason"] == "token"

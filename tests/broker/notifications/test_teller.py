@@ -17,7 +17,7 @@ from broker.notifications.settings import MailSettings, WebhookSettings
 from broker.notifications.webhook import WebhookChannel, sign_event
 from broker.oauth_client.vendor_http import VendorHttpClient
 from core.http.outbound_addresses import AllowedAddresses
-from tests.broker.world import Person, World
+from tests.broker.broker_harness import BrokerHarness, Person
 from tests.support.certificates import self_signed
 from tests.support.mail_server import MailServer, mail_server
 
@@ -30,7 +30,7 @@ BREAK = "UPDATE vault.credentials SET state = 'broken', cause = $2 WHERE id = $1
 class Post:
     """A mail server, and a teller that uses it."""
 
-    world: World
+    app: BrokerHarness
     server: MailServer
 
     @property
@@ -41,42 +41,42 @@ class Post:
 
     def teller(self, *channels: NotificationChannel) -> NotificationDispatcher:
         return NotificationDispatcher(
-            self.world.trusted, channels or (self.mail,), str.title, PUBLIC, clock=self.world.clock
+            self.app.trusted, channels or (self.mail,), str.title, PUBLIC, clock=self.app.clock
         )
 
     async def ahead(self, minutes: float) -> None:
-        await self.world.execute(
+        await self.app.execute(
             "CREATE OR REPLACE FUNCTION vault.clock() RETURNS timestamptz LANGUAGE sql VOLATILE "
             f"RETURN clock_timestamp() + interval '{minutes} minutes'"
         )
 
     async def outcomes(self) -> list[str]:
-        async with self.world.database.admin_connection() as admin:
+        async with self.app.database.admin_connection() as admin:
             return [
                 row["outcome"] for row in await admin.fetch("SELECT outcome FROM vault.notices ORDER BY created_at")
             ]
 
     async def break_one(self, person: Person, cause: str = "rejected") -> UUID:
-        credential = await self.world.put(person.tenant_id, person.own, "ghp_a-token-of-the-tests", account="mona")
-        await self.world.execute(
+        credential = await self.app.put(person.tenant_id, person.own, "ghp_a-token-of-the-tests", account="mona")
+        await self.app.execute(
             "UPDATE vault.credentials SET state = 'broken', cause = $2 WHERE id = $1", credential, cause
         )
         return credential
 
 
 @pytest.fixture
-def post(world: World) -> Any:
+def post(app: BrokerHarness) -> Any:
     with mail_server() as server:
-        yield Post(world, server)
+        yield Post(app, server)
 
 
-async def people(world: World) -> tuple[Person, Person]:
-    acme, globex = await world.tenant("acme"), await world.tenant("globex")
-    return await world.person(acme, "ada@acme.test"), await world.person(globex, "eve@globex.test")
+async def people(app: BrokerHarness) -> tuple[Person, Person]:
+    acme, globex = await app.tenant("acme"), await app.tenant("globex")
+    return await app.person(acme, "ada@acme.test"), await app.person(globex, "eve@globex.test")
 
 
 async def test_the_owner_gets_one_mail_and_nobody_else_any(post: Post) -> None:
-    ada, _ = await people(post.world)
+    ada, _ = await people(post.app)
     await post.break_one(ada)
     assert await post.teller().send_due() == 0, "a vendor may take it back for some minutes"
     await post.ahead(6)
@@ -95,34 +95,34 @@ async def test_the_owner_gets_one_mail_and_nobody_else_any(post: Post) -> None:
 
 
 async def test_each_change_of_state_is_told_and_no_repetition(post: Post) -> None:
-    ada, _ = await people(post.world)
+    ada, _ = await people(post.app)
     credential = await post.break_one(ada)
-    await post.world.execute(BREAK, credential, "unreadable")
+    await post.app.execute(BREAK, credential, "unreadable")
     await post.ahead(6)
     await post.teller().send_due()
     assert len(post.server.messages) == 1
-    await post.world.execute("UPDATE vault.credentials SET state = 'ok', cause = '' WHERE id = $1", credential)
-    await post.world.execute(BREAK, credential, "rejected")
+    await post.app.execute("UPDATE vault.credentials SET state = 'ok', cause = '' WHERE id = $1", credential)
+    await post.app.execute(BREAK, credential, "rejected")
     await post.ahead(12)
     await post.teller().send_due()
     assert len(post.server.messages) == 2
 
 
 async def test_what_is_mended_in_time_troubles_nobody(post: Post) -> None:
-    ada, _ = await people(post.world)
+    ada, _ = await people(post.app)
     credential = await post.break_one(ada)
-    await post.world.execute("UPDATE vault.credentials SET state = 'ok' WHERE id = $1", credential)
+    await post.app.execute("UPDATE vault.credentials SET state = 'ok' WHERE id = $1", credential)
     await post.ahead(6)
     await post.teller().send_due()
     assert (post.server.messages, await post.outcomes()) == ([], ["over"])
 
 
 async def test_a_removed_credential_and_a_suspended_owner_are_nobody_s_mail(post: Post) -> None:
-    ada, eve = await people(post.world)
+    ada, eve = await people(post.app)
     credential = await post.break_one(ada)
-    await post.world.execute("DELETE FROM vault.credentials WHERE id = $1", credential)
+    await post.app.execute("DELETE FROM vault.credentials WHERE id = $1", credential)
     await post.break_one(eve)
-    await post.world.execute("UPDATE core.users SET status = 'suspended' WHERE id = $1", eve.id)
+    await post.app.execute("UPDATE core.users SET status = 'suspended' WHERE id = $1", eve.id)
     await post.ahead(6)
     await post.teller().send_due()
     assert post.server.messages == []
@@ -130,21 +130,21 @@ async def test_a_removed_credential_and_a_suspended_owner_are_nobody_s_mail(post
 
 
 async def test_a_shared_credential_and_a_refused_client_are_the_administrators_of_its_tenant(post: Post) -> None:
-    world = post.world
-    ada, eve = await people(world)
-    await world.execute("UPDATE core.users SET system_role = 'admin'")
-    await world.person(ada.tenant_id, "bob@acme.test")
-    role = await world.role(ada.tenant_id, "everybody")
-    credential = await world.put(ada.tenant_id, role, "ghp_a-token-of-the-tests")
-    await world.execute(BREAK, credential, "rejected")
+    app = post.app
+    ada, eve = await people(app)
+    await app.execute("UPDATE core.users SET system_role = 'admin'")
+    await app.person(ada.tenant_id, "bob@acme.test")
+    role = await app.role(ada.tenant_id, "everybody")
+    credential = await app.put(ada.tenant_id, role, "ghp_a-token-of-the-tests")
+    await app.execute(BREAK, credential, "rejected")
     client = uuid4()
-    await world.execute(
+    await app.execute(
         "INSERT INTO vault.oauth_clients (tenant_id, id, provider, client_id, auth_method, version, created_at, "
         "updated_at) VALUES ($1, $2, 'notion', 'c', 'none', 1, now(), now())",
         eve.tenant_id,
         client,
     )
-    await world.execute(
+    await app.execute(
         "UPDATE vault.oauth_clients SET state = 'misconfigured', cause = 'secret_expired' WHERE id = $1", client
     )
     await post.ahead(6)
@@ -156,7 +156,7 @@ async def test_a_shared_credential_and_a_refused_client_are_the_administrators_o
 
 
 async def test_a_server_that_is_away_is_tried_again_and_a_recipient_who_is_gone_is_not(post: Post) -> None:
-    ada, eve = await people(post.world)
+    ada, eve = await people(post.app)
     await post.break_one(ada)
     await post.break_one(eve)
     post.server.unknown.add("eve@globex.test")
@@ -172,7 +172,7 @@ async def test_a_server_that_is_away_is_tried_again_and_a_recipient_who_is_gone_
 
 
 async def test_after_three_days_it_is_given_up(post: Post) -> None:
-    ada, _ = await people(post.world)
+    ada, _ = await people(post.app)
     await post.break_one(ada)
     post.server.away = True
     for turn in range(1, 63):
@@ -182,11 +182,11 @@ async def test_after_three_days_it_is_given_up(post: Post) -> None:
 
 
 async def test_two_processes_tell_once(post: Post) -> None:
-    ada, _ = await people(post.world)
+    ada, _ = await people(post.app)
     await post.break_one(ada)
     await post.ahead(6)
-    async with post.world.database.open("mcpist_broker") as other:
-        second = NotificationDispatcher(other, (post.mail,), str.title, PUBLIC, clock=post.world.clock)
+    async with post.app.database.open("mcpist_broker") as other:
+        second = NotificationDispatcher(other, (post.mail,), str.title, PUBLIC, clock=post.app.clock)
         assert await post.teller().send_due() + await second.send_due() == 1
     assert len(post.server.messages) == 1
 
@@ -221,7 +221,7 @@ async def hook() -> AsyncIterator[Hook]:
 
 
 async def test_a_webhook_is_signed_and_tried_again_without_a_second_mail(post: Post) -> None:
-    ada, _ = await people(post.world)
+    ada, _ = await people(post.app)
     await post.break_one(ada)
     await post.ahead(6)
     async with hook() as alarm, reaching(alarm.url) as http:
@@ -245,7 +245,7 @@ async def test_a_webhook_is_signed_and_tried_again_without_a_second_mail(post: P
 
 
 async def test_a_webhook_reaches_no_private_host_that_nobody_has_listed(post: Post) -> None:
-    ada, _ = await people(post.world)
+    ada, _ = await people(post.app)
     await post.break_one(ada)
     await post.ahead(6)
     async with hook() as alarm, reaching() as http:
@@ -265,12 +265,12 @@ async def reaching(*urls: str) -> AsyncIterator[VendorHttpClient]:
 
 @pytest.mark.parametrize(("password", "messages"), [("pw-00000001-right", 1), ("pw-00000002-wrong", 0)])
 async def test_a_login_is_used_and_neither_it_nor_the_server_s_words_are_logged(
-    world: World, caplog: pytest.LogCaptureFixture, tmp_path: Path, password: str, messages: int
+    app: BrokerHarness, caplog: pytest.LogCaptureFixture, tmp_path: Path, password: str, messages: int
 ) -> None:
-    ada, _ = await people(world)
+    ada, _ = await people(app)
     signed = self_signed(tmp_path)
     with mail_server(signed.server(), password="pw-00000001-right") as server:
-        post = Post(world, server)
+        post = Post(app, server)
         given = {"server": "127.0.0.1", "port": server.port, "sender": "m@mcpist.test"}
         settings = MailSettings.model_validate({**given, "user": "m", "password": password})
         await post.break_one(ada)

@@ -20,8 +20,8 @@ from core.db import Database
 from core.errors import Conflict, MCPistError, NotFound
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
+from tests.broker.broker_harness import ACTOR, BrokerHarness, world_on
 from tests.broker.sealed_rows import connect
-from tests.broker.world import ACTOR, World, world_on
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
@@ -38,20 +38,20 @@ def document(title: str) -> dict[str, Any]:
     return {"title": title, "oauth": oauth, "modules": {"github": {}}}
 
 
-async def told(world: World) -> list[Any]:
+async def told(app: BrokerHarness) -> list[Any]:
     """The story of a tenant that has the same names as all tenants before it."""
-    tenant = await world.tenant(next(SLUGS))
-    team = await world.role(tenant, "team", allow=["*"])
-    ada = await world.person(tenant, "ada@example.test", "team")
+    tenant = await app.tenant(next(SLUGS))
+    team = await app.role(tenant, "team", allow=["*"])
+    ada = await app.person(tenant, "ada@example.test", "team")
     book = ProviderRegistry(load_builtin_providers())
-    added = CustomProviders(world.trusted, book, AllowedAddresses(), ["github"])
-    shown = ProviderViews(world.trusted, book, added, "https://mcp.test")
-    clients = OAuthClientStore(world.trusted, world.vault, book)
+    added = CustomProviders(app.trusted, book, AllowedAddresses(), ["github"])
+    shown = ProviderViews(app.trusted, book, added, "https://mcp.test")
+    clients = OAuthClientStore(app.trusted, app.vault, book)
 
     async def seen() -> list[Any]:
         every = [one.title for one in await shown.list_summaries(tenant) if one.origin == "custom"]
         whole = await shown.get_details(tenant, "acme")
-        async with world.trusted.tenant(tenant) as work:
+        async with app.trusted.tenant(tenant) as work:
             found, held = await book.find(work, "acme"), await book.find_and_lock(work, "acme")
             chosen = await clients.find_for_roles(work, "acme", [team.role_id] if team.role_id else [])
             opened = None if chosen is None else (await clients.decrypt_client(work, chosen)).secret
@@ -83,7 +83,7 @@ async def told(world: World) -> list[Any]:
     said.append(await registered(clients, tenant, "by-hand"))
     said.append(await registered(clients, tenant, "of-a-role", team))
     said += [await seen(), await refused(added, tenant)]
-    await connect(world, ada, "github")
+    await connect(app, ada, "github")
     said += [[(one.provider, one.accounts) for one in await clients.list(tenant)], await refused(added, tenant)]
     for one in await clients.list(tenant):
         await clients.remove(ACTOR, tenant, one.id)
@@ -109,33 +109,33 @@ async def refused(added: CustomProviders, tenant: UUID) -> str:
     return "removed"
 
 
-async def stored(world: World) -> set[str]:
-    async with world.database.admin_connection() as admin:
+async def stored(app: BrokerHarness) -> set[str]:
+    async with app.database.admin_connection() as admin:
         return {row[0] for table in TABLES for row in await admin.fetch(f"SELECT '{table}' || t::text FROM {table} t")}
 
 
-async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
+async def outcome(app: BrokerHarness, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
     """What a story tells, and whether everything older was left alone."""
-    before = await stored(world)
+    before = await stored(app)
     with monkeypatch.context() as patch:
         patch.setattr(custom, "MAX_CUSTOM_PROVIDERS", 1)
         watched(patch, mutator)
-        said = await told(world)
-    return said, before <= await stored(world)
+        said = await told(app)
+    return said, before <= await stored(app)
 
 
-async def neighbours(world: World) -> None:
+async def neighbours(app: BrokerHarness) -> None:
     """Tenants whose providers, clients and accounts stay."""
     for _ in range(2):
-        tenant = await world.tenant(next(SLUGS))
-        await world.role(tenant, "team", allow=["*"])
-        ada = await world.person(tenant, "ada@example.test", "team")
+        tenant = await app.tenant(next(SLUGS))
+        await app.role(tenant, "team", allow=["*"])
+        ada = await app.person(tenant, "ada@example.test", "team")
         book = ProviderRegistry(load_builtin_providers())
-        added = CustomProviders(world.trusted, book, AllowedAddresses(), ["github"])
+        added = CustomProviders(app.trusted, book, AllowedAddresses(), ["github"])
         for one in ("acme", "beta"):
             await added.put(ACTOR, tenant, one, document("Another tenant's"), None)
-        await registered(OAuthClientStore(world.trusted, world.vault, book), tenant, "foreign")
-        await connect(world, ada, "github")
+        await registered(OAuthClientStore(app.trusted, app.vault, book), tenant, "foreign")
+        await connect(app, ada, "github")
 
 
 def written() -> list[str]:
@@ -146,16 +146,16 @@ def written() -> list[str]:
 
 
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    app: BrokerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await neighbours(world)
+    await neighbours(app)
     mutator = Mutator()
-    expected, alone = await outcome(world, monkeypatch, mutator)
+    expected, alone = await outcome(app, monkeypatch, mutator)
     assert alone
     assert [sql for sql in written() if sql not in mutator.seen] == [], "a statement is missing from the story"
     for sql in written():
         for mutant in mutants(sql):
-            assert await outcome(world, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
+            assert await outcome(app, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
 
 
 # Without its filter such a statement finds the same row: by an id that nobody can give it but for their own tenant.
@@ -172,21 +172,23 @@ async def test_without_row_level_security_the_same_mutants_are_noticed(
     """The control: the story tells a missing filter from one that is there, if nothing stands behind it."""
     superuser = Database(database.admin)
     await superuser.open()
-    async with world_on(database, superuser) as world:
-        expected = await outcome(world, monkeypatch, Mutator())
+    async with world_on(database, superuser) as app:
+        expected = await outcome(app, monkeypatch, Mutator())
         unnoticed = [
             sql
             for sql in written()
-            if not await noticed(world, monkeypatch, sql, expected)
+            if not await noticed(app, monkeypatch, sql, expected)
             and not any(part in sql for part in BY_AN_ID_OF_ITS_OWN)
         ]
     await superuser.close()
     assert not unnoticed, "\n\n".join(unnoticed)
 
 
-async def noticed(world: World, monkeypatch: pytest.MonkeyPatch, sql: str, expected: tuple[list[Any], bool]) -> bool:
-    await neighbours(world)  # a mutant before has perhaps taken away those that there were
+async def noticed(
+    app: BrokerHarness, monkeypatch: pytest.MonkeyPatch, sql: str, expected: tuple[list[Any], bool]
+) -> bool:
+    await neighbours(app)  # a mutant before has perhaps taken away those that there were
     try:
-        return await outcome(world, monkeypatch, Mutator({sql: mutants(sql)[-1]})) != expected
+        return await outcome(app, monkeypatch, Mutator({sql: mutants(sql)[-1]})) != expected
     except (asyncpg.PostgresError, MCPistError, ValueError):
         return True

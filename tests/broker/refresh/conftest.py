@@ -1,4 +1,4 @@
-"""One vendor of each recovery profile for a module's tests, and a rig for each test."""
+"""One vendor of each recovery profile for a module's tests, and an app for each test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.broker.refresh.rig import Rig, rig_on
+from tests.broker.refresh.refresh_app import RefreshApp, app_on
 from tests.broker.refresh.vendor import Vendor, all_vendors
 from tests.support.postgres import ScratchDatabase
 
@@ -18,11 +18,11 @@ async def vendors(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[dic
 
 
 @pytest.fixture
-async def rig(database: ScratchDatabase, vendors: dict[str, Vendor], tmp_path: Path) -> AsyncIterator[Rig]:
+async def app(database: ScratchDatabase, vendors: dict[str, Vendor], tmp_path: Path) -> AsyncIterator[RefreshApp]:
     for one in vendors.values():
         await one.reset()
     providers = [one.provider for one in vendors.values()]
-    async with rig_on(database, tmp_path, providers, [one.host for one in vendors.values()]) as made:
+    async with app_on(database, tmp_path, providers, [one.host for one in vendors.values()]) as made:
         yield made
 
 

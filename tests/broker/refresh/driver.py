@@ -32,7 +32,7 @@ from core.db import Database
 from core.failpoints import arm_failpoints
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
-from tests.broker.refresh.rig import KEY, FixedProviders, now
+from tests.broker.refresh.refresh_app import KEY, FixedProviders, now
 
 EXIT_NOT_DRAINED = 3
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tests.broker.refresh.rig import Rig
+from tests.broker.refresh.refresh_app import RefreshApp
 from tests.broker.refresh.vendor import Vendor
 from tests.support.eventually import within
 
@@ -41,10 +41,10 @@ class BrokerProcess:
         self._process.stdin.write(json.dumps({"do": do, **more}).encode() + b"\n")
         await self._process.stdin.drain()
 
-    async def fresh(self, rig: Rig, account: UUID, **more: Any) -> None:
+    async def fresh(self, app: RefreshApp, account: UUID, **more: Any) -> None:
         """Ask for a token; :meth:`told` has the answer."""
         self._number += 1
-        await self.order("fresh", number=self._number, tenant=str(rig.tenant.id), account=str(account), **more)
+        await self.order("fresh", number=self._number, tenant=str(app.tenant.id), account=str(account), **more)
 
     async def reaches(self, point: str) -> None:
         """Wait until it is held there."""
@@ -77,14 +77,14 @@ class BrokerProcess:
 
 @contextlib.asynccontextmanager
 async def broker_process(
-    rig: Rig, vendors: Iterable[Vendor], folder: Path, *points: str, **timing: float
+    app: RefreshApp, vendors: Iterable[Vendor], folder: Path, *points: str, **timing: float
 ) -> AsyncIterator[BrokerProcess]:
     """Run one until the block is left; it is held at `points`."""
     folder = folder / f"broker-{secrets.token_hex(3)}"
     folder.mkdir(mode=0o700)
     vendors = list(vendors)
     settings = {
-        "database": rig.scratch.as_role("mcpist_broker").url.reveal(),
+        "database": app.scratch.as_role("mcpist_broker").url.reveal(),
         "providers": [one.document for one in vendors],
         "hosts": [one.host for one in vendors],
         "folder": str(folder),

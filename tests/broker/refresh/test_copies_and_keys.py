@@ -15,7 +15,7 @@ from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.reencryption import Reencryption
 from broker.vault.vault import NotAdopted, Vault
 from core.directory.audit_trail import Actor
-from tests.broker.refresh.rig import KEY, Rig, now
+from tests.broker.refresh.refresh_app import KEY, RefreshApp, now
 from tests.broker.refresh.vendor import HOUR, Vendor
 
 ACTOR = Actor("tests")
@@ -24,58 +24,58 @@ KEYS = {"k1": KEY, "k2": b"2" * 32}
 
 @pytest.mark.guarantee("G16")
 async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
-    rig: Rig, strict: Vendor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    app: RefreshApp, strict: Vendor, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    account = await rig.connect(strict)
+    account = await app.connect(strict)
     file = tmp_path / "home" / "deployment-id"
-    guard = DeploymentGuard(rig.database, file)
+    guard = DeploymentGuard(app.database, file)
     await guard.verify_deployment()
-    await mark_as_copy(rig.database)
+    await mark_as_copy(app.database)
     await guard.verify_deployment()
-    deployment = await rig.database.call("SELECT id FROM core.deployment")
+    deployment = await app.database.call("SELECT id FROM core.deployment")
     vault = Vault(InMemoryKeyProvider("k1", KEYS), deployment, clock=now, guard=guard)
-    copy = rig.another(vault=vault)
-    await rig.execute("UPDATE vault.accounts SET last_used_at = vault.clock() + interval '1 day'")
-    before = await rig.row(account)
+    copy = app.another(vault=vault)
+    await app.execute("UPDATE vault.accounts SET last_used_at = vault.clock() + interval '1 day'")
+    before = await app.row(account)
     for hours in (0, HOUR + 10):
-        await rig.ahead(hours)
+        await app.ahead(hours)
         with pytest.raises(NotAdopted):
-            await copy.get_access_token(rig.tenant.id, account)
-    sweeper = RefreshScheduler(copy, rig.database, rig.tools.timing)
+            await copy.get_access_token(app.tenant.id, account)
+    sweeper = RefreshScheduler(copy, app.database, app.tools.timing)
     for _ in range(3):
         assert await sweeper.sweep() == 0
     assert len(caplog.records) == 1, "said once, whatever the number of due accounts and of looks at them"
     assert "was not adopted" in caplog.text
     assert await strict.calls() == 0
-    assert await rig.row(account) == before, "not even the intent of a refresh is left behind"
+    assert await app.row(account) == before, "not even the intent of a refresh is left behind"
 
-    await adopt(rig.database, file, ACTOR)
+    await adopt(app.database, file, ACTOR)
     await guard.verify_deployment()
     assert await sweeper.sweep() == 1, "without a restart"
-    answer = await copy.get_access_token(rig.tenant.id, account)
+    answer = await copy.get_access_token(app.tenant.id, account)
     assert isinstance(answer, AccessToken)
     assert (await strict.calls(), await strict.reuses()) == (1, 0)
-    assert answer.token == (await rig.token(account)).token
+    assert answer.token == (await app.token(account)).token
 
 
 @pytest.mark.guarantee("G8")
 @pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
-async def test_keys_that_change_cost_no_refresh_and_no_token(rig: Rig, strict: Vendor, rounds: int) -> None:
+async def test_keys_that_change_cost_no_refresh_and_no_token(app: RefreshApp, strict: Vendor, rounds: int) -> None:
     """Accounts are refreshed again and again while their tokens are sealed anew under one data key after another."""
-    accounts = [await rig.connect(strict, f"person-{number}") for number in range(4)]
+    accounts = [await app.connect(strict, f"person-{number}") for number in range(4)]
     keys = InMemoryKeyProvider("k2", KEYS)
-    deployment = await rig.database.call("SELECT id FROM core.deployment")
+    deployment = await app.database.call("SELECT id FROM core.deployment")
     vault = Vault(keys, deployment, clock=now)
-    settler = OutcomeWriter(rig.database, vault, None, rig.tools.timing, boottime)
-    broker = rig.another(vault=vault, outcome_writer=settler)
-    run = Reencryption(rig.database, Vault(keys, deployment, clock=now), keys, lambda _: None)
+    settler = OutcomeWriter(app.database, vault, None, app.tools.timing, boottime)
+    broker = app.another(vault=vault, outcome_writer=settler)
+    run = Reencryption(app.database, Vault(keys, deployment, clock=now), keys, lambda _: None)
     stop, turned = asyncio.Event(), asyncio.Semaphore(0)
 
     async def rotates() -> int:
         done = 0
         while not stop.is_set():
-            await rewrap_keys(rig.database, keys, DataKeyRows(deployment, rig.tenant.id), lambda: None)
-            result = await run.reencrypt_tenant(rig.tenant.id, fresh=True)
+            await rewrap_keys(app.database, keys, DataKeyRows(deployment, app.tenant.id), lambda: None)
+            result = await run.reencrypt_tenant(app.tenant.id, fresh=True)
             assert result.damaged == 0
             done += result.secrets
             turned.release()
@@ -83,8 +83,8 @@ async def test_keys_that_change_cost_no_refresh_and_no_token(rig: Rig, strict: V
 
     rotating = asyncio.create_task(rotates())
     for number in range(rounds):
-        await rig.ahead((number + 1) * (HOUR + 10))
-        answers = await asyncio.gather(*(broker.get_access_token(rig.tenant.id, account) for account in accounts))
+        await app.ahead((number + 1) * (HOUR + 10))
+        answers = await asyncio.gather(*(broker.get_access_token(app.tenant.id, account) for account in accounts))
         for answer in answers:
             assert isinstance(answer, AccessToken), answer
             assert await strict.takes(answer.token)

@@ -21,7 +21,7 @@ from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.spool import Spool
 from tests.broker.refresh.processes import BrokerProcess, broker_process
-from tests.broker.refresh.rig import Rig, rig_on
+from tests.broker.refresh.refresh_app import RefreshApp, app_on
 from tests.broker.refresh.vendor import HOUR, OPTIONS, Vendor
 from tests.support.eventually import within
 from tests.support.postgres import DatabaseServer, own_server
@@ -73,12 +73,12 @@ def crashing_server() -> Iterator[DatabaseServer]:
 
 
 @pytest.fixture
-async def rig(crashing_server: DatabaseServer, vendors: dict[str, Vendor], tmp_path: Path) -> AsyncIterator[Rig]:
+async def app(crashing_server: DatabaseServer, vendors: dict[str, Vendor], tmp_path: Path) -> AsyncIterator[RefreshApp]:
     for one in vendors.values():
         await one.reset()
     hosts = [one.host for one in vendors.values()]
     providers = [one.provider for one in vendors.values()]
-    async with crashing_server.database() as database, rig_on(database, tmp_path, providers, hosts) as made:
+    async with crashing_server.database() as database, app_on(database, tmp_path, providers, hosts) as made:
         yield made
 
 
@@ -98,19 +98,19 @@ def lost(fault: str, point: str, profile: str) -> bool:
 @pytest.mark.guarantee("G3", "G4")
 @pytest.mark.parametrize(("fault", "point", "profile"), list(cells()))
 async def test_what_is_left(
-    rig: Rig, vendors: dict[str, Vendor], tmp_path: Path, fault: str, point: str, profile: str
+    app: RefreshApp, vendors: dict[str, Vendor], tmp_path: Path, fault: str, point: str, profile: str
 ) -> None:
     vendor = vendors[profile]
-    account = await rig.connect(vendor)
-    await rig.ahead(HOUR + 10)
+    account = await app.connect(vendor)
+    await app.ahead(HOUR + 10)
     held = () if point in AT_THE_VENDOR else (point,)
-    async with broker_process(rig, [vendor], tmp_path, *held) as broker:
+    async with broker_process(app, [vendor], tmp_path, *held) as broker:
         if point in AT_THE_VENDOR:
             await vendor.fault(**AT_THE_VENDOR[point])
-        await broker.fresh(rig, account, within=20)
+        await broker.fresh(app, account, within=20)
         await _held(vendor, broker, point)
-        await DO[fault](rig, broker, account, point)
-        await _after(rig, vendor, account, broker, lost=lost(fault, point, profile))
+        await DO[fault](app, broker, account, point)
+        await _after(app, vendor, account, broker, lost=lost(fault, point, profile))
 
 
 def test_every_point_of_the_code_is_in_the_table() -> None:
@@ -131,39 +131,39 @@ async def _held(vendor: Vendor, broker: BrokerProcess, point: str) -> None:
     await (within(10, there) if counter else broker.reaches(point))
 
 
-async def _killed(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+async def _killed(app: RefreshApp, broker: BrokerProcess, account: UUID, point: str) -> None:
     await broker.kill()
 
 
-async def _stopped(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+async def _stopped(app: RefreshApp, broker: BrokerProcess, account: UUID, point: str) -> None:
     """It stops past its lease; another process does what it can; then it wakes up."""
     broker.signal(signal.SIGSTOP)
     broker.sleeps(LEASE)
-    await rig.ahead(HOUR + 10 + LEASE)
-    await rig.fresh(account, within=15)
-    await rig.ahead(HOUR + 10 + LEASE + MOMENT)
-    await rig.fresh(account, within=15)
+    await app.ahead(HOUR + 10 + LEASE)
+    await app.fresh(account, within=15)
+    await app.ahead(HOUR + 10 + LEASE + MOMENT)
+    await app.fresh(account, within=15)
     broker.release(point)
     broker.signal(signal.SIGCONT)
     await broker.told()
 
 
-async def _ended(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+async def _ended(app: RefreshApp, broker: BrokerProcess, account: UUID, point: str) -> None:
     broker.signal(signal.SIGTERM)
     broker.release(point)
     assert await broker.ended() == 0
 
 
-async def _left(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+async def _left(app: RefreshApp, broker: BrokerProcess, account: UUID, point: str) -> None:
     await broker.order("cancel")
     assert (await broker.told())["cancelled"]
     broker.release(point)
-    await _settled(rig, account)
+    await _settled(app, account)
 
 
-async def _crashed(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+async def _crashed(app: RefreshApp, broker: BrokerProcess, account: UUID, point: str) -> None:
     """One killed server process makes PostgreSQL end all others and recover from its log."""
-    await _crash_database(rig)
+    await _crash_database(app)
     broker.release(point)
     await broker.told()
 
@@ -171,14 +171,14 @@ async def _crashed(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -
 DO = {"kill": _killed, "stop": _stopped, "end": _ended, "leave": _left, "crash": _crashed}
 
 
-async def _crash_database(rig: Rig) -> None:
+async def _crash_database(app: RefreshApp) -> None:
     with contextlib.suppress(OSError):  # the connection cannot be closed as it should
-        async with rig.scratch.admin_connection() as admin:
+        async with app.scratch.admin_connection() as admin:
             os.kill(await admin.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
 
     async def back() -> bool:
         try:
-            await rig.count("vault.accounts")
+            await app.count("vault.accounts")
         except Exception:  # noqa: BLE001 whatever a server says that is not there yet
             return False
         return True
@@ -186,39 +186,39 @@ async def _crash_database(rig: Rig) -> None:
     await within(20, back)
 
 
-async def _settled(rig: Rig, account: UUID) -> None:
+async def _settled(app: RefreshApp, account: UUID) -> None:
     async def settled() -> bool:
-        row = await rig.row(account)
+        row = await app.row(account)
         return row["refreshed_at"] is not None or row["last_error_class"] != ""
 
     await within(20, settled)
 
 
-async def _after(rig: Rig, vendor: Vendor, account: UUID, broker: BrokerProcess, *, lost: bool) -> None:
+async def _after(app: RefreshApp, vendor: Vendor, account: UUID, broker: BrokerProcess, *, lost: bool) -> None:
     """The next start of that process, on the same disk, when every lease and backoff is over."""
     spool = Spool(broker.folder / "spool")
-    settler = OutcomeWriter(rig.database, rig.vault, spool, rig.tools.timing, boottime)
-    following = rig.another(outcome_writer=settler)
+    settler = OutcomeWriter(app.database, app.vault, spool, app.tools.timing, boottime)
+    following = app.another(outcome_writer=settler)
     await following.replay_spool()
-    await rig.ahead(HOUR + 10 + LEASE * 2 + 5)
-    answer = await following.get_access_token(rig.tenant.id, account)
+    await app.ahead(HOUR + 10 + LEASE * 2 + 5)
+    answer = await following.get_access_token(app.tenant.id, account)
     if isinstance(answer, TokenUnavailable) and answer.reason is UnavailableReason.VENDOR:
-        await rig.ahead(HOUR + PAST_EVERYTHING)
-        answer = await following.get_access_token(rig.tenant.id, account)
+        await app.ahead(HOUR + PAST_EVERYTHING)
+        answer = await following.get_access_token(app.tenant.id, account)
     if lost:
         if isinstance(answer, AccessToken):  # what came late; the vendor has ended it meanwhile, as its API will say
             assert not await vendor.takes(answer.token)
-            await rig.ahead(HOUR + PAST_EVERYTHING)
-            answer = await following.get_access_token(rig.tenant.id, account, rejected_version=answer.version)
+            await app.ahead(HOUR + PAST_EVERYTHING)
+            answer = await following.get_access_token(app.tenant.id, account, rejected_version=answer.version)
         assert answer == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "lost_rotation")
         assert await vendor.reuses() <= 2
         return
     assert isinstance(answer, AccessToken), answer
     assert await vendor.takes(answer.token)
     assert await vendor.reuses() == 0
-    row = await rig.row(account)
+    row = await app.row(account)
     assert (row["status"], row["lease_owner"]) == ("active", None)
-    await rig.ahead(3 * HOUR)
-    again = await following.get_access_token(rig.tenant.id, account)
+    await app.ahead(3 * HOUR)
+    again = await following.get_access_token(app.tenant.id, account)
     assert isinstance(again, AccessToken), "and the refresh token that is stored is good as well"
     assert await vendor.reuses() == 0

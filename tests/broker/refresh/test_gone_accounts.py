@@ -29,7 +29,7 @@ from broker.vault.origin_policy import OriginPolicy
 from core.directory.audit_trail import Actor
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange
-from tests.broker.refresh.rig import FixedProviders, Rig, now
+from tests.broker.refresh.refresh_app import FixedProviders, RefreshApp, now
 from tests.broker.refresh.vendor import HOUR
 
 URLS = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
@@ -80,10 +80,10 @@ class Vendor(Scripted):
 
 
 @dataclass
-class Scene:
+class PendingRefresh:
     """One account that is being refreshed."""
 
-    rig: Rig
+    app: RefreshApp
     vendor: Vendor
     account: UUID
     asking: "asyncio.Task[AccessToken | TokenUnavailable]"
@@ -93,74 +93,74 @@ class Scene:
         return await self.asking
 
     async def another(self, user: int, whose: str) -> UUID:
-        account = await self.rig.link(PROVIDER, CLIENT, tokens(7), user=user)
-        await self.rig.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, whose)
+        account = await self.app.link(PROVIDER, CLIENT, tokens(7), user=user)
+        await self.app.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, whose)
         return account
 
 
-async def asking(rig: Rig, whose: str = "") -> Scene:
-    account = await rig.link(PROVIDER, CLIENT, tokens(1))
-    await rig.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, whose)
-    await rig.ahead(HOUR + 10)
+async def asking(app: RefreshApp, whose: str = "") -> PendingRefresh:
+    account = await app.link(PROVIDER, CLIENT, tokens(1))
+    await app.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, whose)
+    await app.ahead(HOUR + 10)
     vendor = Vendor()
-    broker = rig.another(endpoint=vendor, providers=FixedProviders([PROVIDER]))
-    task = asyncio.create_task(broker.get_access_token(rig.tenant.id, account))
+    broker = app.another(endpoint=vendor, providers=FixedProviders([PROVIDER]))
+    task = asyncio.create_task(broker.get_access_token(app.tenant.id, account))
     await vendor.asked.wait()
-    return Scene(rig, vendor, account, task)
+    return PendingRefresh(app, vendor, account, task)
 
 
-async def test_what_comes_for_a_disconnected_account_is_given_back(rig: Rig) -> None:
-    scene = await asking(rig)
-    await rig.execute("DELETE FROM vault.accounts")
-    assert await scene.answer() == TokenUnavailable(UnavailableReason.MISSING)
-    assert scene.vendor.revoked == [("at-00000002-made-up", "rt-00000002-made-up")]
+async def test_what_comes_for_a_disconnected_account_is_given_back(app: RefreshApp) -> None:
+    pending = await asking(app)
+    await app.execute("DELETE FROM vault.accounts")
+    assert await pending.answer() == TokenUnavailable(UnavailableReason.MISSING)
+    assert pending.vendor.revoked == [("at-00000002-made-up", "rt-00000002-made-up")]
 
 
-async def test_what_comes_for_a_grant_that_has_a_successor_is_not(rig: Rig) -> None:
+async def test_what_comes_for_a_grant_that_has_a_successor_is_not(app: RefreshApp) -> None:
     """The vendor may have one grant for both: ending it would end the new one."""
-    scene = await asking(rig, "ada")
-    owner, client = CredentialOwner("personal", rig.tenant.users[0]), rig.clients[PROVIDER.id]
-    async with rig.database.tenant(rig.tenant.id) as work:
+    pending = await asking(app, "ada")
+    owner, client = CredentialOwner("personal", app.tenant.users[0]), app.clients[PROVIDER.id]
+    async with app.database.tenant(app.tenant.id) as work:
         grant = AccountGrant(PROVIDER.id, client, owner, tokens(5), RefreshRules(), vendor_account_id="ada")
-        await replace_grant(work, rig.vault, scene.account, grant)
-    assert isinstance(await scene.answer(), AccessToken)
-    assert scene.vendor.revoked == []
+        await replace_grant(work, app.vault, pending.account, grant)
+    assert isinstance(await pending.answer(), AccessToken)
+    assert pending.vendor.revoked == []
 
 
 @pytest.mark.parametrize(("whose", "other", "given_back"), [("ada", "ada", False), ("", "", False), ("a", "b", True)])
 async def test_nor_where_another_account_stands_on_the_same_grant(
-    rig: Rig, whose: str, other: str, given_back: bool
+    app: RefreshApp, whose: str, other: str, given_back: bool
 ) -> None:
-    scene = await asking(rig, whose)
-    await scene.another(0, other)
-    await rig.execute("DELETE FROM vault.accounts WHERE id = $1", scene.account)
-    assert await scene.answer() == TokenUnavailable(UnavailableReason.MISSING)
-    assert bool(scene.vendor.revoked) is given_back
+    pending = await asking(app, whose)
+    await pending.another(0, other)
+    await app.execute("DELETE FROM vault.accounts WHERE id = $1", pending.account)
+    assert await pending.answer() == TokenUnavailable(UnavailableReason.MISSING)
+    assert bool(pending.vendor.revoked) is given_back
 
 
-async def test_a_vendor_that_cannot_be_told_keeps_nobody_from_their_answer(rig: Rig) -> None:
-    scene = await asking(rig)
-    scene.vendor.away = True
-    await rig.execute("DELETE FROM vault.accounts")
-    assert await scene.answer() == TokenUnavailable(UnavailableReason.MISSING)
+async def test_a_vendor_that_cannot_be_told_keeps_nobody_from_their_answer(app: RefreshApp) -> None:
+    pending = await asking(app)
+    pending.vendor.away = True
+    await app.execute("DELETE FROM vault.accounts")
+    assert await pending.answer() == TokenUnavailable(UnavailableReason.MISSING)
 
 
-async def test_a_refresh_that_ends_between_telling_and_shredding_is_told_too(rig: Rig) -> None:
+async def test_a_refresh_that_ends_between_telling_and_shredding_is_told_too(app: RefreshApp) -> None:
     """GitHub: the refresh has ended the token that the vendor was told of, and so the grant lives on by the new one."""
-    scene = await asking(rig, "ada")
+    pending = await asking(app, "ada")
     book = ProviderRegistry(FixedBook())  # type: ignore[arg-type]
-    rows, clients = AccountWriter(rig.vault), OAuthClientStore(rig.database, rig.vault, book)
-    credentials = CredentialStore(rig.database, rig.vault, clock=now)
-    disconnecting = DisconnectService(rig.database, rows, clients, book, scene.vendor, credentials)
-    scene.vendor.meanwhile = scene.answer
-    ended = await disconnecting.end_account(Actor("tests"), rig.tenant.id, scene.account, "asked")
+    rows, clients = AccountWriter(app.vault), OAuthClientStore(app.database, app.vault, book)
+    credentials = CredentialStore(app.database, app.vault, clock=now)
+    disconnecting = DisconnectService(app.database, rows, clients, book, pending.vendor, credentials)
+    pending.vendor.meanwhile = pending.answer
+    ended = await disconnecting.end_account(Actor("tests"), app.tenant.id, pending.account, "asked")
     assert ended is not None
     assert ended.revoked
-    assert scene.vendor.revoked == [
+    assert pending.vendor.revoked == [
         ("at-00000001-made-up", "rt-00000001-made-up"),
         ("at-00000002-made-up", "rt-00000002-made-up"),
     ]
-    assert await rig.count("vault.accounts") == 0
+    assert await app.count("vault.accounts") == 0
 
 
 class FixedBook:
@@ -185,15 +185,15 @@ class FixedBook:
     ],
 )
 async def test_whose_refresh_token_goes_on_with_a_new_grant(
-    rig: Rig, before: str, after: str, changed: str, rules: RefreshRules, kept: bool
+    app: RefreshApp, before: str, after: str, changed: str, rules: RefreshRules, kept: bool
 ) -> None:
-    account = await rig.link(PROVIDER, CLIENT, tokens(1))
-    found = await rig.link(PROVIDER, CLIENT, tokens(2, refresh=False))
-    await rig.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, before)
+    account = await app.link(PROVIDER, CLIENT, tokens(1))
+    found = await app.link(PROVIDER, CLIENT, tokens(2, refresh=False))
+    await app.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, before)
     if changed:
-        await rig.execute(f"UPDATE vault.accounts SET {changed} WHERE id = $1", account)
-    rows, owner = AccountWriter(rig.vault), CredentialOwner("personal", rig.tenant.users[0])
-    async with rig.database.tenant(rig.tenant.id) as work:
+        await app.execute(f"UPDATE vault.accounts SET {changed} WHERE id = $1", account)
+    rows, owner = AccountWriter(app.vault), CredentialOwner("personal", app.tenant.users[0])
+    async with app.database.tenant(app.tenant.id) as work:
         await rows.link_credentials(work, {"kiosk": ()}, owner, account, "ada")
         (held,) = await list_owner_credentials(work, OriginPolicy({}), ["kiosk"], owner)
         new = UnconfirmedAccount(found, "ada", after, (), {})

@@ -40,7 +40,7 @@ from broker.vault.reencryption import Reencryption
 from broker.vault.vault import NotAdopted, Vault
 from core.directory.audit_trail import Actor
 from core.secret import Secret
-from tests.broker.refresh.rig import Rig, now, rig_on
+from tests.broker.refresh.refresh_app import RefreshApp, app_on, now
 from tests.broker.refresh.simulated import Fault, SimulatedVendor
 from tests.support.postgres import DatabaseServer
 
@@ -73,20 +73,20 @@ class History(RuleBasedStateMachine):
     @initialize(profile=st.sampled_from(["strict", "grace", "non_rotating"]))
     def connect(self, profile: str) -> None:
         self.vendor = SimulatedVendor(profile, LIFE)
-        self.rig, self.account = self.do(self._connected())
+        self.app, self.account = self.do(self._connected())
         self.brokers = [self._broker() for _ in range(3)]
 
-    async def _connected(self) -> tuple[Rig, UUID]:
+    async def _connected(self) -> tuple[RefreshApp, UUID]:
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         scratch = await self.stack.enter_async_context(self.server.database())
         provider = Provider.model_validate(self.vendor.document)
-        rig = await self.stack.enter_async_context(rig_on(scratch, folder, [provider]))
+        app = await self.stack.enter_async_context(app_on(scratch, folder, [provider]))
         self.folder, self.provider = folder, provider
-        self.keys, self.key = rig.keys, "k1"
-        return rig, await rig.link(provider, CLIENT, self.vendor.tokens())
+        self.keys, self.key = app.keys, "k1"
+        return app, await app.link(provider, CLIENT, self.vendor.tokens())
 
     def _broker(self) -> AccountTokenService:
-        return self.rig.with_endpoint(self.vendor)  # type: ignore[arg-type]
+        return self.app.with_endpoint(self.vendor)  # type: ignore[arg-type]
 
     @rule(broker=st.integers(0, 2), reject=st.booleans())
     def use(self, broker: int, reject: bool) -> None:
@@ -100,7 +100,7 @@ class History(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([3.0, LEASE, 320.0, LIFE, 2 * LIFE]))
     def wait(self, seconds: float) -> None:
         self.clock += seconds
-        self.do(self.rig.ahead(self.clock))
+        self.do(self.app.ahead(self.clock))
 
     @rule(fault=st.sampled_from(["lost_before", "lost_after", "throttled", "not_sent", "service"]))
     def break_the_next_call(self, fault: Fault) -> None:
@@ -121,7 +121,7 @@ class History(RuleBasedStateMachine):
 
     async def _begun(self) -> None:
         self.vendor.held, self.vendor.go = True, asyncio.Event()
-        self.late = asyncio.create_task(self.brokers[2].refresh(self.rig.tenant.id, self.account))
+        self.late = asyncio.create_task(self.brokers[2].refresh(self.app.tenant.id, self.account))
         async with asyncio.timeout(10):
             while self.vendor.held and not self.late.done():
                 await asyncio.sleep(0.005)
@@ -131,7 +131,7 @@ class History(RuleBasedStateMachine):
         else:
             self.was_late = True
             self.clock += LEASE
-            await self.rig.ahead(self.clock)
+            await self.app.ahead(self.clock)
             self.brokers[2] = self._broker()  # what is asked of that process from now on is asked of another
 
     @rule(killed=st.booleans())
@@ -154,7 +154,7 @@ class History(RuleBasedStateMachine):
     @rule(broker=st.integers(0, 2))
     def refresh(self, broker: int) -> None:
         """Ahead of its time, as the sweeper does."""
-        self.do(self.brokers[broker].refresh(self.rig.tenant.id, self.account))
+        self.do(self.brokers[broker].refresh(self.app.tenant.id, self.account))
 
     @rule()
     def connect_again(self) -> None:
@@ -164,12 +164,12 @@ class History(RuleBasedStateMachine):
 
     async def _connected_again(self) -> None:
         self.vendor.granted_anew()
-        async with self.rig.database.tenant(self.rig.tenant.id) as work:
-            client = self.rig.clients[self.provider.id]
+        async with self.app.database.tenant(self.app.tenant.id) as work:
+            client = self.app.clients[self.provider.id]
             assert self.provider.oauth is not None
-            owner = CredentialOwner("personal", self.rig.tenant.users[0])
+            owner = CredentialOwner("personal", self.app.tenant.users[0])
             grant = AccountGrant(self.provider.id, client, owner, self.vendor.tokens(), self.provider.oauth.refresh)
-            await replace_grant(work, self.rig.vault, self.account, grant)
+            await replace_grant(work, self.app.vault, self.account, grant)
         self.was_late = False
         self.vendor.answers_lost = 0
 
@@ -181,16 +181,16 @@ class History(RuleBasedStateMachine):
 
     async def _deleted(self) -> None:
         gone = self.account
-        await self.rig.execute("DELETE FROM vault.accounts WHERE id = $1", gone)
+        await self.app.execute("DELETE FROM vault.accounts WHERE id = $1", gone)
         calls = self.vendor.calls
         for broker in self.brokers:
             assert await self._fresh_of(broker, gone) == TokenUnavailable(UnavailableReason.MISSING)
         await self.brokers[0].replay_spool()  # what lay in the spool brings nothing back
-        assert await self.rig.count("vault.accounts") == 0
-        assert await self.rig.count("vault.candidates") == 0
+        assert await self.app.count("vault.accounts") == 0
+        assert await self.app.count("vault.candidates") == 0
         assert self.vendor.calls == calls
         self.vendor.granted_anew()
-        self.account = await self.rig.link(self.provider, CLIENT, self.vendor.tokens())
+        self.account = await self.app.link(self.provider, CLIENT, self.vendor.tokens())
         self.versions = [0]
         self.was_late = False
         self.vendor.answers_lost = 0
@@ -205,10 +205,10 @@ class History(RuleBasedStateMachine):
         old, self.key = self.key, f"k{self.rotations}-new"
         self.keys._keys[self.key] = secrets.token_bytes(32)
         self.keys._active = self.key
-        rig, deployment = self.rig, await self.rig.database.call("SELECT id FROM core.deployment")
-        run = Reencryption(rig.database, Vault(self.keys, deployment, clock=now), self.keys, lambda _: None)
-        await rewrap_keys(rig.database, self.keys, DataKeyRows(deployment, rig.tenant.id), lambda: None)
-        done = await run.reencrypt_tenant(rig.tenant.id, fresh=True)
+        app, deployment = self.app, await self.app.database.call("SELECT id FROM core.deployment")
+        run = Reencryption(app.database, Vault(self.keys, deployment, clock=now), self.keys, lambda _: None)
+        await rewrap_keys(app.database, self.keys, DataKeyRows(deployment, app.tenant.id), lambda: None)
+        done = await run.reencrypt_tenant(app.tenant.id, fresh=True)
         assert (done.busy, done.damaged) == (0, 0)
         del self.keys._keys[old]
 
@@ -219,22 +219,22 @@ class History(RuleBasedStateMachine):
 
     async def _restored(self) -> None:
         calls = self.vendor.calls
-        guard = DeploymentGuard(self.rig.database, self.folder / "deployment-id")
+        guard = DeploymentGuard(self.app.database, self.folder / "deployment-id")
         await guard.verify_deployment()
-        await mark_as_copy(self.rig.database)
+        await mark_as_copy(self.app.database)
         await guard.verify_deployment()
-        deployment = await self.rig.database.call("SELECT id FROM core.deployment")
-        copy = self.rig.another(vault=Vault(self.keys, deployment, clock=now, guard=guard), endpoint=self.vendor)
-        before = await self.rig.row(self.account)
+        deployment = await self.app.database.call("SELECT id FROM core.deployment")
+        copy = self.app.another(vault=Vault(self.keys, deployment, clock=now, guard=guard), endpoint=self.vendor)
+        before = await self.app.row(self.account)
         try:
             with contextlib.suppress(NotAdopted):
                 answer = await self._fresh(copy)
                 assert isinstance(answer, TokenUnavailable), "no token of the original's"
         finally:
-            await adopt(self.rig.database, self.folder / "deployment-id", ACTOR)
+            await adopt(self.app.database, self.folder / "deployment-id", ACTOR)
             await guard.verify_deployment()
         assert self.vendor.calls == calls, "a copy asks nobody"
-        assert await self.rig.row(self.account) == before
+        assert await self.app.row(self.account) == before
 
     @rule()
     def the_user_removes_us(self) -> None:
@@ -243,11 +243,11 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def promises(self) -> None:
-        if hasattr(self, "rig"):
+        if hasattr(self, "app"):
             self.do(self._hold())
 
     async def _hold(self) -> None:
-        row = await self.rig.row(self.account)
+        row = await self.app.row(self.account)
         assert self.vendor.most_calling <= 1, "never two calls at once"
         assert row["version"] >= self.versions[-1], "versions only grow"
         self.versions.append(row["version"])
@@ -259,10 +259,10 @@ class History(RuleBasedStateMachine):
 
     async def _decrypts(self, row: Mapping[str, Any]) -> None:
         """By the current key alone, every version of every token that is stored."""
-        deployment = await self.rig.database.call("SELECT id FROM core.deployment")
+        deployment = await self.app.database.call("SELECT id FROM core.deployment")
         alone = InMemoryKeyProvider(self.key, {self.key: self.keys._keys[self.key]})
         vault = Vault(alone, deployment, clock=now)
-        async with self.rig.database.tenant(self.rig.tenant.id) as work:
+        async with self.app.database.tenant(self.app.tenant.id) as work:
             for field in (ACCESS_FIELD, REFRESH_FIELD):
                 plain = await vault.open(work, build_account_context(row["id"], field, row["version"]), row[field])
                 assert plain.decode().endswith("-of-a-simulated-vendor")
@@ -278,12 +278,12 @@ class History(RuleBasedStateMachine):
     async def _fresh_of(
         self, broker: AccountTokenService, account: UUID, **options: Any
     ) -> AccessToken | TokenUnavailable:
-        return await broker.get_access_token(self.rig.tenant.id, account, within=3, **options)
+        return await broker.get_access_token(self.app.tenant.id, account, within=3, **options)
 
     def teardown(self) -> None:
         if self.late is not None:
             self.do(self._arrived(killed=False))
-        if hasattr(self, "rig"):
+        if hasattr(self, "app"):
             self.do(self.stack.aclose())
         self.runner.close()
 

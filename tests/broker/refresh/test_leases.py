@@ -17,9 +17,9 @@ from broker.refresh.refresher import RefreshDependencies
 from broker.refresh.token_service import AccountTokenService
 from core.connection_state import ConnectionState, ModuleConnection
 from core.secret import Secret
+from tests.broker.broker_harness import BASE_URLS, TOOL_HINTS, BrokerHarness, Person
 from tests.broker.refresh.endpoints import Scripted, failed
-from tests.broker.refresh.rig import FixedProviders
-from tests.broker.world import BASE_URLS, TOOL_HINTS, Person, World
+from tests.broker.refresh.refresh_app import FixedProviders
 
 OAUTH = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
 PROVIDER = Provider.model_validate({"id": "vendor", "title": "Vendor", "oauth": OAUTH})
@@ -27,10 +27,10 @@ LIFE = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class LeasesApp:
     """A world whose broker has linked accounts."""
 
-    world: World
+    app: BrokerHarness
     leases: LeaseService
     endpoint: Scripted
     ada: Person
@@ -40,21 +40,21 @@ class House:
         oauth = PROVIDER.oauth
         assert oauth is not None
         tokens = TokenSet(Secret("at-00000001-granted"), Secret("rt-00000001-granted"), expires_in, None)
-        async with self.world.trusted.tenant(self.ada.tenant_id) as work:
+        async with self.app.trusted.tenant(self.ada.tenant_id) as work:
             client = OAuthClientConfig("client", Secret("cs-00000003-of-the-client"))
-            client_id = await insert_client(work, self.world.vault, "vendor", client)
+            client_id = await insert_client(work, self.app.vault, "vendor", client)
             grant = AccountGrant("vendor", client_id, self.ada.own, tokens, oauth.refresh, account="ada at Vendor")
-            account = await insert_account(work, self.world.vault, grant)
+            account = await insert_account(work, self.app.vault, grant)
             for module in modules:
                 await work.execute(_CREDENTIAL, uuid4(), module, self.ada.id, account)
         return account
 
     async def version(self, account: UUID) -> int:
-        async with self.world.database.admin_connection() as admin:
+        async with self.app.database.admin_connection() as admin:
             return await admin.fetchval("SELECT version FROM vault.accounts WHERE id = $1", account)
 
     async def ahead(self, seconds: float) -> None:
-        await self.world.execute(
+        await self.app.execute(
             "CREATE OR REPLACE FUNCTION vault.clock() RETURNS timestamptz LANGUAGE sql VOLATILE "
             f"RETURN clock_timestamp() + interval '{seconds} seconds'"
         )
@@ -69,57 +69,57 @@ class House:
 
 
 @pytest.fixture
-async def house(world: World) -> House:
-    tenant = await world.tenant("acme")
-    await world.role(tenant, "all", allow=["*"])
-    ada = await world.person(tenant, "ada@example.test", "all")
+async def app(app: BrokerHarness) -> LeasesApp:
+    tenant = await app.tenant("acme")
+    await app.role(tenant, "all", allow=["*"])
+    ada = await app.person(tenant, "ada@example.test", "all")
     timing, endpoint = RefreshTiming(), Scripted()
-    settler = OutcomeWriter(world.trusted, world.vault, None, timing, boottime)
-    tools = RefreshDependencies(world.trusted, world.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
+    settler = OutcomeWriter(app.trusted, app.vault, None, timing, boottime)
+    tools = RefreshDependencies(app.trusted, app.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
     leases = LeaseService(
-        world.tokens,
-        world.trusted,
-        world.vault,
+        app.tokens,
+        app.trusted,
+        app.vault,
         TOOL_HINTS,
         base_urls=BASE_URLS,
-        clock=world.clock,
+        clock=app.clock,
         accounts=AccountTokenService(tools),
     )
-    return House(world, leases, endpoint, ada)
+    return LeasesApp(app, leases, endpoint, ada)
 
 
-async def test_one_account_behind_two_modules_is_one_token(house: House) -> None:
-    account = await house.connect("github", "notion")
-    one, other = await house.leased(), await house.leased(tool="search", module="notion")
+async def test_one_account_behind_two_modules_is_one_token(app: LeasesApp) -> None:
+    account = await app.connect("github", "notion")
+    one, other = await app.leased(), await app.leased(tool="search", module="notion")
     assert one.access_token.reveal() == other.access_token.reveal() == "at-00000001-granted"
-    assert one.version == other.version == await house.version(account)
+    assert one.version == other.version == await app.version(account)
     assert (one.expires_in, one.kind) == (60.0, "personal")
-    await house.ahead(LIFE)
-    one, other = await house.leased(), await house.leased(tool="search", module="notion")
+    await app.ahead(LIFE)
+    one, other = await app.leased(), await app.leased(tool="search", module="notion")
     assert one.version == other.version
-    assert len(house.endpoint.shown) == 1
+    assert len(app.endpoint.shown) == 1
 
 
-async def test_a_lease_ends_half_a_minute_before_its_token(house: House) -> None:
-    await house.connect("github")
-    await house.ahead(LIFE - 70)
-    assert (await house.leased()).expires_in == pytest.approx(40, abs=2)
-    house.endpoint.answers = [failed(ErrorClass.NOT_SENT, "connect")]
-    await house.ahead(LIFE - 20)
-    assert (await house.leased()).expires_in == 0.0
+async def test_a_lease_ends_half_a_minute_before_its_token(app: LeasesApp) -> None:
+    await app.connect("github")
+    await app.ahead(LIFE - 70)
+    assert (await app.leased()).expires_in == pytest.approx(40, abs=2)
+    app.endpoint.answers = [failed(ErrorClass.NOT_SENT, "connect")]
+    await app.ahead(LIFE - 20)
+    assert (await app.leased()).expires_in == 0.0
 
 
-async def test_a_token_without_an_end_is_leased_for_a_minute(house: House) -> None:
-    await house.connect("github", expires_in=None)
-    assert (await house.leased()).expires_in == 60.0
+async def test_a_token_without_an_end_is_leased_for_a_minute(app: LeasesApp) -> None:
+    await app.connect("github", expires_in=None)
+    assert (await app.leased()).expires_in == 60.0
 
 
-async def test_what_the_vendor_refuses_is_refreshed(house: House) -> None:
-    await house.connect("github")
-    before = await house.leased()
-    after = await house.leased(rejected=before.version)
+async def test_what_the_vendor_refuses_is_refreshed(app: LeasesApp) -> None:
+    await app.connect("github")
+    before = await app.leased()
+    after = await app.leased(rejected=before.version)
     assert after.version == before.version + 1
-    assert (await house.lease(rejected=after.version)) == NoCredential(
+    assert (await app.lease(rejected=after.version)) == NoCredential(
         "github",
         "broken",
         "personal",
@@ -128,60 +128,60 @@ async def test_what_the_vendor_refuses_is_refreshed(house: House) -> None:
     )
 
 
-async def test_the_gateway_is_told_what_is_wrong(house: House) -> None:
-    await house.connect("github")
-    await house.ahead(LIFE)
-    house.endpoint.answers = [failed(ErrorClass.THROTTLED, "unavailable", 120.0)]
-    answer = await house.lease()
+async def test_the_gateway_is_told_what_is_wrong(app: LeasesApp) -> None:
+    await app.connect("github")
+    await app.ahead(LIFE)
+    app.endpoint.answers = [failed(ErrorClass.THROTTLED, "unavailable", 120.0)]
+    answer = await app.lease()
     assert isinstance(answer, NoCredential)
     assert (answer.reason, answer.cause) == ("broken", "vendor")
     assert answer.retry_after == pytest.approx(120, abs=2)
-    await house.ahead(LIFE + 130)
-    house.endpoint.answers = [failed(ErrorClass.PERMANENT, "revoked")]
-    assert await house.lease() == NoCredential("github", "broken", "personal", "revoked")
-    assert await house.lease() == NoCredential("github", "broken", "personal", "revoked")
+    await app.ahead(LIFE + 130)
+    app.endpoint.answers = [failed(ErrorClass.PERMANENT, "revoked")]
+    assert await app.lease() == NoCredential("github", "broken", "personal", "revoked")
+    assert await app.lease() == NoCredential("github", "broken", "personal", "revoked")
 
 
-async def test_how_it_stands(house: House) -> None:
-    account = await house.connect("github")
+async def test_how_it_stands(app: LeasesApp) -> None:
+    account = await app.connect("github")
 
     async def stands() -> ModuleConnection:
-        answer = await house.leases.get_connections(house.ada.token)
+        answer = await app.leases.get_connections(app.ada.token)
         assert not isinstance(answer, CredentialRefusal)
         return answer["github"]
 
-    version = await house.version(account)
+    version = await app.version(account)
     connected = ModuleConnection("github", ConnectionState.CONNECTED, "personal", "", "ada at Vendor", version)
     assert await stands() == connected
-    generation = await house.world.generation(house.ada.tenant_id)
-    await house.ahead(LIFE)
-    house.endpoint.answers = [failed(ErrorClass.PERMANENT, "account_disabled")]
-    await house.lease()
+    generation = await app.app.generation(app.ada.tenant_id)
+    await app.ahead(LIFE)
+    app.endpoint.answers = [failed(ErrorClass.PERMANENT, "account_disabled")]
+    await app.lease()
     broken = ModuleConnection(
         "github", ConnectionState.BROKEN, "personal", "account_disabled", "ada at Vendor", version
     )
     assert await stands() == broken
-    assert await house.world.generation(house.ada.tenant_id) == generation + 1
+    assert await app.app.generation(app.ada.tenant_id) == generation + 1
 
 
-async def test_neither_a_lease_nor_a_refresh_raises_a_generation(house: House) -> None:
-    account = await house.connect("github")
-    before = await house.version(account)
-    generation = await house.world.generation(house.ada.tenant_id)
-    house.endpoint.answers = [failed(ErrorClass.NOT_SENT, "connect")]
-    await house.ahead(LIFE - 40)
-    await house.leased()
-    assert await house.world.generation(house.ada.tenant_id) == generation
-    await house.ahead(LIFE + 400)
-    assert (await house.leased()).version == before + 1
-    assert await house.world.generation(house.ada.tenant_id) == generation
+async def test_neither_a_lease_nor_a_refresh_raises_a_generation(app: LeasesApp) -> None:
+    account = await app.connect("github")
+    before = await app.version(account)
+    generation = await app.app.generation(app.ada.tenant_id)
+    app.endpoint.answers = [failed(ErrorClass.NOT_SENT, "connect")]
+    await app.ahead(LIFE - 40)
+    await app.leased()
+    assert await app.app.generation(app.ada.tenant_id) == generation
+    await app.ahead(LIFE + 400)
+    assert (await app.leased()).version == before + 1
+    assert await app.app.generation(app.ada.tenant_id) == generation
 
 
 @pytest.mark.guarantee("G6")
-async def test_no_answer_holds_what_must_not_leave_the_broker(house: House) -> None:
+async def test_no_answer_holds_what_must_not_leave_the_broker(app: LeasesApp) -> None:
     """G6, for accounts: a lease has the access token, and nothing at all of the rest."""
-    await house.connect("github")
-    answer = await house.leased()
+    await app.connect("github")
+    answer = await app.leased()
     told = f"{answer!r} {answer.access_token.reveal()} {answer.settings}"
     assert "rt-00000001" not in told
     assert "the secret of the client" not in told

@@ -31,7 +31,7 @@ from gateway.lease_cache import CachedLease, LeaseCache
 from gateway.mcp.request_context import Authority, RequestContext
 from gateway.observability.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
-from tests.broker.refresh.rig import FixedProviders, Rig
+from tests.broker.refresh.refresh_app import FixedProviders, RefreshApp
 from tests.broker.refresh.vendor import HOUR
 from tests.support.eventually import within
 from tests.support.toy_vendor import shop_module
@@ -51,9 +51,9 @@ def provider(*, late: bool = False) -> Provider:
 class CountingBroker:
     """Vouches for one credential, and leases what the vault has of an account; it counts how often it was asked."""
 
-    def __init__(self, rig: Rig) -> None:
-        self.rig = rig
-        self.credential = Credential("a", "api_token", rig.tenant.id, rig.tenant.users[0], frozenset({"mcp:read"}))
+    def __init__(self, app: RefreshApp) -> None:
+        self.app = app
+        self.credential = Credential("a", "api_token", app.tenant.id, app.tenant.users[0], frozenset({"mcp:read"}))
         self.verified = 0
         self.leased = 0
         self.account: UUID | None = None
@@ -63,8 +63,8 @@ class CountingBroker:
         return replace(self.credential, generation=await self.generation())
 
     async def generation(self) -> int:
-        async with self.rig.scratch.admin_connection() as admin:
-            return await admin.fetchval("SELECT value FROM core.generations WHERE tenant_id = $1", self.rig.tenant.id)
+        async with self.app.scratch.admin_connection() as admin:
+            return await admin.fetchval("SELECT value FROM core.generations WHERE tenant_id = $1", self.app.tenant.id)
 
     async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
         raise NotImplementedError
@@ -72,7 +72,7 @@ class CountingBroker:
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         self.leased += 1
         assert self.account is not None
-        version = (await self.rig.row(self.account))["version"]
+        version = (await self.app.row(self.account))["version"]
         return Lease(Secret("at-00000001-leased"), version, 60.0, "personal", uuid4(), {})
 
 
@@ -80,7 +80,7 @@ class CountingBroker:
 class Gateway:
     """What one gateway has cached of a tenant."""
 
-    rig: Rig
+    app: RefreshApp
     broker: CountingBroker
     generations: Generations
     authenticate: CallerAuthenticator
@@ -102,36 +102,36 @@ class Gateway:
 
     async def announced(self) -> None:
         """Until everything that was announced so far has arrived: what comes after it has."""
-        async with self.rig.scratch.admin_connection() as admin:
+        async with self.app.scratch.admin_connection() as admin:
             marker = uuid4().int >> 80
-            await admin.execute("SELECT pg_notify('mcpist_dropped', $1)", f"{self.rig.tenant.id} {marker}")
+            await admin.execute("SELECT pg_notify('mcpist_dropped', $1)", f"{self.app.tenant.id} {marker}")
 
         async def here() -> bool:
-            return self.generations.is_dropped(self.rig.tenant.id, marker)
+            return self.generations.is_dropped(self.app.tenant.id, marker)
 
         assert await within(5, here) < 1
 
     async def link(self, of: Provider, number: int = 0) -> UUID:
         tokens = TokenSet(Secret(f"at-{number:08}-quiet"), Secret(f"rt-{number:08}-quiet"), float(HOUR), None)
-        return await self.rig.link(of, CLIENT, tokens)
+        return await self.app.link(of, CLIENT, tokens)
 
     async def refresh(self, of: Provider, *accounts: UUID, answers: tuple[Any, ...] = ()) -> None:
-        broker = self.rig.another(endpoint=Scripted(*answers), providers=FixedProviders([of]))
+        broker = self.app.another(endpoint=Scripted(*answers), providers=FixedProviders([of]))
         for account in accounts:
-            await broker.refresh(self.rig.tenant.id, account)
+            await broker.refresh(self.app.tenant.id, account)
 
 
 @pytest.fixture
-async def gateway(rig: Rig) -> AsyncIterator[Gateway]:
-    async with rig.scratch.open("mcpist_gateway") as database:
-        generations = Generations(rig.scratch.as_role("mcpist_gateway"), database)
-        audit, broker = AuditWriter(database), CountingBroker(rig)
+async def gateway(app: RefreshApp) -> AsyncIterator[Gateway]:
+    async with app.scratch.open("mcpist_gateway") as database:
+        generations = Generations(app.scratch.as_role("mcpist_gateway"), database)
+        audit, broker = AuditWriter(database), CountingBroker(app)
         refusals = AuthFailureLog(audit, AttemptLimits(3, 3, clock=time.time), Metrics())
         authenticate = CallerAuthenticator(broker, database, generations, refusals, AuditPasses())
         leases = LeaseCache(broker, generations, ConnectMessages("https://mcpist.test"))
         listening = asyncio.create_task(generations.run())
         await generations.wait_until_trusted(5)
-        yield Gateway(rig, broker, generations, authenticate, leases, f"Bearer {generate_token()[1].reveal()}")
+        yield Gateway(app, broker, generations, authenticate, leases, f"Bearer {generate_token()[1].reveal()}")
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
 
@@ -149,7 +149,7 @@ async def test_a_hundred_refreshes_in_a_tenant_cost_a_caller_no_question(gateway
     await gateway.announced()
     await gateway.call()
     assert gateway.asked == before
-    assert (await gateway.rig.row(gateway.broker.account))["refreshed_at"] is not None
+    assert (await gateway.app.row(gateway.broker.account))["refreshed_at"] is not None
 
 
 async def test_where_the_old_token_ends_at_once_its_leases_go_and_no_others(gateway: Gateway) -> None:
@@ -195,7 +195,7 @@ async def test_what_takes_something_away_counts_within_a_second(gateway: Gateway
     await gateway.link(provider(), 1)
     await gateway.announced()
     held = await gateway.call()
-    async with gateway.rig.database.tenant(gateway.rig.tenant.id) as work:
+    async with gateway.app.database.tenant(gateway.app.tenant.id) as work:
         await work.execute(change if "WHERE" in change else f"{change} WHERE tenant_id = $1")
     assert await within(5, lambda: changed(gateway, held)) < 1
 
@@ -206,21 +206,21 @@ async def test_a_refused_refresh_and_a_new_grant_count_within_a_second(gateway: 
     await gateway.announced()
     held = await gateway.call()
     await gateway.refresh(quiet, account, answers=(failed(ErrorClass.PERMANENT),))
-    assert (await gateway.rig.row(account))["status"] == "needs_reauth"
+    assert (await gateway.app.row(account))["status"] == "needs_reauth"
     assert await within(5, lambda: changed(gateway, held)) < 1
     held = await gateway.call()
-    async with gateway.rig.database.tenant(gateway.rig.tenant.id) as work:
-        owner, client = CredentialOwner("personal", gateway.rig.tenant.users[0]), gateway.rig.clients[quiet.id]
+    async with gateway.app.database.tenant(gateway.app.tenant.id) as work:
+        owner, client = CredentialOwner("personal", gateway.app.tenant.users[0]), gateway.app.clients[quiet.id]
         tokens = TokenSet(Secret("at-00000009-quiet"), Secret("rt-00000009-quiet"), float(HOUR), None)
         await replace_grant(
-            work, gateway.rig.vault, account, AccountGrant(quiet.id, client, owner, tokens, RefreshRules())
+            work, gateway.app.vault, account, AccountGrant(quiet.id, client, owner, tokens, RefreshRules())
         )
     assert await within(5, lambda: changed(gateway, held)) < 1
     held = await gateway.call()
-    async with gateway.rig.database.tenant(gateway.rig.tenant.id) as work:
+    async with gateway.app.database.tenant(gateway.app.tenant.id) as work:
         tokens = TokenSet(Secret("at-00000010-quiet"), Secret("rt-00000010-quiet"), float(HOUR), None)
         await replace_grant(
-            work, gateway.rig.vault, account, AccountGrant(quiet.id, client, owner, tokens, RefreshRules())
+            work, gateway.app.vault, account, AccountGrant(quiet.id, client, owner, tokens, RefreshRules())
         )
     assert await within(5, lambda: changed(gateway, held)) < 1, "of the same account with the same rights, too"
 
@@ -231,7 +231,7 @@ async def test_an_oauth_client_that_is_refused_again_and_again_flushes_once(gate
 
     before = await gateway.broker.generation()
     for hour in (1, 2, 3):
-        await gateway.rig.ahead(hour * HOUR)
+        await gateway.app.ahead(hour * HOUR)
         await gateway.refresh(quiet, account, answers=(failed(ErrorClass.SERVICE, "client_refused"),))
-    assert (await gateway.rig.client_row(quiet.id))["breaker_failures"] == 3
+    assert (await gateway.app.client_row(quiet.id))["breaker_failures"] == 3
     assert await gateway.broker.generation() == before + 1

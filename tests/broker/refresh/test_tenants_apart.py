@@ -17,7 +17,7 @@ from broker.refresh.token_service import AccountTokenService
 from core.concurrency.fair_semaphore import FairSemaphore
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, failed
-from tests.broker.refresh.rig import FixedProviders, Rig
+from tests.broker.refresh.refresh_app import FixedProviders, RefreshApp
 from tests.broker.refresh.vendor import HOUR
 from tests.support.eventually import within
 from tests.support.postgres import add_tenant
@@ -56,16 +56,16 @@ class Hanging(Scripted):
 class Pair:
     """A tenant that means ill, one that does not, and the broker of both."""
 
-    def __init__(self, ill: Rig, good: Rig) -> None:
+    def __init__(self, ill: RefreshApp, good: RefreshApp) -> None:
         self.ill = ill
         self.good = good
 
-    async def connect(self, rig: Rig, provider: Provider, many: int, **settings: str) -> list[UUID]:
-        client = OAuthClientConfig("ill" if rig is self.ill else "good", Secret("cs-000007-made"), "", settings)
+    async def connect(self, app: RefreshApp, provider: Provider, many: int, **settings: str) -> list[UUID]:
+        client = OAuthClientConfig("ill" if app is self.ill else "good", Secret("cs-000007-made"), "", settings)
         found: list[UUID] = []
         for number in range(many):
             access, refresh = Secret(f"at-{number:08}-x"), Secret(f"rt-{number:08}-x")
-            found.append(await rig.link(provider, client, TokenSet(access, refresh, float(HOUR), None)))
+            found.append(await app.link(provider, client, TokenSet(access, refresh, float(HOUR), None)))
         return found
 
     def broker(self, endpoint: Scripted, *providers: Provider) -> AccountTokenService:
@@ -76,9 +76,9 @@ class Pair:
 
 
 @pytest.fixture
-async def pair(rig: Rig) -> Pair:
-    other = await add_tenant(rig.scratch)
-    return Pair(replace(rig, tenant=other, clients={}), replace(rig, clients={}))
+async def pair(app: RefreshApp) -> Pair:
+    other = await add_tenant(app.scratch)
+    return Pair(replace(app, tenant=other, clients={}), replace(app, clients={}))
 
 
 def test_only_what_no_tenant_chooses_is_counted_for_all() -> None:

@@ -12,7 +12,7 @@ from broker.interface import Lease
 from broker.rejections.rejected_credentials import claim_recheck
 from broker.rejections.report import RejectionTiming, report_rejection
 from broker.rejections.verdicts import CredentialVerdict, ProbeResult, apply_verdict
-from tests.broker.world import BASE_URLS, Person, World
+from tests.broker.broker_harness import BASE_URLS, BrokerHarness, Person
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator
 
@@ -38,66 +38,66 @@ VERDICTS = (
 )
 
 
-async def told(world: World) -> list[Any]:
+async def told(app: BrokerHarness) -> list[Any]:
     """A key and an account that the vendor refuses, asked about until they are broken, and taken back."""
-    tenant = await world.tenant(next(SLUGS))
-    await world.role(tenant, "all", allow=["*"])
-    ada = await world.person(tenant, "ada@example.test", "all")
-    await world.put(tenant, ada.own, "key-1", account="ada")
-    account = await world.connect(ada, "notion", {})
-    lease = await world.leases.lease(ada.asks())
+    tenant = await app.tenant(next(SLUGS))
+    await app.role(tenant, "all", allow=["*"])
+    ada = await app.person(tenant, "ada@example.test", "all")
+    await app.put(tenant, ada.own, "key-1", account="ada")
+    account = await app.connect(ada, "notion", {})
+    lease = await app.leases.lease(ada.asks())
     assert isinstance(lease, Lease)
-    async with world.trusted.tenant(tenant) as work:
+    async with app.trusted.tenant(tenant) as work:
         version = await work.fetchval("SELECT version FROM vault.accounts WHERE tenant_id = $1 AND id = $2", account)
         of_account = await work.fetchval(_OF_ACCOUNT, account)
     said: list[Any] = [
-        await asked_about(world, tenant, lease.credential_id, lease.version),
-        await asked_about(world, tenant, of_account, version),
+        await asked_about(app, tenant, lease.credential_id, lease.version),
+        await asked_about(app, tenant, of_account, version),
     ]
-    await replaced(world, ada)
-    async with world.trusted.tenant(tenant) as work:
-        said.append(await claim_recheck(work, world.vault, lease.credential_id, BASE_URLS, AT_ONCE))  # it is forgotten
+    await replaced(app, ada)
+    async with app.trusted.tenant(tenant) as work:
+        said.append(await claim_recheck(work, app.vault, lease.credential_id, BASE_URLS, AT_ONCE))  # it is forgotten
         row = await work.fetchrow(_HOW, lease.credential_id)
     return [*said, None if row is None else tuple(row.values())]
 
 
-async def asked_about(world: World, tenant: UUID, credential: UUID, version: int) -> list[Any]:
+async def asked_about(app: BrokerHarness, tenant: UUID, credential: UUID, version: int) -> list[Any]:
     said: list[Any] = []
-    async with world.trusted.tenant(tenant) as work:
+    async with app.trusted.tenant(tenant) as work:
         await report_rejection(work, credential, version, "https://own.test", AT_ONCE)
     for verdict in VERDICTS:
-        await world.execute("UPDATE vault.credentials SET recheck_at = now() WHERE id = $1", credential)
-        async with world.trusted.tenant(tenant) as work:
-            found = await claim_recheck(work, world.vault, credential, BASE_URLS, AT_ONCE)
+        await app.execute("UPDATE vault.credentials SET recheck_at = now() WHERE id = $1", credential)
+        async with app.trusted.tenant(tenant) as work:
+            found = await claim_recheck(work, app.vault, credential, BASE_URLS, AT_ONCE)
         if found is None:
             said.append(None)
             continue
-        async with world.trusted.tenant(tenant) as work:
+        async with app.trusted.tenant(tenant) as work:
             settled = await apply_verdict(work, found[0], ProbeResult(verdict), AT_ONCE, lambda: 0.5)
             row = await work.fetchrow(_HOW, credential)
         said.append((found[0].secret.reveal()[:3], settled.name, None if row is None else tuple(row.values())))
     return said
 
 
-async def replaced(world: World, ada: Person) -> None:
+async def replaced(app: BrokerHarness, ada: Person) -> None:
     """A question is left over of a version that is not there any more."""
-    await world.put(ada.tenant_id, ada.own, "key-2", account="ada")
-    await world.execute(
+    await app.put(ada.tenant_id, ada.own, "key-2", account="ada")
+    await app.execute(
         "UPDATE vault.credentials SET recheck_at = now(), rechecks = 7 WHERE tenant_id = $1", ada.tenant_id
     )
 
 
-async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
+async def outcome(app: BrokerHarness, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
     """What a story tells, and whether everything older was left alone."""
-    before = await stored(world)
+    before = await stored(app)
     with monkeypatch.context() as patch:
         watched(patch, mutator)
-        said = await told(world)
-    return said, before <= await stored(world)
+        said = await told(app)
+    return said, before <= await stored(app)
 
 
-async def stored(world: World) -> set[str]:
-    async with world.database.admin_connection() as admin:
+async def stored(app: BrokerHarness) -> set[str]:
+    async with app.database.admin_connection() as admin:
         tables = "vault.credentials", "vault.accounts"
         rows = [row[0] for table in tables for row in await admin.fetch(f"SELECT t::text FROM {table} t")]
     return set(rows)
@@ -110,16 +110,16 @@ def written() -> list[str]:
 
 
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    app: BrokerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutator = Mutator()
-    expected, alone = await outcome(world, monkeypatch, mutator)
+    expected, alone = await outcome(app, monkeypatch, mutator)
     assert alone
     assert [sql for sql in written() if sql not in mutator.seen] == [], "a statement is missing from the story"
     assert len(written()) >= 9
     for sql in written():
         for mutant in mutants(sql):
-            assert await outcome(world, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
+            assert await outcome(app, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
 
 
 _OF_ACCOUNT = "SELECT id FROM vault.credentials WHERE tenant_id = $1 AND account_id = $2"

@@ -7,12 +7,12 @@ import pytest
 
 from broker.interface import Broker
 from broker.local import LocalBroker
+from tests.broker.broker_harness import BrokerHarness
 from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
-from tests.broker.world import World
 from tests.support.http_broker import served_over_http
 
 
 @pytest.fixture
-async def broker(world: World, tmp_path: Path) -> AsyncIterator[Broker]:
-    async with served_over_http(LocalBroker(world.tokens, world.leases), tmp_path) as served:
+async def broker(app: BrokerHarness, tmp_path: Path) -> AsyncIterator[Broker]:
+    async with served_over_http(LocalBroker(app.tokens, app.leases), tmp_path) as served:
         yield served.client

@@ -39,8 +39,8 @@ from core.connection_state import ModuleConnection
 from core.errors import Unavailable
 from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
+from tests.broker.broker_harness import BrokerHarness
 from tests.broker.contract import an_ada, leased
-from tests.broker.world import World
 from tests.support.http_broker import Served, served_over_http
 from tests.support.shifting_relay import relayed
 
@@ -226,11 +226,11 @@ async def test_what_is_no_question(tcp: Served, scripted: Scripted, body: bytes)
 
 @pytest.mark.guarantee("G10")
 @pytest.mark.no_canary("presents ids and addresses as if they were tokens")
-async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> None:
+async def test_a_gateway_alone_gets_nothing(app: BrokerHarness, tmp_path: Path) -> None:
     """G10: all that a taken-over gateway has is its key, ids that it has seen, and what was revoked."""
-    ada = await an_ada(world)
-    lease = await leased(LocalBroker(world.tokens, world.leases), ada)
-    async with served_over_http(LocalBroker(world.tokens, world.leases), tmp_path) as served:
+    ada = await an_ada(app)
+    lease = await leased(LocalBroker(app.tokens, app.leases), ada)
+    async with served_over_http(LocalBroker(app.tokens, app.leases), tmp_path) as served:
         guesses = ["", ada.token_id, str(ada.id), ada.email, str(ada.tenant_id), str(lease.credential_id),
                    "mcpist_" + ada.token_id + "A" * 49, ada.token.reveal()[:-1], served.key.gateway]  # fmt: skip
         for guess in guesses:

@@ -30,7 +30,7 @@ from broker.vault.vault import Vault
 from broker.vault.vault_transit import VaultTransit
 from core.errors import Invalid, Unavailable
 from core.secret import Secret
-from tests.broker.world import ACTOR, World
+from tests.broker.broker_harness import ACTOR, BrokerHarness
 from tests.support.key_services import google
 from tests.support.key_services.aws import AwsAccount, aws_account
 from tests.support.key_services.google import GoogleKms, google_kms
@@ -315,45 +315,45 @@ async def test_one_at_a_time_while_it_hangs() -> None:
 
 
 async def test_no_lease_with_a_data_key_in_memory_asks_the_service(
-    world: World, hashicorp: Transit, tmp_path: Path
+    app: BrokerHarness, hashicorp: Transit, tmp_path: Path
 ) -> None:
     keys = transit_keys(hashicorp, tmp_path)
-    deployment = await world.trusted.call("SELECT id FROM core.deployment")
-    vault = Vault(keys, deployment, clock=world.clock)
-    world.credentials._vault = world.leases._vault = vault
-    tenant = await world.tenant("one")
-    role = await world.role(tenant, "team", allow=["github.*"])
-    person = await world.person(tenant, "ada@example.test", "team")
-    await world.put(tenant, role, "secret-1")
-    await world.leases.lease(person.asks())
+    deployment = await app.trusted.call("SELECT id FROM core.deployment")
+    vault = Vault(keys, deployment, clock=app.clock)
+    app.credentials._vault = app.leases._vault = vault
+    tenant = await app.tenant("one")
+    role = await app.role(tenant, "team", allow=["github.*"])
+    person = await app.person(tenant, "ada@example.test", "team")
+    await app.put(tenant, role, "secret-1")
+    await app.leases.lease(person.asks())
     asked = hashicorp.faults.asked
     hashicorp.faults.next = [503] * 100
     for _ in range(20):
-        lease: Any = await world.leases.lease(person.asks())
+        lease: Any = await app.leases.lease(person.asks())
         assert lease.access_token == Secret("secret-1")
-    await world.put(tenant, role, "secret-2")  # writing needs no new data key either
+    await app.put(tenant, role, "secret-2")  # writing needs no new data key either
     assert hashicorp.faults.asked == asked
-    cold = Vault(keys, deployment, clock=world.clock)
-    world.leases._vault = cold
+    cold = Vault(keys, deployment, clock=app.clock)
+    app.leases._vault = cold
     with pytest.raises(KmsUnavailable):
-        await world.leases.lease(person.asks())
-    listed = await world.stored(tenant)
+        await app.leases.lease(person.asks())
+    listed = await app.stored(tenant)
     assert [one.state for one in listed] == ["connected"], "an outage breaks no account"
     await keys.close()
 
 
-async def move(world: World, tenant: Any, old: InMemoryKeyProvider, new: KmsKeyProvider) -> None:
+async def move(app: BrokerHarness, tenant: Any, old: InMemoryKeyProvider, new: KmsKeyProvider) -> None:
     """From a file to a key service: both are named, the new one first, until nothing hangs on the file's key."""
     ring = KeyProviderChain([new, old])
-    deployment = await world.trusted.call("SELECT id FROM core.deployment")
-    await check_keys(world.trusted, ring)
-    assert await rewrap_keys(world.trusted, ring, DataKeyRows(deployment, tenant), lambda: None) == 1
-    states = await list_key_states(world.trusted, ring)
+    deployment = await app.trusted.call("SELECT id FROM core.deployment")
+    await check_keys(app.trusted, ring)
+    assert await rewrap_keys(app.trusted, ring, DataKeyRows(deployment, tenant), lambda: None) == 1
+    states = await list_key_states(app.trusted, ring)
     assert [(state.kek_id == "k1", state.active, state.is_genuine) for state in states if state.in_use].count(
         (True, False, True)
     ) == 1
-    await retire_key(world.trusted, ring, ACTOR, "k1", world.clock())
-    await check_keys(world.trusted, KeyProviderChain([new]))
+    await retire_key(app.trusted, ring, ACTOR, "k1", app.clock())
+    await check_keys(app.trusted, KeyProviderChain([new]))
 
 
 @pytest.fixture
@@ -369,27 +369,27 @@ def services(
 
 @pytest.mark.parametrize("kind", ["aws", "gcp", "transit"])
 async def test_a_deployment_moves_from_a_file_to_a_service(
-    world: World, services: dict[str, Callable[[], KmsKeyProvider]], kind: str
+    app: BrokerHarness, services: dict[str, Callable[[], KmsKeyProvider]], kind: str
 ) -> None:
-    tenant = await world.tenant("one")
-    role = await world.role(tenant, "team")
-    await world.put(tenant, role, "secret-1")
+    tenant = await app.tenant("one")
+    role = await app.role(tenant, "team")
+    await app.put(tenant, role, "secret-1")
     keys = services[kind]()
-    await move(world, tenant, world.keys, keys)
-    world.credentials._vault = Vault(
-        KeyProviderChain([keys]), await world.trusted.call("SELECT id FROM core.deployment"), clock=world.clock
+    await move(app, tenant, app.keys, keys)
+    app.credentials._vault = Vault(
+        KeyProviderChain([keys]), await app.trusted.call("SELECT id FROM core.deployment"), clock=app.clock
     )
-    assert await world.credentials.get_secret(tenant, "github", role) == Secret("secret-1")
+    assert await app.credentials.get_secret(tenant, "github", role) == Secret("secret-1")
     await keys.close()
 
 
 async def test_another_key_service_than_the_one_in_use_stops_the_start(
-    world: World, hashicorp: Transit, tmp_path: Path
+    app: BrokerHarness, hashicorp: Transit, tmp_path: Path
 ) -> None:
-    tenant = await world.tenant("one")
-    await world.put(tenant, await world.role(tenant, "team"), "secret-1")
+    tenant = await app.tenant("one")
+    await app.put(tenant, await app.role(tenant, "team"), "secret-1")
     with pytest.raises(Invalid, match=r"k1 is missing.*MCPIST_KEYS"):
-        await check_keys(world.trusted, KeyProviderChain([transit_keys(hashicorp, tmp_path)]))
+        await check_keys(app.trusted, KeyProviderChain([transit_keys(hashicorp, tmp_path)]))
 
 
 async def test_the_keepers_that_settings_name(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from broker.vault.key_checks import check_keys, list_key_states
 from broker.vault.key_wrapping import InMemoryKeyProvider, load_or_create
 from broker.vault.vault import open_vault
 from core.errors import Invalid
-from tests.broker.world import World
+from tests.broker.broker_harness import BrokerHarness
 
 K1, K2 = b"k" * 32, b"2" * 32
 
@@ -103,25 +103,25 @@ async def test_the_frozen_wrapping_and_key_check() -> None:
     assert keys.compute_check_value("k1").hex() == "84828a0cd18d3fa0f473d9b77e0afbe6c22b10e68c5a87701326b019c5c632b1"
 
 
-async def test_a_wrong_or_missing_key_stops_the_start(world: World) -> None:
-    tenant = await world.tenant("acme")
-    role = await world.role(tenant, "team")
-    await check_keys(world.trusted, InMemoryKeyProvider("other", {"other": K2}))  # nothing is sealed yet
-    await world.put(tenant, role, "secret-1")
-    await check_keys(world.trusted, InMemoryKeyProvider("k2", {"k1": K1, "k2": K2}))
+async def test_a_wrong_or_missing_key_stops_the_start(app: BrokerHarness) -> None:
+    tenant = await app.tenant("acme")
+    role = await app.role(tenant, "team")
+    await check_keys(app.trusted, InMemoryKeyProvider("other", {"other": K2}))  # nothing is sealed yet
+    await app.put(tenant, role, "secret-1")
+    await check_keys(app.trusted, InMemoryKeyProvider("k2", {"k1": K1, "k2": K2}))
     for wrong, text in (
         (InMemoryKeyProvider("k1", {"k1": K2}), "k1 is not the key"),
         (InMemoryKeyProvider("k2", {"k2": K2}), "k1 is missing"),
         (InMemoryKeyProvider("k2", {"k1": K2, "k2": K1}), "k1 is not the key"),
     ):
         with pytest.raises(Invalid, match=text):
-            await open_vault(world.trusted, wrong, clock=world.clock)
+            await open_vault(app.trusted, wrong, clock=app.clock)
 
 
-async def test_what_the_operator_sees_of_the_keys(world: World) -> None:
-    tenant = await world.tenant("acme")
-    await world.put(tenant, await world.role(tenant, "team"), "secret-1")
-    states = await list_key_states(world.trusted, InMemoryKeyProvider("k2", {"k0": K2, "k2": K2}))
+async def test_what_the_operator_sees_of_the_keys(app: BrokerHarness) -> None:
+    tenant = await app.tenant("acme")
+    await app.put(tenant, await app.role(tenant, "team"), "secret-1")
+    states = await list_key_states(app.trusted, InMemoryKeyProvider("k2", {"k0": K2, "k2": K2}))
     assert [(s.kek_id, s.active, s.available, s.in_use, s.is_genuine) for s in states] == [
         ("k0", False, True, False, True),
         ("k1", False, False, True, False),
@@ -129,12 +129,12 @@ async def test_what_the_operator_sees_of_the_keys(world: World) -> None:
     ]
 
 
-async def test_a_key_swapped_while_running_seals_nothing(world: World) -> None:
+async def test_a_key_swapped_while_running_seals_nothing(app: BrokerHarness) -> None:
     """Another process with another key of the same id: the first new data key notices."""
-    one, two = await world.tenant("one"), await world.tenant("two")
-    await world.put(one, await world.role(one, "team"), "secret-1")
-    role = await world.role(two, "team")
-    world.keys._keys["k1"] = K2
+    one, two = await app.tenant("one"), await app.tenant("two")
+    await app.put(one, await app.role(one, "team"), "secret-1")
+    role = await app.role(two, "team")
+    app.keys._keys["k1"] = K2
     with pytest.raises(Invalid, match="k1"):
-        await world.put(two, role, "secret-2")
-    assert await world.stored(two) == []
+        await app.put(two, role, "secret-2")
+    assert await app.stored(two) == []

@@ -21,7 +21,7 @@ from broker.vault.kms import KmsKeyProvider
 from broker.vault.reencryption import SEALED_COLUMNS
 from broker.vault.vault import build_wrap_context
 from core.secret import Secret
-from tests.broker.world import ACTOR, World
+from tests.broker.broker_harness import ACTOR, BrokerHarness
 
 DEPLOYMENT, TENANT = UUID(bytes=bytes([0x11]) * 16), UUID(bytes=bytes([0x22]) * 16)
 ROW = UUID("00112233-4455-6677-8899-aabbccddeeff")
@@ -77,12 +77,12 @@ def test_the_list_of_sealed_columns_binds_as_the_rows_are_bound() -> None:
     }
 
 
-async def test_the_hash_of_an_api_token(world: World) -> None:
-    tenant_id = await world.tenant("acme")
-    person = await world.person(tenant_id, "ada@acme.test")
-    tokens = ApiTokens(world.trusted, Peppers("k1", {"k1": b"p" * 32}), clock=world.clock)
+async def test_the_hash_of_an_api_token(app: BrokerHarness) -> None:
+    tenant_id = await app.tenant("acme")
+    person = await app.person(tenant_id, "ada@acme.test")
+    tokens = ApiTokens(app.trusted, Peppers("k1", {"k1": b"p" * 32}), clock=app.clock)
     token_id, token = await tokens.create(ACTOR, tenant_id, person.id, "laptop")
-    async with world.database.admin_connection() as admin:
+    async with app.database.admin_connection() as admin:
         stored = await admin.fetchval("SELECT secret_hmac FROM auth.api_tokens WHERE id = $1", token_id)
     secret = token.reveal().removeprefix(f"mcpist_{token_id}")[:-6]
     assert hmac.digest(b"p" * 32, f"{token_id}.{secret}".encode(), "sha256") == stored

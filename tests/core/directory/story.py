@@ -40,7 +40,7 @@ TABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class StoryApp:
     """The same database as each process's role, or as one that row-level security does not bind."""
 
     console: Database
@@ -68,8 +68,8 @@ class Made:
     stranger: Stranger
 
 
-def house(console: Database, gateway: Database, broker: Database) -> House:
-    return House(console, gateway, broker, ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=lambda: NOW))
+def app(console: Database, gateway: Database, broker: Database) -> StoryApp:
+    return StoryApp(console, gateway, broker, ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=lambda: NOW))
 
 
 class Stories:
@@ -80,14 +80,14 @@ class Stories:
         self._number = 0
         self._stranger: Stranger | None = None
 
-    async def tell(self, house: House, sealing: Database) -> tuple[list[Any], bool]:
+    async def tell(self, app: StoryApp, sealing: Database) -> tuple[list[Any], bool]:
         """What was told, without what is new each time; and whether the others were left alone."""
-        self._stranger = self._stranger or await stranger(house)
+        self._stranger = self._stranger or await stranger(app)
         self._number += 1
-        made = await begin(house, f"tenant{self._number}", self._stranger)
+        made = await begin(app, f"tenant{self._number}", self._stranger)
         await AuditSealer(sealing, lambda: datetime.now(UTC)).seal_all()
         before = await self._others(made.id)
-        told = await the_story(house, made)
+        told = await the_story(app, made)
         return told, await self._others(made.id) == before
 
     async def _others(self, tenant_id: UUID) -> list[Any]:
@@ -103,34 +103,34 @@ class Stories:
             ]
 
 
-async def stranger(house: House) -> Stranger:
+async def stranger(app: StoryApp) -> Stranger:
     """A tenant with names that no other has; the ids that somebody could have got hold of."""
-    tenant = await tenants.create_tenant(house.console, ACTOR, "stranger")
-    await directory.create_role(house.console, ACTOR, tenant.id, "strange")
-    eve = await users.create_user(house.console, ACTOR, tenant.id, "eve@mail.test", roles=("strange",))
-    await services.set_service(house.console, ACTOR, tenant.id, "strange", enabled=True)
-    token_id, _ = await house.tokens.create(ACTOR, tenant.id, eve, "hers")
+    tenant = await tenants.create_tenant(app.console, ACTOR, "stranger")
+    await directory.create_role(app.console, ACTOR, tenant.id, "strange")
+    eve = await users.create_user(app.console, ACTOR, tenant.id, "eve@mail.test", roles=("strange",))
+    await services.set_service(app.console, ACTOR, tenant.id, "strange", enabled=True)
+    token_id, _ = await app.tokens.create(ACTOR, tenant.id, eve, "hers")
     return Stranger(eve, token_id)
 
 
-async def begin(house: House, slug: str, stranger: Stranger) -> Made:
+async def begin(app: StoryApp, slug: str, stranger: Stranger) -> Made:
     """Ada with two roles and a token, Bob without any, one service."""
-    tenant = await tenants.create_tenant(house.console, ACTOR, slug, "The same name")
+    tenant = await tenants.create_tenant(app.console, ACTOR, slug, "The same name")
     for name, permission in (("first", "kg.read"), ("second", "kg.*")):
-        await directory.create_role(house.console, ACTOR, tenant.id, name, priority=1)
-        await directory.grant(house.console, ACTOR, tenant.id, name, "allow", permission)
-    ada = await users.create_user(house.console, ACTOR, tenant.id, "ada@mail.test", roles=("first", "second"))
-    await users.create_user(house.console, ACTOR, tenant.id, "bob@mail.test")
-    await services.set_service(house.console, ACTOR, tenant.id, "kg", enabled=True)
-    token_id, token = await house.tokens.create(ACTOR, tenant.id, ada, "first")
+        await directory.create_role(app.console, ACTOR, tenant.id, name, priority=1)
+        await directory.grant(app.console, ACTOR, tenant.id, name, "allow", permission)
+    ada = await users.create_user(app.console, ACTOR, tenant.id, "ada@mail.test", roles=("first", "second"))
+    await users.create_user(app.console, ACTOR, tenant.id, "bob@mail.test")
+    await services.set_service(app.console, ACTOR, tenant.id, "kg", enabled=True)
+    token_id, token = await app.tokens.create(ACTOR, tenant.id, ada, "first")
     return Made(tenant.id, ada, token_id, token, stranger)
 
 
-async def the_story(house: House, made: Made) -> list[Any]:
+async def the_story(app: StoryApp, made: Made) -> list[Any]:
     """Every statement with a filter runs at least once."""
-    told = [await all_that_can_be_read(house, made)]
-    told.append(await told_by_id(house.console, house.tokens, made.id, made.stranger.id))
-    console, tenant = house.console, made.id
+    told = [await all_that_can_be_read(app, made)]
+    told.append(await told_by_id(app.console, app.tokens, made.id, made.stranger.id))
+    console, tenant = app.console, made.id
     await directory.assign_role(console, ACTOR, tenant, "bob@mail.test", "first")
     await directory.unassign_role(console, ACTOR, tenant, "ada@mail.test", "first")
     await directory.set_status(console, ACTOR, tenant, "bob@mail.test", "suspended")
@@ -142,18 +142,18 @@ async def the_story(house: House, made: Made) -> list[Any]:
         await services.set_settings(console, ACTOR, tenant, module, lambda before: {**before, "concurrency": 4})
     await services.set_settings(console, ACTOR, tenant, "kg", lambda before: {"timeout": 5})
     await directory.set_argument_recording(console, ACTOR, tenant, arguments=True)
-    told.append(await all_that_can_be_read(house, made))
-    spare, _ = await house.tokens.create(ACTOR, tenant, made.ada, "spare", expires_at=NOW + timedelta(days=1))
-    await house.tokens.revoke(ACTOR, tenant, spare)
+    told.append(await all_that_can_be_read(app, made))
+    spare, _ = await app.tokens.create(ACTOR, tenant, made.ada, "spare", expires_at=NOW + timedelta(days=1))
+    await app.tokens.revoke(ACTOR, tenant, spare)
     await tenants.set_status(console, ACTOR, tenant, "suspended")
-    told.append(await refusals(house, made))
-    told.append(await all_that_can_be_read(house, made))
+    told.append(await refusals(app, made))
+    told.append(await all_that_can_be_read(app, made))
     return told
 
 
-async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
-    console, tenant = house.console, made.id
-    verdict = await house.tokens.verify(made.token)
+async def all_that_can_be_read(app: StoryApp, made: Made) -> list[Any]:
+    console, tenant = app.console, made.id
+    verdict = await app.tokens.verify(made.token)
     page = await query.fetch_audit_page(console, tenant, query.AuditFilter(), limit=500)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     verified = [
@@ -169,42 +169,42 @@ async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
             for one in await roles.list_roles(console, tenant, None, 100)
         ],
         [(one.module, one.enabled, one.settings) for one in await services.list_services(console, tenant)],
-        [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant)],
-        [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant, made.ada)],
+        [(one.user_email, one.name, one.revoked_at) for one in await app.tokens.list(tenant)],
+        [(one.user_email, one.name, one.revoked_at) for one in await app.tokens.list(tenant, made.ada)],
         [
             (one.user_email, one.name)
             for user in (made.ada, made.stranger.id)
-            for one in await house.tokens.list_live(tenant, user)
+            for one in await app.tokens.list_live(tenant, user)
         ],
         verdict.reason.value
         if isinstance(verdict, CredentialRefusal)
         else (verdict.user_id == made.ada, verdict.tenant_id == tenant),
-        [len(await house.tokens.list(tenant, made.stranger.id))],
-        await caller(house, made, made.ada),
-        await caller(house, made, made.stranger.id),
+        [len(await app.tokens.list(tenant, made.stranger.id))],
+        await caller(app, made, made.ada),
+        await caller(app, made, made.stranger.id),
         [(item.kind, item.actor) for item in page.items],
         [(one.ok, one.checked) for one in verified],
     ]
 
 
-async def caller(house: House, made: Made, user_id: UUID) -> Any:
+async def caller(app: StoryApp, made: Made, user_id: UUID) -> Any:
     credential = Credential(made.token_id, "api_token", made.id, user_id, frozenset(), generation=1)
-    loaded = await load_caller(house.gateway, credential)
+    loaded = await load_caller(app.gateway, credential)
     if loaded is None:
         return None
     found, _ = loaded
     return found.email, found.policy, found.record_arguments
 
 
-async def refusals(house: House, made: Made) -> list[str]:
+async def refusals(app: StoryApp, made: Made) -> list[str]:
     """What names something that only others have, or nobody has any more."""
     attempts = (
-        users.find_user(house.console, made.id, "eve@mail.test"),
-        directory.delete_role(house.console, ACTOR, made.id, "second"),
-        directory.assign_role(house.console, ACTOR, made.id, "ada@mail.test", "second"),
-        directory.set_status(house.console, ACTOR, made.id, "eve@mail.test", "active"),
-        directory.revoke(house.console, ACTOR, made.id, "first", "kg.read"),
-        house.tokens.revoke(ACTOR, made.id, made.stranger.token_id),
+        users.find_user(app.console, made.id, "eve@mail.test"),
+        directory.delete_role(app.console, ACTOR, made.id, "second"),
+        directory.assign_role(app.console, ACTOR, made.id, "ada@mail.test", "second"),
+        directory.set_status(app.console, ACTOR, made.id, "eve@mail.test", "active"),
+        directory.revoke(app.console, ACTOR, made.id, "first", "kg.read"),
+        app.tokens.revoke(ACTOR, made.id, made.stranger.token_id),
     )
     told: list[str] = []
     for attempt in attempts:

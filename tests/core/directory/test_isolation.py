@@ -13,7 +13,7 @@ import pytest
 from core import db
 from core.db import Database
 from core.errors import MCPistError
-from tests.core.directory.story import House, Stories, house
+from tests.core.directory.story import Stories, StoryApp, app
 from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
 
@@ -28,20 +28,20 @@ WRITTEN_IN = (
 
 
 @pytest.fixture
-async def bound(database: ScratchDatabase) -> AsyncIterator[House]:
+async def bound(database: ScratchDatabase) -> AsyncIterator[StoryApp]:
     async with (
         database.open("mcpist_console") as console,
         database.open("mcpist_gateway") as gateway,
         database.open("mcpist_broker") as broker,
     ):
-        yield house(console, gateway, broker)
+        yield app(console, gateway, broker)
 
 
 @pytest.fixture
-async def unbound(database: ScratchDatabase) -> AsyncIterator[House]:
+async def unbound(database: ScratchDatabase) -> AsyncIterator[StoryApp]:
     superuser = Database(database.admin)
     await superuser.open()
-    yield house(superuser, superuser, superuser)
+    yield app(superuser, superuser, superuser)
     await superuser.close()
 
 
@@ -63,11 +63,11 @@ def watched(monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> None:
         monkeypatch.setattr(db.UnitOfWork, name, passing)
 
 
-async def noted(monkeypatch: pytest.MonkeyPatch, stories: Stories, house: House) -> tuple[Mutator, list[Any]]:
+async def noted(monkeypatch: pytest.MonkeyPatch, stories: Stories, app: StoryApp) -> tuple[Mutator, list[Any]]:
     mutator = Mutator()
     with monkeypatch.context() as patch:
         watched(patch, mutator)
-        told, left_alone = await stories.tell(house, house.console)
+        told, left_alone = await stories.tell(app, app.console)
     assert left_alone
     return mutator, told
 
@@ -84,7 +84,7 @@ def written() -> list[str]:
     return [text for text in texts if FILTER.search(text)]
 
 
-async def test_the_same_names_in_two_tenants_never_meet(database: ScratchDatabase, bound: House) -> None:
+async def test_the_same_names_in_two_tenants_never_meet(database: ScratchDatabase, bound: StoryApp) -> None:
     stories = Stories(database)
     first, _ = await stories.tell(bound, bound.console)
     second, left_alone = await stories.tell(bound, bound.console)
@@ -95,7 +95,7 @@ async def test_the_same_names_in_two_tenants_never_meet(database: ScratchDatabas
 
 
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
-    database: ScratchDatabase, bound: House, monkeypatch: pytest.MonkeyPatch
+    database: ScratchDatabase, bound: StoryApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stories = Stories(database)
     mutator, expected = await noted(monkeypatch, stories, bound)
@@ -130,7 +130,7 @@ BY_AN_ID_OF_ITS_OWN = (
 
 
 async def test_without_row_level_security_the_same_mutants_are_noticed(
-    database: ScratchDatabase, unbound: House, monkeypatch: pytest.MonkeyPatch
+    database: ScratchDatabase, unbound: StoryApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: the story tells a missing filter from one that is there, if nothing stands behind it."""
     stories = Stories(database)
@@ -147,11 +147,11 @@ async def test_without_row_level_security_the_same_mutants_are_noticed(
 
 
 async def noticed(
-    monkeypatch: pytest.MonkeyPatch, stories: Stories, house: House, sql: str, expected: list[Any]
+    monkeypatch: pytest.MonkeyPatch, stories: Stories, app: StoryApp, sql: str, expected: list[Any]
 ) -> bool:
     with monkeypatch.context() as patch:
         watched(patch, Mutator({sql: mutants(sql)[-1]}))
         try:
-            return await stories.tell(house, house.console) != (expected, True)
+            return await stories.tell(app, app.console) != (expected, True)
         except (asyncpg.PostgresError, MCPistError, ValueError):
             return True

@@ -66,7 +66,7 @@ class Time:
 
 
 @dataclass(slots=True)
-class Bench:
+class VendorSessionApp:
     """A vendor, the session that may reach it, and what belongs to both."""
 
     vendor: RawVendor
@@ -98,12 +98,12 @@ async def vendor() -> AsyncIterator[RawVendor]:
 
 
 @pytest.fixture
-async def bench(vendor: RawVendor) -> AsyncIterator[Bench]:
+async def app(vendor: RawVendor) -> AsyncIterator[VendorSessionApp]:
     time = Time()
     allow = AllowedAddresses.from_hosts([f"127.0.0.1:{vendor.port}"])
     sessions = VendorClientFactory(
         allow, clock=time, wall_clock=lambda: 1_700_000_000.0, pause=time.pause, chance=lambda: 0.5
     )
     await sessions.open()
-    yield Bench(vendor, sessions, time)
+    yield VendorSessionApp(vendor, sessions, time)
     await sessions.close()

@@ -12,7 +12,7 @@ from core.errors import Invalid
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
 from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Bench, Leases
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Leases, VendorSessionApp
 from tests.gateway.vendor_session.doubles import RawVendor, answering
 
 PUBLIC = "93.184.215.14"
@@ -235,20 +235,20 @@ PATHS = [
 
 
 @pytest.mark.parametrize("target", PATHS)
-async def test_paths_that_might_lead_elsewhere(bench: Bench, target: str) -> None:
+async def test_paths_that_might_lead_elsewhere(app: VendorSessionApp, target: str) -> None:
     with pytest.raises(VendorProblem) as caught:
-        await bench.client(base="/api/v3").request("GET", target)
+        await app.client(base="/api/v3").request("GET", target)
     assert caught.value.kind == "refused"
-    assert bench.vendor.accepted == 0
+    assert app.vendor.accepted == 0
 
 
 @pytest.mark.parametrize(
     "target", ["", "/", "/a", "/a/", "/.github", "/a/.env", "/a/...", "/a%2Fb", "/v1.2/..x/x..", "/a;b", "/%E3%81%82",
                "/@me", "/a:b/$batch", "/%25"],
 )  # fmt: skip
-async def test_paths_that_stay_as_they_are(bench: Bench, target: str) -> None:
-    await bench.client(base="/api/v3").request("GET", target)
-    assert bench.vendor.requests[0].target == f"/api/v3{target}"
+async def test_paths_that_stay_as_they_are(app: VendorSessionApp, target: str) -> None:
+    await app.client(base="/api/v3").request("GET", target)
+    assert app.vendor.requests[0].target == f"/api/v3{target}"
 
 
 @pytest.mark.parametrize(
@@ -258,10 +258,10 @@ async def test_paths_that_stay_as_they_are(bench: Bench, target: str) -> None:
      ("/api/v3/y#f", "/api/v3/y")],
 )  # fmt: skip
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_redirects_below_the_base_url(bench: Bench, status: int, location: str, then: str) -> None:
-    bench.vendor.scripts = [answering(status, location=location.format(url=bench.vendor.url)), answering(200)]
-    await bench.client(base="/api/v3").request("GET", "/x")
-    assert bench.vendor.requests[1].target == then
+async def test_redirects_below_the_base_url(app: VendorSessionApp, status: int, location: str, then: str) -> None:
+    app.vendor.scripts = [answering(status, location=location.format(url=app.vendor.url)), answering(200)]
+    await app.client(base="/api/v3").request("GET", "/x")
+    assert app.vendor.requests[1].target == then
 
 
 @pytest.mark.parametrize(
@@ -272,14 +272,14 @@ async def test_redirects_below_the_base_url(bench: Bench, status: int, location:
      "file:///x", "/\\127.0.0.1:{other}/api/v3/x", "http://127.0.0.1:{port}@127.0.0.1:{other}/api/v3/x", "http://[", "",
      "/api/v3/\tx", "http://127.0.0.1:{port}:{other}/api/v3/x", "/api/v3/ä", "javascript:x"],
 )  # fmt: skip
-async def test_redirects_anywhere_else(bench: Bench, location: str) -> None:
+async def test_redirects_anywhere_else(app: VendorSessionApp, location: str) -> None:
     async with RawVendor() as other:
-        made = location.format(port=bench.vendor.port, other=other.port)
-        bench.vendor.scripts = [answering(302, location=made)]
+        made = location.format(port=app.vendor.port, other=other.port)
+        app.vendor.scripts = [answering(302, location=made)]
         with pytest.raises(VendorProblem) as caught:
-            await bench.client(base="/api/v3").request("GET", "/x")
+            await app.client(base="/api/v3").request("GET", "/x")
         assert caught.value.kind == "refused"
-        assert (len(bench.vendor.requests), other.accepted) == (1, 0)
+        assert (len(app.vendor.requests), other.accepted) == (1, 0)
 
 
 async def test_a_redirect_to_another_listed_host_is_not_followed_either() -> None:
@@ -296,30 +296,30 @@ async def test_a_redirect_to_another_listed_host_is_not_followed_either() -> Non
         await sessions.close()
 
 
-async def test_redirects_end(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(302, location="/x")]
+async def test_redirects_end(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(302, location="/x")]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request("GET", "/x")
+        await app.client().request("GET", "/x")
     assert caught.value.kind == "refused"
-    assert len(bench.vendor.requests) == 4
+    assert len(app.vendor.requests) == 4
 
 
 @pytest.mark.parametrize("repeatable", [None, False, True])
-async def test_a_write_follows_no_redirect(bench: Bench, repeatable: bool | None) -> None:
+async def test_a_write_follows_no_redirect(app: VendorSessionApp, repeatable: bool | None) -> None:
     """Not even one that may be sent twice: the method decides."""
-    bench.vendor.scripts = [answering(307, location="/y")]
+    app.vendor.scripts = [answering(307, location="/y")]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request("POST", "/x", repeatable=repeatable)
+        await app.client().request("POST", "/x", repeatable=repeatable)
     assert caught.value.kind == "refused"
-    bench.vendor.scripts = [answering(303, location="/y")]
-    assert (await bench.client().request("POST", "/x", repeatable=repeatable)).status == 303
-    assert [request.target for request in bench.vendor.requests] == ["/x", "/x"]
+    app.vendor.scripts = [answering(303, location="/y")]
+    assert (await app.client().request("POST", "/x", repeatable=repeatable)).status == 303
+    assert [request.target for request in app.vendor.requests] == ["/x", "/x"]
 
 
-async def test_a_read_that_may_not_be_repeated_follows_redirects(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(307, location="/y"), answering(200)]
-    await bench.client().request("GET", "/x", repeatable=False)
-    assert [request.target for request in bench.vendor.requests] == ["/x", "/y"]
+async def test_a_read_that_may_not_be_repeated_follows_redirects(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(307, location="/y"), answering(200)]
+    await app.client().request("GET", "/x", repeatable=False)
+    assert [request.target for request in app.vendor.requests] == ["/x", "/y"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.vendor_session.answer_reader import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UNPACKED_BYTES
 from modules.kit import VendorProblem
-from tests.gateway.vendor_session.conftest import Bench
+from tests.gateway.vendor_session.conftest import VendorSessionApp
 from tests.gateway.vendor_session.doubles import Exchange, Script, answering
 
 NOISE = random.Random(5).randbytes(3 * 2**20)
@@ -38,10 +38,10 @@ def in_pieces(body: bytes, *, coding: str = "", size: int = 1000) -> Script:
     return answer
 
 
-async def kind_of(bench: Bench, script: Script, method: str = "GET") -> str:
-    bench.vendor.scripts = [script]
+async def kind_of(app: VendorSessionApp, script: Script, method: str = "GET") -> str:
+    app.vendor.scripts = [script]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request(method, "/x")
+        await app.client().request(method, "/x")
     return caught.value.kind
 
 
@@ -51,20 +51,22 @@ async def kind_of(bench: Bench, script: Script, method: str = "GET") -> str:
     [("", bytes), ("identity", bytes), ("gzip", gzip.compress), ("X-GZip", gzip.compress), ("deflate", zlib.compress),
      ("deflate", bare)],
 )  # fmt: skip
-async def test_bodies_arrive_whole(bench: Bench, body: bytes, coding: str, pack: Callable[[bytes], bytes]) -> None:
+async def test_bodies_arrive_whole(
+    app: VendorSessionApp, body: bytes, coding: str, pack: Callable[[bytes], bytes]
+) -> None:
     packed = pack(body)
-    bench.vendor.scripts = [
+    app.vendor.scripts = [
         answering(200, packed, content_encoding=coding),
         in_pieces(packed, coding=coding, size=9999),
     ]
     for _ in range(2):
-        assert (await bench.client().request("GET", "/x")).body == body
-    assert bench.vendor.accepted == 1
+        assert (await app.client().request("GET", "/x")).body == body
+    assert app.vendor.accepted == 1
 
 
-async def test_gzip_in_several_members(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(200, gzip.compress(b"one ") + gzip.compress(b"two"), content_encoding="gzip")]
-    assert (await bench.client().request("GET", "/x")).body == b"one two"
+async def test_gzip_in_several_members(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(200, gzip.compress(b"one ") + gzip.compress(b"two"), content_encoding="gzip")]
+    assert (await app.client().request("GET", "/x")).body == b"one two"
 
 
 @pytest.mark.guarantee("G17")
@@ -74,14 +76,14 @@ async def test_gzip_in_several_members(bench: Bench) -> None:
      gzip.compress(bytes(2 * 2**20), 9) * 50],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_bomb_is_not_unpacked(bench: Bench, body: bytes, method: str) -> None:
-    bench.vendor.scripts = [answering(200, body, content_encoding="gzip")]
+async def test_a_bomb_is_not_unpacked(app: VendorSessionApp, body: bytes, method: str) -> None:
+    app.vendor.scripts = [answering(200, body, content_encoding="gzip")]
     tracemalloc.start()
-    assert await kind_of(bench, bench.vendor.scripts[0], method) == "too_large"
+    assert await kind_of(app, app.vendor.scripts[0], method) == "too_large"
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * MAX_UNPACKED_BYTES
-    assert len(bench.vendor.requests) == 1
+    assert len(app.vendor.requests) == 1
 
 
 WHOLE = in_pieces(NOISE, size=99_999)
@@ -91,62 +93,62 @@ CUT = in_pieces(gzip.compress(NOISE)[:-9], coding="gzip", size=99_999)
 
 @pytest.mark.guarantee("G17")
 @pytest.mark.parametrize("script", [WHOLE, BOMB, CUT, answering(503, NOISE)], ids=["whole", "bomb", "cut", "error"])
-async def test_no_answer_stays_in_memory_until_garbage_is_collected(bench: Bench, script: Script) -> None:
+async def test_no_answer_stays_in_memory_until_garbage_is_collected(app: VendorSessionApp, script: Script) -> None:
     """The collector counts objects: a few hundred answers of some mebibytes each are not worth its while."""
-    bench.vendor.scripts = [script] * 10
-    await once(bench)
+    app.vendor.scripts = [script] * 10
+    await once(app)
     gc.collect()
     gc.disable()
     tracemalloc.start()
     try:
         for _ in range(8):
-            await once(bench)
+            await once(app)
         assert tracemalloc.get_traced_memory()[0] < 2**22, "one may still be in the hands of the event loop"
     finally:
         tracemalloc.stop()
         gc.enable()
 
 
-async def once(bench: Bench) -> None:
+async def once(app: VendorSessionApp) -> None:
     with contextlib.suppress(VendorProblem):
-        await bench.client().request("POST", "/x")
+        await app.client().request("POST", "/x")
 
 
-async def test_the_ratio_counts_below_the_absolute_limit_too(bench: Bench) -> None:
+async def test_the_ratio_counts_below_the_absolute_limit_too(app: VendorSessionApp) -> None:
     assert (
-        await kind_of(bench, answering(200, gzip.compress(bytes(4 * 2**20), 9), content_encoding="gzip")) == "too_large"
+        await kind_of(app, answering(200, gzip.compress(bytes(4 * 2**20), 9), content_encoding="gzip")) == "too_large"
     )
     rows = b'{"id":1,"name":"a"},' * 40_000
-    bench.vendor.scripts = [answering(200, gzip.compress(rows, 9), content_encoding="gzip")]
-    assert (await bench.client().request("GET", "/x")).body == rows
+    app.vendor.scripts = [answering(200, gzip.compress(rows, 9), content_encoding="gzip")]
+    assert (await app.client().request("GET", "/x")).body == rows
 
 
-async def test_a_body_as_large_as_can_be(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(200, bytes(MAX_BODY_BYTES)), in_pieces(bytes(MAX_BODY_BYTES), size=2**16)]
+async def test_a_body_as_large_as_can_be(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(200, bytes(MAX_BODY_BYTES)), in_pieces(bytes(MAX_BODY_BYTES), size=2**16)]
     for _ in range(2):
-        assert len((await bench.client().request("GET", "/x")).body) == MAX_BODY_BYTES
+        assert len((await app.client().request("GET", "/x")).body) == MAX_BODY_BYTES
 
 
 @pytest.mark.parametrize(
     "script", [answering(200, bytes(MAX_BODY_BYTES + 1)), in_pieces(bytes(MAX_BODY_BYTES + 1), size=2**16)]
 )
-async def test_a_larger_one(bench: Bench, script: Script) -> None:
-    assert await kind_of(bench, script) == "too_large"
-    bench.vendor.scripts = [answering()]
-    assert (await bench.client().request("GET", "/x")).body == b"{}"
+async def test_a_larger_one(app: VendorSessionApp, script: Script) -> None:
+    assert await kind_of(app, script) == "too_large"
+    app.vendor.scripts = [answering()]
+    assert (await app.client().request("GET", "/x")).body == b"{}"
 
 
-async def test_a_body_without_an_end(bench: Bench) -> None:
+async def test_a_body_without_an_end(app: VendorSessionApp) -> None:
     async def endless(exchange: Exchange) -> None:
         exchange.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
         while True:
             exchange.write(bytes(2**16))
             await exchange.writer.drain()
 
-    assert await kind_of(bench, endless) == "too_large"
+    assert await kind_of(app, endless) == "too_large"
 
 
-async def test_a_body_that_drips(bench: Bench) -> None:
+async def test_a_body_that_drips(app: VendorSessionApp) -> None:
     async def drip(exchange: Exchange) -> None:
         exchange.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
         while True:
@@ -154,10 +156,10 @@ async def test_a_body_that_drips(bench: Bench) -> None:
             await exchange.writer.drain()
             await asyncio.sleep(0.01)
 
-    bench.vendor.scripts = [drip]
+    app.vendor.scripts = [drip]
     with pytest.raises(VendorProblem, match="in time"):
-        await bench.client(deadline=bench.time.now + 0.3).request("GET", "/x")
-    assert len(bench.vendor.requests) == 1
+        await app.client(deadline=app.time.now + 0.3).request("GET", "/x")
+    assert len(app.vendor.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -166,18 +168,18 @@ async def test_a_body_that_drips(bench: Bench) -> None:
      (gzip.compress(gzip.compress(TEXT)), "gzip, gzip"), (zlib.compress(TEXT) + b"more", "deflate"),
      (gzip.compress(TEXT) + b"more", "gzip"), (gzip.compress(b"") * 101, "gzip"), (gzip.compress(TEXT)[:5], "gzip")],
 )  # fmt: skip
-async def test_a_body_that_is_not_what_it_says(bench: Bench, body: bytes, coding: str) -> None:
-    assert await kind_of(bench, answering(200, body, content_encoding=coding)) == "unavailable"
+async def test_a_body_that_is_not_what_it_says(app: VendorSessionApp, body: bytes, coding: str) -> None:
+    assert await kind_of(app, answering(200, body, content_encoding=coding)) == "unavailable"
 
 
-async def test_an_error_with_an_unreadable_body_is_that_error(bench: Bench) -> None:
-    assert await kind_of(bench, answering(404, TEXT, content_encoding="gzip")) == "not_found"
-    assert await kind_of(bench, answering(404, bytes(MAX_BODY_BYTES + 1))) == "not_found"
+async def test_an_error_with_an_unreadable_body_is_that_error(app: VendorSessionApp) -> None:
+    assert await kind_of(app, answering(404, TEXT, content_encoding="gzip")) == "not_found"
+    assert await kind_of(app, answering(404, bytes(MAX_BODY_BYTES + 1))) == "not_found"
 
 
-async def test_head_has_no_body_whatever_its_headers_say(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(200, b"", content_length=str(MAX_BODY_BYTES * 2), content_encoding="gzip")]
-    answer = await bench.client().request("HEAD", "/x")
+async def test_head_has_no_body_whatever_its_headers_say(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(200, b"", content_length=str(MAX_BODY_BYTES * 2), content_encoding="gzip")]
+    answer = await app.client().request("HEAD", "/x")
     assert (answer.body, answer.headers["content-length"]) == (b"", str(MAX_BODY_BYTES * 2))
 
 
@@ -187,8 +189,8 @@ async def test_head_has_no_body_whatever_its_headers_say(bench: Bench) -> None:
      b"Content-Length: 2\r\n" + b"\r\n".join(b"X-%d: 1" % number for number in range(11_000)),
      b"Content-Length: -1", b"Content-Length: 1, 2", b"Content-Length: 1\r\nTransfer-Encoding: chunked", b"X\x00Y: 1"],
 )  # fmt: skip
-async def test_headers_beyond_reason(bench: Bench, head: bytes) -> None:
+async def test_headers_beyond_reason(app: VendorSessionApp, head: bytes) -> None:
     async def odd(exchange: Exchange) -> None:
         exchange.write(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
 
-    assert await kind_of(bench, odd) == "unavailable"
+    assert await kind_of(app, odd) == "unavailable"

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.vendor_session.credential_limits import ALL_PATHS, MAX_SCOPES, CredentialLimits, derive_limit_scope
 from modules.kit import VendorProblem
-from tests.gateway.vendor_session.conftest import Bench, Time
+from tests.gateway.vendor_session.conftest import Time, VendorSessionApp
 from tests.gateway.vendor_session.doubles import Exchange, answering
 from tests.support.eventually import within
 
@@ -27,11 +27,11 @@ class Crowd:
         exchange.send()
 
 
-async def test_requests_at_once_with_one_credential(bench: Bench) -> None:
+async def test_requests_at_once_with_one_credential(app: VendorSessionApp) -> None:
     crowd = Crowd()
-    bench.vendor.scripts = [crowd]
-    calls = [asyncio.create_task(bench.client(concurrency=3).request("POST", "/x")) for _ in range(10)]
-    other = asyncio.create_task(bench.client(concurrency=3, key="other").request("POST", "/x"))
+    app.vendor.scripts = [crowd]
+    calls = [asyncio.create_task(app.client(concurrency=3).request("POST", "/x")) for _ in range(10)]
+    other = asyncio.create_task(app.client(concurrency=3, key="other").request("POST", "/x"))
 
     async def all_there() -> bool:
         return crowd.inside == 4
@@ -42,62 +42,62 @@ async def test_requests_at_once_with_one_credential(bench: Bench) -> None:
     assert crowd.most <= 4
 
 
-async def test_whoever_waits_too_long_for_a_turn_is_told(bench: Bench) -> None:
+async def test_whoever_waits_too_long_for_a_turn_is_told(app: VendorSessionApp) -> None:
     crowd = Crowd()
-    bench.vendor.scripts = [crowd]
-    first = asyncio.create_task(bench.client(concurrency=1).request("POST", "/x"))
+    app.vendor.scripts = [crowd]
+    first = asyncio.create_task(app.client(concurrency=1).request("POST", "/x"))
 
     async def there() -> bool:
         return crowd.inside == 1
 
     await within(5, there)
     with pytest.raises(VendorProblem, match="1 requests with this credential") as caught:
-        await bench.client(concurrency=1, deadline=bench.time.now + 0.1).request("POST", "/x")
+        await app.client(concurrency=1, deadline=app.time.now + 0.1).request("POST", "/x")
     assert caught.value.kind == "rate_limited"
     crowd.go.set()
     await first
-    await bench.client(concurrency=1).request("POST", "/x")
-    assert len(bench.vendor.requests) == 2
+    await app.client(concurrency=1).request("POST", "/x")
+    assert len(app.vendor.requests) == 2
 
 
-async def test_a_spent_limit_is_remembered(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(429, retry_after="60"), answering()]
+async def test_a_spent_limit_is_remembered(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(429, retry_after="60"), answering()]
     with pytest.raises(VendorProblem):
-        await bench.client().request("GET", "/repos/a/b")
+        await app.client().request("GET", "/repos/a/b")
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request("POST", "/user")
-    assert (caught.value.kind, caught.value.retry_after, len(bench.vendor.requests)) == ("rate_limited", 60.0, 1)
-    assert (await bench.client(key="other").request("GET", "/user")).status == 200
-    bench.time.now += 61
-    assert (await bench.client().request("GET", "/user")).status == 200
+        await app.client().request("POST", "/user")
+    assert (caught.value.kind, caught.value.retry_after, len(app.vendor.requests)) == ("rate_limited", 60.0, 1)
+    assert (await app.client(key="other").request("GET", "/user")).status == 200
+    app.time.now += 61
+    assert (await app.client().request("GET", "/user")).status == 200
 
 
-async def test_a_long_limit_is_told_as_it_is_and_asked_about_after_an_hour(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(429, retry_after="86400"), answering()]
+async def test_a_long_limit_is_told_as_it_is_and_asked_about_after_an_hour(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(429, retry_after="86400"), answering()]
     for passed in (0, 0, 3500):
-        bench.time.now += passed
+        app.time.now += passed
         with pytest.raises(VendorProblem) as caught:
-            await bench.client().request("GET", "/x")
+            await app.client().request("GET", "/x")
         assert caught.value.retry_after == 86_400 - passed
-    assert len(bench.vendor.requests) == 1
-    bench.time.now += 101
-    assert (await bench.client().request("GET", "/x")).status == 200
+    assert len(app.vendor.requests) == 1
+    app.time.now += 101
+    assert (await app.client().request("GET", "/x")).status == 200
 
 
-async def test_a_spent_quota_holds_for_what_shares_it(bench: Bench) -> None:
+async def test_a_spent_quota_holds_for_what_shares_it(app: VendorSessionApp) -> None:
     spent = answering(403, x_ratelimit_remaining="0", x_ratelimit_reset=str(1_700_000_060))
-    bench.vendor.scripts = [spent, answering()]
-    client = bench.client()
+    app.vendor.scripts = [spent, answering()]
+    client = app.client()
     with pytest.raises(VendorProblem) as caught:
         await client.request("GET", "/search/code", query={"q": "x"})
     assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", 60.0)
     assert (await client.request("GET", "/search/issues")).status == 200
     with pytest.raises(VendorProblem):
         await client.request("GET", "/search/code", query={"q": "y"})
-    assert len(bench.vendor.requests) == 2
+    assert len(app.vendor.requests) == 2
 
 
-async def test_who_waited_for_a_turn_hears_of_the_limit_too(bench: Bench) -> None:
+async def test_who_waited_for_a_turn_hears_of_the_limit_too(app: VendorSessionApp) -> None:
     crowd = Crowd()
 
     async def spent(exchange: Exchange) -> None:
@@ -105,8 +105,8 @@ async def test_who_waited_for_a_turn_hears_of_the_limit_too(bench: Bench) -> Non
         await crowd.go.wait()
         exchange.send(429, retry_after="60")
 
-    bench.vendor.scripts = [spent]
-    calls = [asyncio.create_task(bench.client(concurrency=1).request("POST", "/x")) for _ in range(5)]
+    app.vendor.scripts = [spent]
+    calls = [asyncio.create_task(app.client(concurrency=1).request("POST", "/x")) for _ in range(5)]
 
     async def there() -> bool:
         return crowd.inside == 1
@@ -115,7 +115,7 @@ async def test_who_waited_for_a_turn_hears_of_the_limit_too(bench: Bench) -> Non
     crowd.go.set()
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert [result.kind for result in results if isinstance(result, VendorProblem)] == ["rate_limited"] * 5
-    assert len(bench.vendor.requests) <= 2  # the second may be under way before the first answer is read
+    assert len(app.vendor.requests) <= 2  # the second may be under way before the first answer is read
 
 
 async def test_turns_are_never_lost_or_doubled() -> None:

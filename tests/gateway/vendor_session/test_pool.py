@@ -15,7 +15,7 @@ from gateway.vendor_session.answer_reader import ConnectionBroken, ConnectionDro
 from gateway.vendor_session.connection_pool import ConnectionPool, TooManyConnections, VendorConnectFailure
 from gateway.vendor_session.module_headers import format_request_head
 from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute
-from tests.gateway.vendor_session.conftest import Bench
+from tests.gateway.vendor_session.conftest import VendorSessionApp
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering
 from tests.support.eventually import within
 
@@ -70,11 +70,11 @@ async def test_what_comes_on_a_resting_connection_ends_it(stray: bytes) -> None:
             await within(5, lambda: _is_empty(pool))
 
 
-async def test_two_credentials_of_a_tenant_have_connections_of_their_own(bench: Bench) -> None:
-    ada, bob = (bench.client(key=key, tenant="acme") for key in ("ada", "bob"))
+async def test_two_credentials_of_a_tenant_have_connections_of_their_own(app: VendorSessionApp) -> None:
+    ada, bob = (app.client(key=key, tenant="acme") for key in ("ada", "bob"))
     for client in (ada, bob, ada, bob):
         await client.request("GET", "/x")
-    assert [request.connection for request in bench.vendor.requests] == [1, 2, 1, 2]
+    assert [request.connection for request in app.vendor.requests] == [1, 2, 1, 2]
 
 
 async def _is_empty(pool: Pool) -> bool:

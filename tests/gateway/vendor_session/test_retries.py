@@ -9,7 +9,7 @@ from gateway.vendor_session.answer_reader import ExchangeFailure
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.retry_policy import LimitReader, compute_pause, find_rate_limit, parse_retry_after
 from modules.kit import OUTCOME_UNKNOWN, RateLimit, VendorAnswer, VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Bench, Leases, Time
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Leases, Time, VendorSessionApp
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up
 
 WRITES = ["POST", "PUT", "PATCH", "DELETE"]
@@ -32,63 +32,65 @@ PASSING = [answering(502), answering(503), answering(504), answering(529), hangi
     ("method", "first"),
     [("GET", half_an_answer), *((method, script) for method in ("GET", "HEAD") for script in PASSING)],
 )
-async def test_reading_is_tried_again(bench: Bench, method: str, first: Script) -> None:
-    bench.vendor.scripts = [first, first, answering(200)]
-    assert (await bench.client().request(method, "/x")).status == 200
-    assert len(bench.vendor.requests) == 3
-    assert bench.time.pauses == [0.2, 0.4]
+async def test_reading_is_tried_again(app: VendorSessionApp, method: str, first: Script) -> None:
+    app.vendor.scripts = [first, first, answering(200)]
+    assert (await app.client().request(method, "/x")).status == 200
+    assert len(app.vendor.requests) == 3
+    assert app.time.pauses == [0.2, 0.4]
 
 
-async def test_reading_is_given_up_after_two_more(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(502)]
+async def test_reading_is_given_up_after_two_more(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(502)]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request("GET", "/x")
-    assert (caught.value.kind, len(bench.vendor.requests)) == ("unavailable", 3)
+        await app.client().request("GET", "/x")
+    assert (caught.value.kind, len(app.vendor.requests)) == ("unavailable", 3)
     assert OUTCOME_UNKNOWN not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 422, 500, 501])
-async def test_what_would_be_refused_again_is_not_sent_again(bench: Bench, status: int) -> None:
-    bench.vendor.scripts = [answering(status)]
+async def test_what_would_be_refused_again_is_not_sent_again(app: VendorSessionApp, status: int) -> None:
+    app.vendor.scripts = [answering(status)]
     with pytest.raises(VendorProblem):
-        await bench.client().request("GET", "/x")
-    assert len(bench.vendor.requests) == 1
+        await app.client().request("GET", "/x")
+    assert len(app.vendor.requests) == 1
 
 
 @pytest.mark.parametrize("script", [answering(502), answering(503, retry_after="1"), answering(429, retry_after="1"),
                                     hanging_up, half_an_answer, no_http])  # fmt: skip
 @pytest.mark.parametrize("method", WRITES)
-async def test_a_write_that_may_have_arrived_is_never_sent_again(bench: Bench, method: str, script: Script) -> None:
-    bench.vendor.scripts = [script]
+async def test_a_write_that_may_have_arrived_is_never_sent_again(
+    app: VendorSessionApp, method: str, script: Script
+) -> None:
+    app.vendor.scripts = [script]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request(method, "/x", json={"n": 1})
-    assert len(bench.vendor.requests) == 1
+        await app.client().request(method, "/x", json={"n": 1})
+    assert len(app.vendor.requests) == 1
     assert (OUTCOME_UNKNOWN in str(caught.value)) == (caught.value.kind != "rate_limited")
 
 
 @pytest.mark.parametrize("method", WRITES)
-async def test_a_write_on_a_kept_connection_that_the_vendor_closed(bench: Bench, method: str) -> None:
+async def test_a_write_on_a_kept_connection_that_the_vendor_closed(app: VendorSessionApp, method: str) -> None:
     """aiohttp would repeat PUT and DELETE here by itself."""
-    bench.vendor.scripts = [answering(), hanging_up, answering()]
-    client = bench.client()
+    app.vendor.scripts = [answering(), hanging_up, answering()]
+    client = app.client()
     await client.request("GET", "/x")
     with pytest.raises(VendorProblem) as caught:
         await client.request(method, "/x", json={"n": 1})
     assert OUTCOME_UNKNOWN in str(caught.value)
-    assert [request.connection for request in bench.vendor.requests] == [1, 1]
+    assert [request.connection for request in app.vendor.requests] == [1, 1]
 
 
-async def test_a_write_that_does_no_harm_twice_is_sent_again(bench: Bench) -> None:
-    bench.vendor.scripts = [hanging_up, answering(503), answering()]
-    assert (await bench.client().request("PUT", "/x", repeatable=True)).status == 200
-    assert len(bench.vendor.requests) == 3
+async def test_a_write_that_does_no_harm_twice_is_sent_again(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [hanging_up, answering(503), answering()]
+    assert (await app.client().request("PUT", "/x", repeatable=True)).status == 200
+    assert len(app.vendor.requests) == 3
 
 
-async def test_reading_that_must_not_be_repeated_is_not(bench: Bench) -> None:
-    bench.vendor.scripts = [hanging_up]
+async def test_reading_that_must_not_be_repeated_is_not(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [hanging_up]
     with pytest.raises(VendorProblem):
-        await bench.client().request("GET", "/x", repeatable=False)
-    assert len(bench.vendor.requests) == 1
+        await app.client().request("GET", "/x", repeatable=False)
+    assert len(app.vendor.requests) == 1
 
 
 @pytest.mark.parametrize("method", ["GET", *WRITES])
@@ -115,38 +117,38 @@ async def test_a_connection_that_was_never_made_is_tried_again(method: str) -> N
      (answering(429, retry_after="Tue, 14 Nov 2023 20:00:03 GMT", date="Tue, 14 Nov 2023 20:00:00 GMT"), 3.0),
      (answering(403, x_ratelimit_remaining="0", x_ratelimit_reset=str(int(NOW) + 3)), 3.0)],
 )  # fmt: skip
-async def test_reading_waits_as_long_as_the_vendor_says(bench: Bench, script: Script, waits: float) -> None:
-    bench.vendor.scripts = [script, answering()]
-    assert (await bench.client().request("GET", "/x")).status == 200
-    assert bench.time.pauses == [waits + 0.125]
+async def test_reading_waits_as_long_as_the_vendor_says(app: VendorSessionApp, script: Script, waits: float) -> None:
+    app.vendor.scripts = [script, answering()]
+    assert (await app.client().request("GET", "/x")).status == 200
+    assert app.time.pauses == [waits + 0.125]
 
 
 @pytest.mark.parametrize("told", ["11", "3600", "86400", "999999999"])
-async def test_a_longer_wait_is_told_and_not_waited_for(bench: Bench, told: str) -> None:
-    bench.vendor.scripts = [answering(429, retry_after=told)]
+async def test_a_longer_wait_is_told_and_not_waited_for(app: VendorSessionApp, told: str) -> None:
+    app.vendor.scripts = [answering(429, retry_after=told)]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request("GET", "/x")
+        await app.client().request("GET", "/x")
     assert caught.value.kind == "rate_limited"
     wait = min(int(told), 7 * 86_400)
     assert caught.value.retry_after == wait
     assert f"try again in {wait} s" in str(caught.value)
-    assert (bench.time.pauses, len(bench.vendor.requests)) == ([], 1)
+    assert (app.time.pauses, len(app.vendor.requests)) == ([], 1)
 
 
 @pytest.mark.parametrize(("method", "requests"), [("GET", 1), ("POST", 1)])
-async def test_an_overloaded_vendor_s_time_is_told(bench: Bench, method: str, requests: int) -> None:
-    bench.vendor.scripts = [answering(503, retry_after="120")]
+async def test_an_overloaded_vendor_s_time_is_told(app: VendorSessionApp, method: str, requests: int) -> None:
+    app.vendor.scripts = [answering(503, retry_after="120")]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request(method, "/x")
-    assert (caught.value.retry_after, len(bench.vendor.requests), bench.time.pauses) == (120.0, requests, [])
+        await app.client().request(method, "/x")
+    assert (caught.value.retry_after, len(app.vendor.requests), app.time.pauses) == (120.0, requests, [])
     assert ("try again in 120 s" if method == "GET" else "asks to wait 120 s") in str(caught.value)
 
 
-async def test_no_wait_goes_beyond_the_deadline(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(503, retry_after="3")]
+async def test_no_wait_goes_beyond_the_deadline(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(503, retry_after="3")]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client(deadline=bench.time.now + 2).request("GET", "/x")
-    assert (caught.value.retry_after, bench.time.pauses) == (3.0, [])
+        await app.client(deadline=app.time.now + 2).request("GET", "/x")
+    assert (caught.value.retry_after, app.time.pauses) == (3.0, [])
 
 
 @pytest.mark.parametrize(
@@ -200,16 +202,16 @@ QUOTA = b'{"error":{"errors":[{"domain":"usageLimits","reason":"%b"}]}}'
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_limit_that_the_module_reads(
-    bench: Bench, method: str, reads: LimitReader, script: Script, wait: float, others: int | None
+    app: VendorSessionApp, method: str, reads: LimitReader, script: Script, wait: float, others: int | None
 ) -> None:
     """It is told and remembered; `others` is what requests elsewhere are answered, None where they wait too."""
-    bench.vendor.scripts = [script, answering()]
-    client = bench.client(rate_limit=reads)
+    app.vendor.scripts = [script, answering()]
+    client = app.client(rate_limit=reads)
     for _ in range(2):
         with pytest.raises(VendorProblem, match=f"try again in {wait:.0f} s") as caught:
             await client.request(method, "/calendars/a/events")
         assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", wait)
-    assert len(bench.vendor.requests) == 1
+    assert len(app.vendor.requests) == 1
     if others is None:
         with pytest.raises(VendorProblem, match="try again in"):
             await client.request("GET", "/users/me")
@@ -218,17 +220,17 @@ async def test_a_limit_that_the_module_reads(
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"error":{"errors":[{}]}}', QUOTA % b"forbidden"])
-async def test_a_module_that_cannot_read_a_refusal_hides_nothing(bench: Bench, body: bytes) -> None:
-    bench.vendor.scripts = [answering(403, body)]
+async def test_a_module_that_cannot_read_a_refusal_hides_nothing(app: VendorSessionApp, body: bytes) -> None:
+    app.vendor.scripts = [answering(403, body)]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client(rate_limit=_google).request("GET", "/x")
+        await app.client(rate_limit=_google).request("GET", "/x")
     assert caught.value.kind == "forbidden"
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, -5.0])
-async def test_a_limit_without_a_sensible_time_blocks_nobody_for_long(bench: Bench, seconds: float) -> None:
-    bench.vendor.scripts = [answering(403), answering()]
-    client = bench.client(rate_limit=lambda _: RateLimit(seconds))
+async def test_a_limit_without_a_sensible_time_blocks_nobody_for_long(app: VendorSessionApp, seconds: float) -> None:
+    app.vendor.scripts = [answering(403), answering()]
+    client = app.client(rate_limit=lambda _: RateLimit(seconds))
     with pytest.raises(VendorProblem):
         await client.request("POST", "/x")
     assert (await client.request("POST", "/x")).status == 200
@@ -241,8 +243,8 @@ def test_pauses_are_spread(chance: float, pause: float) -> None:
     assert (first, second, third) == (pytest.approx(pause), pytest.approx(2 * pause), None)
 
 
-async def test_what_is_no_http_is_an_error_like_any_other(bench: Bench) -> None:
-    bench.vendor.scripts = [no_http]
+async def test_what_is_no_http_is_an_error_like_any_other(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [no_http]
     with pytest.raises(VendorProblem, match="cannot be read") as caught:
-        await bench.client().request("GET", "/x")
+        await app.client().request("GET", "/x")
     assert "SSH" not in str(caught.value)

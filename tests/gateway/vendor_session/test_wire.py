@@ -11,100 +11,100 @@ from gateway.vendor_session.connection_pool import ConnectionPool
 from gateway.vendor_session.module_headers import format_request_head
 from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute
 from modules.kit import VendorProblem
-from tests.gateway.vendor_session.conftest import Bench
+from tests.gateway.vendor_session.conftest import VendorSessionApp
 from tests.gateway.vendor_session.doubles import Exchange, answering, silent
 
 INTERIM = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
 
 
-async def kind_of(bench: Bench, timeout: float = 30.0) -> str:
+async def kind_of(app: VendorSessionApp, timeout: float = 30.0) -> str:
     with pytest.raises(VendorProblem) as caught:
-        await bench.client(timeout=timeout).request("GET", "/x")
+        await app.client(timeout=timeout).request("GET", "/x")
     return caught.value.kind
 
 
-async def test_the_host_comes_first_and_is_the_places(bench: Bench) -> None:
-    await bench.client().request("GET", "/x")
-    headers = bench.vendor.requests[0].headers
-    assert next(iter(headers.items())) == ("host", f"127.0.0.1:{bench.vendor.port}")
+async def test_the_host_comes_first_and_is_the_places(app: VendorSessionApp) -> None:
+    await app.client().request("GET", "/x")
+    headers = app.vendor.requests[0].headers
+    assert next(iter(headers.items())) == ("host", f"127.0.0.1:{app.vendor.port}")
     assert headers["user-agent"] == "MCPist"
 
 
 @pytest.mark.parametrize(("method", "length"), [("GET", None), ("HEAD", None), ("POST", "0"), ("DELETE", "0")])
-async def test_the_length_of_no_body(bench: Bench, method: str, length: str | None) -> None:
-    await bench.client().request(method, "/x")
-    headers = bench.vendor.requests[0].headers
+async def test_the_length_of_no_body(app: VendorSessionApp, method: str, length: str | None) -> None:
+    await app.client().request(method, "/x")
+    headers = app.vendor.requests[0].headers
     assert headers.get("content-length") == length
     assert "transfer-encoding" not in headers
     assert "content-type" not in headers
 
 
-async def test_interim_answers_are_passed_over(bench: Bench) -> None:
+async def test_interim_answers_are_passed_over(app: VendorSessionApp) -> None:
     async def later(exchange: Exchange) -> None:
         exchange.write(INTERIM)
         exchange.send(200, b'"real"')
 
-    bench.vendor.scripts = [later]
+    app.vendor.scripts = [later]
     for _ in range(2):
-        answer = await bench.client().request("GET", "/x")
+        answer = await app.client().request("GET", "/x")
         assert (answer.status, answer.json(), "link" in answer.headers) == (200, "real", False)
-    assert bench.vendor.accepted == 1
+    assert app.vendor.accepted == 1
 
 
-async def test_interim_answers_end(bench: Bench) -> None:
+async def test_interim_answers_end(app: VendorSessionApp) -> None:
     async def forever(exchange: Exchange) -> None:
         exchange.write(INTERIM * MAX_INTERIM_ANSWERS)
         exchange.send()
 
-    bench.vendor.scripts = [forever, answering()]
-    assert await kind_of(bench) == "unavailable"
-    await bench.client().request("GET", "/x")
-    assert bench.vendor.accepted == 2
+    app.vendor.scripts = [forever, answering()]
+    assert await kind_of(app) == "unavailable"
+    await app.client().request("GET", "/x")
+    assert app.vendor.accepted == 2
 
 
-async def test_another_protocol_is_no_answer(bench: Bench) -> None:
+async def test_another_protocol_is_no_answer(app: VendorSessionApp) -> None:
     async def switch(exchange: Exchange) -> None:
         exchange.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n{}")
 
-    bench.vendor.scripts = [switch, answering()]
-    assert await kind_of(bench) == "unavailable"
-    await bench.client().request("GET", "/x")
-    assert bench.vendor.accepted == 2
+    app.vendor.scripts = [switch, answering()]
+    assert await kind_of(app) == "unavailable"
+    await app.client().request("GET", "/x")
+    assert app.vendor.accepted == 2
 
 
-async def test_an_answer_that_nobody_asked_for_is_nobodys(bench: Bench) -> None:
+async def test_an_answer_that_nobody_asked_for_is_nobodys(app: VendorSessionApp) -> None:
     async def twice(exchange: Exchange) -> None:
         exchange.send(200, b'"mine"')
         exchange.send(200, b'"smuggled"')
 
-    bench.vendor.scripts = [twice, answering(200, b'"own"')]
-    first = await bench.client().request("GET", "/x")
-    second = await bench.client().request("GET", "/x")
+    app.vendor.scripts = [twice, answering(200, b'"own"')]
+    first = await app.client().request("GET", "/x")
+    second = await app.client().request("GET", "/x")
     assert (first.json(), second.json()) == ("mine", "own")
-    assert bench.vendor.accepted == 2
+    assert app.vendor.accepted == 2
 
 
-async def test_an_error_that_was_not_read_to_its_end_ends_its_connection(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(404, b"", content_length=str(2**30)), answering()]
-    assert await kind_of(bench) == "not_found"
-    await bench.client().request("GET", "/x")
-    assert bench.vendor.accepted == 2
+async def test_an_error_that_was_not_read_to_its_end_ends_its_connection(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(404, b"", content_length=str(2**30)), answering()]
+    assert await kind_of(app) == "not_found"
+    await app.client().request("GET", "/x")
+    assert app.vendor.accepted == 2
 
 
-async def test_a_closing_answer_is_whole_and_the_last_on_its_connection(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(200, b'"last"', connection="close"), answering()]
-    assert (await bench.client().request("GET", "/x")).json() == "last"
-    await bench.client().request("GET", "/x")
-    assert bench.vendor.accepted == 2
+async def test_a_closing_answer_is_whole_and_the_last_on_its_connection(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(200, b'"last"', connection="close"), answering()]
+    assert (await app.client().request("GET", "/x")).json() == "last"
+    await app.client().request("GET", "/x")
+    assert app.vendor.accepted == 2
 
 
-async def test_an_answer_without_a_length_that_is_cut_by_time_is_no_answer(bench: Bench) -> None:
+async def test_an_answer_without_a_length_that_is_cut_by_time_is_no_answer(app: VendorSessionApp) -> None:
     async def unfinished(exchange: Exchange) -> None:
         exchange.write(b'HTTP/1.1 200 OK\r\n\r\n"looks whole"')
         await silent(exchange)
 
-    bench.vendor.scripts = [unfinished]
-    assert await kind_of(bench, timeout=1) == "unavailable"
+    app.vendor.scripts = [unfinished]
+    assert await kind_of(app, timeout=1) == "unavailable"
 
 
 async def test_what_is_answered_before_it_was_read_ends_its_connection() -> None:

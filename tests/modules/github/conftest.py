@@ -11,7 +11,7 @@ from tests.support.plain_vendor import VendorCaller, vendor_callers
 
 
 @dataclass(frozen=True)
-class Scene:
+class GitHubApp:
     """mona owns the public `app` and the private `secret`; hubot may write to `app`; eve may nothing."""
 
     github: GitHubDouble
@@ -32,8 +32,8 @@ class Scene:
         return self.caller("eve-token")
 
 
-async def scene_on(double: GitHubDouble, callers: Callable[..., VendorCaller]) -> Scene:
-    """The scene on a double."""
+async def scene_on(double: GitHubDouble, callers: Callable[..., VendorCaller]) -> GitHubApp:
+    """The app on a double."""
     world = double.world
     for login in ("mona", "hubot", "eve"):
         world.token(f"{login}-token", login)
@@ -41,10 +41,10 @@ async def scene_on(double: GitHubDouble, callers: Callable[..., VendorCaller]) -
     world.commit(app, {"README.md": "# アプリ\n".encode(), "src/main.py": b"print('one')\n"}, "First")
     secret = world.repository("mona", "secret", private=True)
     world.commit(secret, {"plan.txt": b"world peace"}, "Plan")
-    return Scene(double, app, secret, lambda token: callers(MODULE, double.url, token))
+    return GitHubApp(double, app, secret, lambda token: callers(MODULE, double.url, token))
 
 
 @pytest.fixture
-async def scene() -> AsyncIterator[Scene]:
+async def app() -> AsyncIterator[GitHubApp]:
     async with github_double() as double, vendor_callers() as callers:
         yield await scene_on(double, callers)

@@ -4,16 +4,16 @@ import pytest
 from pydantic import ValidationError
 
 from modules.kit import ToolError, VendorProblem
-from tests.modules.github.conftest import Scene
+from tests.modules.github.conftest import GitHubApp
 from tests.support.github_double.world import Comment, Pull
 
 APP = {"owner": "mona", "repo": "app"}
 
 
-async def test_an_issue_from_its_opening_to_its_end(scene: Scene) -> None:
-    opened = await scene.eve.call("create_issue", **APP, title="壊れた 🐛", body="Steps:\r\n1. …")
+async def test_an_issue_from_its_opening_to_its_end(app: GitHubApp) -> None:
+    opened = await app.eve.call("create_issue", **APP, title="壊れた 🐛", body="Steps:\r\n1. …")
     assert (opened["number"], opened["state"]) == (1, "open")
-    await scene.hubot.call(
+    await app.hubot.call(
         "update_issue",
         **APP,
         issue_number=1,
@@ -22,10 +22,10 @@ async def test_an_issue_from_its_opening_to_its_end(scene: Scene) -> None:
         state="closed",
         state_reason="completed",
     )
-    said = await scene.eve.call("add_issue_comment", **APP, issue_number=1, body="ありがとう")
+    said = await app.eve.call("add_issue_comment", **APP, issue_number=1, body="ありがとう")
     assert said["html_url"].startswith("https://")
-    found = await scene.mona.call("get_issue", **APP, issue_number=1, comments=True)
-    one = scene.app.issues[1]
+    found = await app.mona.call("get_issue", **APP, issue_number=1, comments=True)
+    one = app.app.issues[1]
     assert found == {
         "issue": {
             "number": 1, "title": "壊れた 🐛", "state": "closed", "state_reason": "completed", "user": "eve",
@@ -36,13 +36,13 @@ async def test_an_issue_from_its_opening_to_its_end(scene: Scene) -> None:
     }  # fmt: skip
 
 
-async def test_a_list_tells_pull_requests_from_issues(scene: Scene) -> None:
-    world = scene.github.world
-    world.issue(scene.app, "One", "eve", labels=["bug", "ui"], body="x" * 400)
-    world.commit(scene.app, {"a": b"1"}, branch="dev")
-    world.issue(scene.app, "Two", None, pull=Pull("dev", "main"), assignees=["hubot"])
-    world.issue(scene.app, "Three", "eve", state="closed")
-    found = (await scene.mona.call("list_issues", **APP))["issues"]
+async def test_a_list_tells_pull_requests_from_issues(app: GitHubApp) -> None:
+    world = app.github.world
+    world.issue(app.app, "One", "eve", labels=["bug", "ui"], body="x" * 400)
+    world.commit(app.app, {"a": b"1"}, branch="dev")
+    world.issue(app.app, "Two", None, pull=Pull("dev", "main"), assignees=["hubot"])
+    world.issue(app.app, "Three", "eve", state="closed")
+    found = (await app.mona.call("list_issues", **APP))["issues"]
     assert [(one["number"], one.get("pull_request", False)) for one in found] == [(2, True), (1, False)]
     assert "user" not in found[0]
     assert (len(found[1]["body"]), found[1]["truncated"]) == (300, True)
@@ -53,60 +53,60 @@ async def test_a_list_tells_pull_requests_from_issues(scene: Scene) -> None:
         ({"assignee": "hubot"}, [2]),
         ({"assignee": "none"}, [1]),
         ({"creator": "eve"}, [1]),
-        ({"since": scene.app.issues[2].updated}, [2]),
+        ({"since": app.app.issues[2].updated}, [2]),
         ({"sort": "updated", "per_page": 1}, [2]),
     ):
-        found = await scene.mona.call("list_issues", **APP, **asked)
+        found = await app.mona.call("list_issues", **APP, **asked)
         assert [one["number"] for one in found["issues"]] == numbers, asked
 
 
-async def test_comments_page_by_page(scene: Scene) -> None:
-    one = scene.github.world.issue(scene.app, "Talk", "eve")
+async def test_comments_page_by_page(app: GitHubApp) -> None:
+    one = app.github.world.issue(app.app, "Talk", "eve")
     one.comments += [Comment(n, "eve", f"Comment {n}", one.created) for n in range(1, 6)]
-    first = await scene.mona.call("get_issue", **APP, issue_number=1, comments=True, per_page=3)
-    rest = await scene.mona.call("get_issue", **APP, issue_number=1, comments=True, cursor=first["nextCursor"])
+    first = await app.mona.call("get_issue", **APP, issue_number=1, comments=True, per_page=3)
+    rest = await app.mona.call("get_issue", **APP, issue_number=1, comments=True, cursor=first["nextCursor"])
     assert [said["id"] for page in (first, rest) for said in page["comments"]] == [1, 2, 3, 4, 5]
     assert "nextCursor" not in rest
 
 
-async def test_long_comments_share_the_room_of_a_page(scene: Scene) -> None:
-    one = scene.github.world.issue(scene.app, "Talk", "eve")
+async def test_long_comments_share_the_room_of_a_page(app: GitHubApp) -> None:
+    one = app.github.world.issue(app.app, "Talk", "eve")
     one.comments += [Comment(n, "eve", "x" * 25_000, one.created) for n in range(4)]
-    found = await scene.mona.call("get_issue", **APP, issue_number=1, comments=True)
+    found = await app.mona.call("get_issue", **APP, issue_number=1, comments=True)
     assert [len(said.get("body", "")) for said in found["comments"]] == [20_000, 20_000, 20_000, 0]
     assert all(said["truncated"] for said in found["comments"])
 
 
-async def test_what_may_be_left_out_of_a_change(scene: Scene) -> None:
-    scene.github.world.issue(scene.app, "Title", "eve", body="Body", labels=["bug"])
-    await scene.hubot.call("update_issue", **APP, issue_number=1, labels=[], body="")
-    one = scene.app.issues[1]
+async def test_what_may_be_left_out_of_a_change(app: GitHubApp) -> None:
+    app.github.world.issue(app.app, "Title", "eve", body="Body", labels=["bug"])
+    await app.hubot.call("update_issue", **APP, issue_number=1, labels=[], body="")
+    one = app.app.issues[1]
     assert (one.title, one.body, one.labels, one.state) == ("Title", "", [], "open")
     with pytest.raises(ToolError, match="nothing to change: give at least one of title, body, state"):
-        await scene.hubot.call("update_issue", **APP, issue_number=1)
+        await app.hubot.call("update_issue", **APP, issue_number=1)
 
 
-async def test_values_that_github_refuses_are_named(scene: Scene) -> None:
+async def test_values_that_github_refuses_are_named(app: GitHubApp) -> None:
     with pytest.raises(VendorProblem, match=r"refuses the values: assignees invalid$") as caught:
-        await scene.mona.call("create_issue", **APP, title="t", assignees=["eve"])
+        await app.mona.call("create_issue", **APP, title="t", assignees=["eve"])
     assert caught.value.kind == "invalid"
     with pytest.raises(VendorProblem, match=r"refuses the values: title missing_field$"):
-        await scene.mona.call("create_issue", **APP, title=" ")
+        await app.mona.call("create_issue", **APP, title=" ")
 
 
-async def test_no_such_issue_and_issues_switched_off(scene: Scene) -> None:
+async def test_no_such_issue_and_issues_switched_off(app: GitHubApp) -> None:
     with pytest.raises(VendorProblem, match="GitHub has no such resource"):
-        await scene.mona.call("get_issue", **APP, issue_number=9)
-    scene.app.has_issues = False
+        await app.mona.call("get_issue", **APP, issue_number=9)
+    app.app.has_issues = False
     with pytest.raises(VendorProblem, match="issues are switched off in this repository"):
-        await scene.mona.call("create_issue", **APP, title="t")
+        await app.mona.call("create_issue", **APP, title="t")
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [("title", ""), ("title", "x" * 257), ("body", "x" * 65_537), ("labels", ["x"] * 101), ("issue_number", 0)],
 )
-async def test_limits_of_what_is_sent(scene: Scene, field: str, value: object) -> None:
+async def test_limits_of_what_is_sent(app: GitHubApp, field: str, value: object) -> None:
     with pytest.raises(ValidationError, match=field):
-        await scene.mona.call("update_issue", **{**APP, "issue_number": 1, field: value})
-    assert scene.github.seen == []
+        await app.mona.call("update_issue", **{**APP, "issue_number": 1, field: value})
+    assert app.github.seen == []

@@ -7,7 +7,7 @@ from broker.oauth_client.token_response import resolve_pointer
 from gateway.catalogue import build_catalogue
 from modules.github import MODULE
 from modules.kit import ToolError, VendorAnswer
-from tests.modules.github.conftest import Scene, scene_on
+from tests.modules.github.conftest import GitHubApp, scene_on
 from tests.support.github_double import github_double
 from tests.support.github_double.server import ROUTES
 from tests.support.plain_vendor import vendor_callers
@@ -89,32 +89,32 @@ def test_the_vendor_as_data() -> None:
     }
 
 
-async def test_the_name_of_the_account(scene: Scene) -> None:
+async def test_the_name_of_the_account(app: GitHubApp) -> None:
     api = MODULE.vendor
     assert api is not None
-    answer = await scene.mona.vendor.request("GET", api.account.path)
+    answer = await app.mona.vendor.request("GET", api.account.path)
     assert resolve_pointer(answer.json(), api.account.name) == "mona"
 
 
 async def test_an_enterprise_server_below_a_base_path() -> None:
     async with github_double("/api/v3") as double, vendor_callers() as callers:
-        scene = await scene_on(double, callers)
+        app = await scene_on(double, callers)
         for n in range(3):
-            double.world.issue(scene.app, f"Issue {n}", "eve")
-        first = await scene.mona.call("list_issues", owner="mona", repo="app", per_page=2)
-        rest = await scene.mona.call("list_issues", owner="mona", repo="app", cursor=first["nextCursor"])
+            double.world.issue(app.app, f"Issue {n}", "eve")
+        first = await app.mona.call("list_issues", owner="mona", repo="app", per_page=2)
+        rest = await app.mona.call("list_issues", owner="mona", repo="app", cursor=first["nextCursor"])
         assert [one["number"] for page in (first, rest) for one in page["issues"]] == [3, 2, 1]
         assert all(" /api/v3/repos/mona/app/issues?" in one for one in double.seen)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[1]", b'{"items": 3}', b"null", b'[{"number": "x"}]'])
-async def test_an_answer_that_is_none(scene: Scene, monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+async def test_an_answer_that_is_none(app: GitHubApp, monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
     """A proxy in between may answer anything with 200."""
 
     async def odd(*_: object, **__: object) -> object:
         return VendorAnswer(200, {}, body, write=False)
 
-    caller = scene.mona
+    caller = app.mona
     monkeypatch.setattr(caller.vendor, "request", odd)
     repo = {"owner": "mona", "repo": "app"}
     for tool, params in (

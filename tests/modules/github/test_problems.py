@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from modules.github.error_messages import explain_problem, read_rate_limit
 from modules.kit import RateLimit, VendorAnswer, VendorProblem
-from tests.modules.github.conftest import Scene
+from tests.modules.github.conftest import GitHubApp
 from tests.support.github_double.call import Reply
 from tests.support.github_double.server import RESET
 
@@ -22,56 +22,56 @@ def problem(status: int, body: Any, headers: Mapping[str, str] | None = None, ki
     return VendorProblem(kind, "plain", answer=VendorAnswer(status, headers or {}, encoded, write=False))
 
 
-async def test_unknown_and_hidden_repositories_answer_alike(scene: Scene) -> None:
+async def test_unknown_and_hidden_repositories_answer_alike(app: GitHubApp) -> None:
     texts: list[str] = []
     for repo in ("secret", "nothing"):
         with pytest.raises(VendorProblem) as caught:
-            await scene.eve.call("list_issues", owner="mona", repo=repo)
+            await app.eve.call("list_issues", owner="mona", repo=repo)
         assert caught.value.kind == "not_found"
         texts.append(str(caught.value))
     assert texts[0] == texts[1]
     assert "no access" in texts[0]
 
 
-async def test_a_token_without_the_scope_for_private_repositories(scene: Scene) -> None:
-    scene.github.world.token("public", "mona", scopes=frozenset({"public_repo"}))
+async def test_a_token_without_the_scope_for_private_repositories(app: GitHubApp) -> None:
+    app.github.world.token("public", "mona", scopes=frozenset({"public_repo"}))
     with pytest.raises(VendorProblem, match="needs the scope repo, and the token has public_repo"):
-        await scene.caller("public").call("list_commits", owner="mona", repo="secret")
+        await app.caller("public").call("list_commits", owner="mona", repo="secret")
 
 
-async def test_a_token_without_write_permission(scene: Scene) -> None:
-    scene.github.world.token("fine", "mona", scopes=None, writes=False)
+async def test_a_token_without_write_permission(app: GitHubApp) -> None:
+    app.github.world.token("fine", "mona", scopes=None, writes=False)
     with pytest.raises(VendorProblem, match="may not do this; this needs the permission contents=write") as caught:
-        await scene.caller("fine").call("create_branch", **APP, branch="x")
+        await app.caller("fine").call("create_branch", **APP, branch="x")
     assert caught.value.kind == "forbidden"
 
 
-async def test_no_push_access_and_an_archive(scene: Scene) -> None:
+async def test_no_push_access_and_an_archive(app: GitHubApp) -> None:
     with pytest.raises(VendorProblem, match=r"the connected account may not do this$"):
-        await scene.eve.call("create_branch", **APP, branch="x")
-    scene.app.archived = True
+        await app.eve.call("create_branch", **APP, branch="x")
+    app.app.archived = True
     with pytest.raises(VendorProblem, match="the repository is archived"):
-        await scene.mona.call("create_branch", **APP, branch="x")
+        await app.mona.call("create_branch", **APP, branch="x")
 
 
-async def test_a_renamed_repository(scene: Scene) -> None:
-    scene.github.world.moved.add("mona/old")
+async def test_a_renamed_repository(app: GitHubApp) -> None:
+    app.github.world.moved.add("mona/old")
     with pytest.raises(VendorProblem, match="renamed or moved") as caught:
-        await scene.mona.call("list_branches", owner="mona", repo="old")
+        await app.mona.call("list_branches", owner="mona", repo="old")
     assert caught.value.kind == "refused"
 
 
-async def test_a_rejected_credential_is_the_sessions_business(scene: Scene) -> None:
+async def test_a_rejected_credential_is_the_sessions_business(app: GitHubApp) -> None:
     with pytest.raises(VendorProblem, match="refused the request") as caught:
-        await scene.caller("stolen").call("get_me")
+        await app.caller("stolen").call("get_me")
     assert caught.value.kind == "unauthorized"
 
 
-async def test_the_primary_limit_names_its_end(scene: Scene) -> None:
-    scene.github.world.tokens["mona-token"].remaining = 1
-    await scene.mona.call("get_me")
+async def test_the_primary_limit_names_its_end(app: GitHubApp) -> None:
+    app.github.world.tokens["mona-token"].remaining = 1
+    await app.mona.call("get_me")
     with pytest.raises(VendorProblem, match=r"rate limit \(core\) .* used up; try again in 3600 s") as caught:
-        await scene.mona.call("get_me")
+        await app.mona.call("get_me")
     # From the Date of the answer, an hour before.
     assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", 3600.0)
     assert RESET == 1767232800
@@ -81,13 +81,13 @@ async def test_the_primary_limit_names_its_end(scene: Scene) -> None:
     ("status", "wait", "expected"), [(403, 30, 30.0), (429, 7, 7.0), (403, None, 60.0), (429, None, 60.0)]
 )
 async def test_the_secondary_limit_asks_for_a_pause(
-    scene: Scene, status: int, wait: int | None, expected: float
+    app: GitHubApp, status: int, wait: int | None, expected: float
 ) -> None:
-    scene.github.slow_down(status, wait)
+    app.github.slow_down(status, wait)
     with pytest.raises(VendorProblem, match=f"send fewer requests at once; try again in {expected:.0f} s") as caught:
-        await scene.mona.call("list_issues", **APP)
+        await app.mona.call("list_issues", **APP)
     assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", expected)
-    await scene.mona.call("list_issues", **APP)
+    await app.mona.call("list_issues", **APP)
 
 
 @pytest.mark.parametrize("status", [403, 429])
@@ -113,11 +113,11 @@ def test_limits_that_only_the_text_tells(status: int, message: str, limit: RateL
     assert read_rate_limit(VendorAnswer(status, {}, body, write=False)) == limit
 
 
-async def test_failed_sign_ins_are_a_pause_and_no_lack_of_rights(scene: Scene) -> None:
+async def test_failed_sign_ins_are_a_pause_and_no_lack_of_rights(app: GitHubApp) -> None:
     refused = {"message": "Maximum number of login attempts exceeded. Please try again later."}
-    scene.github.next_answers = [Reply(403, refused)]
+    app.github.next_answers = [Reply(403, refused)]
     with pytest.raises(VendorProblem, match=r"wrong credentials; try again in 60 s") as caught:
-        await scene.mona.call("get_me")
+        await app.mona.call("get_me")
     assert caught.value.kind == "rate_limited"
 
 

@@ -5,25 +5,25 @@ from typing import Any
 import pytest
 
 from modules.kit import ToolError, VendorProblem
-from tests.modules.github.conftest import Scene
+from tests.modules.github.conftest import GitHubApp
 
 APP = {"owner": "mona", "repo": "app"}
 ONE = {**APP, "pull_number": 1}
 
 
-async def opened(scene: Scene, **more: Any) -> dict[str, Any]:
-    scene.github.world.commit(scene.app, {"src/main.py": b"print('two')\n"}, "Two", branch="dev", parents=None)
-    return await scene.hubot.call("create_pull_request", **APP, title="Two", head="dev", base="main", **more)
+async def opened(app: GitHubApp, **more: Any) -> dict[str, Any]:
+    app.github.world.commit(app.app, {"src/main.py": b"print('two')\n"}, "Two", branch="dev", parents=None)
+    return await app.hubot.call("create_pull_request", **APP, title="Two", head="dev", base="main", **more)
 
 
 @pytest.fixture
-async def pulled(scene: Scene) -> Scene:
-    await scene.hubot.call("create_branch", **APP, branch="dev")
-    await opened(scene, body="Why\x00\u202e", draft=False)
-    return scene
+async def pulled(app: GitHubApp) -> GitHubApp:
+    await app.hubot.call("create_branch", **APP, branch="dev")
+    await opened(app, body="Why\x00\u202e", draft=False)
+    return app
 
 
-async def test_a_pull_request_with_its_files(pulled: Scene) -> None:
+async def test_a_pull_request_with_its_files(pulled: GitHubApp) -> None:
     found = await pulled.mona.call("get_pull_request", **ONE, include="files")
     one = pulled.app.issues[1]
     assert found["pull_request"] == {
@@ -36,7 +36,7 @@ async def test_a_pull_request_with_its_files(pulled: Scene) -> None:
     assert "reviews" not in found
 
 
-async def test_lists_by_state_head_and_base(pulled: Scene) -> None:
+async def test_lists_by_state_head_and_base(pulled: GitHubApp) -> None:
     for asked, numbers in (
         ({}, [1]),
         ({"state": "closed"}, []),
@@ -49,7 +49,7 @@ async def test_lists_by_state_head_and_base(pulled: Scene) -> None:
         assert [one["number"] for one in found["pull_requests"]] == numbers, asked
 
 
-async def test_reviews(pulled: Scene) -> None:
+async def test_reviews(pulled: GitHubApp) -> None:
     line = {"path": "src/main.py", "line": 1, "body": "どうして？"}
     made = await pulled.mona.call(
         "create_pull_request_review", **ONE, event="REQUEST_CHANGES", body="No", comments=[line]
@@ -68,7 +68,7 @@ async def test_reviews(pulled: Scene) -> None:
         await pulled.mona.call("create_pull_request_review", **ONE, event="COMMENT")
 
 
-async def test_a_change_and_a_merge(pulled: Scene) -> None:
+async def test_a_change_and_a_merge(pulled: GitHubApp) -> None:
     await pulled.hubot.call("update_pull_request", **ONE, title="Zwei", body="")
     sha = pulled.app.branches["dev"]
     with pytest.raises(VendorProblem, match="head has newer commits than sha"):
@@ -84,7 +84,7 @@ async def test_a_change_and_a_merge(pulled: Scene) -> None:
     assert caught.value.kind == "conflict"
 
 
-async def test_a_conflict(pulled: Scene) -> None:
+async def test_a_conflict(pulled: GitHubApp) -> None:
     pulled.github.world.commit(pulled.app, {"src/main.py": b"print('three')\n"}, "Three")
     found = (await pulled.mona.call("get_pull_request", **ONE))["pull_request"]
     assert (found["mergeable"], found["mergeable_state"]) == (False, "dirty")
@@ -92,7 +92,7 @@ async def test_a_conflict(pulled: Scene) -> None:
         await pulled.mona.call("merge_pull_request", **ONE)
 
 
-async def test_what_cannot_be_opened(pulled: Scene) -> None:
+async def test_what_cannot_be_opened(pulled: GitHubApp) -> None:
     with pytest.raises(VendorProblem, match="an open pull request from head to base exists"):
         await pulled.hubot.call("create_pull_request", **APP, title="t", head="mona:dev", base="main")
     with pytest.raises(VendorProblem, match="head has no commit that base lacks"):

@@ -11,7 +11,7 @@ from core.secret import Secret
 from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.github import MODULE
 from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
-from tests.modules.github.conftest import Scene, scene_on
+from tests.modules.github.conftest import GitHubApp, scene_on
 from tests.support.github_double import github_double
 from tests.support.github_double.call import Reply
 from tests.support.plain_vendor import VendorCaller
@@ -33,7 +33,7 @@ class Kept:
 
 
 @pytest.fixture
-async def scene() -> AsyncIterator[Scene]:
+async def app() -> AsyncIterator[GitHubApp]:
     async with github_double("/api/v3") as double:
         sessions = VendorClientFactory(AllowedAddresses.from_hosts([double.url.split("/")[2]]), chance=lambda: 0.0)
         await sessions.open()
@@ -52,78 +52,78 @@ async def scene() -> AsyncIterator[Scene]:
 
 
 @pytest.mark.parametrize("path", ["docs/手順 1.md", ".github/CODEOWNERS", "a+b&c=d#e?f", "50%", "x;y", "~/.profile"])
-async def test_files_of_any_name_are_written_and_read(scene: Scene, path: str) -> None:
-    made = await scene.mona.call("create_or_update_file", **APP, path=path, message="m", content="一\n")
-    found = await scene.mona.call("get_file_contents", **APP, path=path)
+async def test_files_of_any_name_are_written_and_read(app: GitHubApp, path: str) -> None:
+    made = await app.mona.call("create_or_update_file", **APP, path=path, message="m", content="一\n")
+    found = await app.mona.call("get_file_contents", **APP, path=path)
     assert (found["text"], found["sha"]) == ("一\n", made["sha"])
-    assert await scene.mona.call("delete_file", **APP, path=path, message="m", sha=made["sha"])
+    assert await app.mona.call("delete_file", **APP, path=path, message="m", sha=made["sha"])
 
 
-async def test_a_branch_a_pull_request_and_its_merge(scene: Scene) -> None:
-    await scene.mona.call("create_branch", **APP, branch="feature/検索")
+async def test_a_branch_a_pull_request_and_its_merge(app: GitHubApp) -> None:
+    await app.mona.call("create_branch", **APP, branch="feature/検索")
     given = {**APP, "path": "a", "message": "m", "content": "x", "branch": "feature/検索"}
-    await scene.mona.call("create_or_update_file", **given)
-    opened = await scene.mona.call("create_pull_request", **APP, title="t", head="feature/検索", base="main")
+    await app.mona.call("create_or_update_file", **given)
+    opened = await app.mona.call("create_pull_request", **APP, title="t", head="feature/検索", base="main")
     one = {**APP, "pull_number": opened["number"]}
-    assert (await scene.mona.call("get_pull_request", **one, include="files"))["files"][0]["filename"] == "a"
-    assert (await scene.mona.call("merge_pull_request", **one))["merged"]
+    assert (await app.mona.call("get_pull_request", **one, include="files"))["files"][0]["filename"] == "a"
+    assert (await app.mona.call("merge_pull_request", **one))["merged"]
     with pytest.raises(VendorProblem, match="cannot be merged now"):
-        await scene.mona.call("merge_pull_request", **one)
+        await app.mona.call("merge_pull_request", **one)
 
 
-async def test_pages_and_queries(scene: Scene) -> None:
+async def test_pages_and_queries(app: GitHubApp) -> None:
     for n in range(3):
-        scene.github.world.issue(scene.app, f"Issue {n}", "eve", labels=["ui & ux"])
-    first = await scene.mona.call("list_issues", **APP, labels=["ui & ux"], per_page=2)
-    rest = await scene.mona.call("list_issues", **APP, labels=["ui & ux"], cursor=first["nextCursor"])
+        app.github.world.issue(app.app, f"Issue {n}", "eve", labels=["ui & ux"])
+    first = await app.mona.call("list_issues", **APP, labels=["ui & ux"], per_page=2)
+    rest = await app.mona.call("list_issues", **APP, labels=["ui & ux"], cursor=first["nextCursor"])
     assert [one["number"] for page in (first, rest) for one in page["issues"]] == [3, 2, 1]
-    assert (await scene.mona.call("search_code", q="print repo:mona/app"))["items"][0]["path"] == "src/main.py"
-    assert (await scene.mona.call("list_branches", **APP, protected=False))["branches"]
+    assert (await app.mona.call("search_code", q="print repo:mona/app"))["items"][0]["path"] == "src/main.py"
+    assert (await app.mona.call("list_branches", **APP, protected=False))["branches"]
 
 
-async def test_refusals_keep_their_kind_and_get_their_text(scene: Scene) -> None:
+async def test_refusals_keep_their_kind_and_get_their_text(app: GitHubApp) -> None:
     for kind, text, call in (
-        ("not_found", "GitHub has no such resource", scene.eve.call("list_issues", owner="mona", repo="secret")),
-        ("forbidden", "may not do this", scene.eve.call("create_branch", **APP, branch="x")),
-        ("invalid", "title missing_field", scene.mona.call("create_issue", **APP, title=" ")),
-        ("unauthorized", "does not accept the credential", scene.caller("stolen").call("get_me")),
+        ("not_found", "GitHub has no such resource", app.eve.call("list_issues", owner="mona", repo="secret")),
+        ("forbidden", "may not do this", app.eve.call("create_branch", **APP, branch="x")),
+        ("invalid", "title missing_field", app.mona.call("create_issue", **APP, title=" ")),
+        ("unauthorized", "does not accept the credential", app.caller("stolen").call("get_me")),
     ):
         with pytest.raises(VendorProblem, match=text) as caught:
             await call
         assert caught.value.kind == kind
-    scene.github.world.moved.add("mona/old")
+    app.github.world.moved.add("mona/old")
     with pytest.raises(VendorProblem, match="renamed or moved"):
-        await scene.mona.call("create_issue", owner="mona", repo="old", title="t")
+        await app.mona.call("create_issue", owner="mona", repo="old", title="t")
 
 
-async def test_rate_limits_of_both_kinds(scene: Scene) -> None:
-    scene.github.slow_down(retry_after=30)
+async def test_rate_limits_of_both_kinds(app: GitHubApp) -> None:
+    app.github.slow_down(retry_after=30)
     with pytest.raises(VendorProblem, match="send fewer requests at once; try again in 30 s") as caught:
-        await scene.mona.call("list_branches", **APP)
+        await app.mona.call("list_branches", **APP)
     assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", 30.0)
-    scene.github.world.tokens["hubot-token"].remaining = 0
+    app.github.world.tokens["hubot-token"].remaining = 0
     with pytest.raises(VendorProblem, match=r"rate limit \(core\) .* used up; try again in 3600 s") as caught:
-        await scene.hubot.call("list_branches", **APP)
+        await app.hubot.call("list_branches", **APP)
     assert caught.value.kind == "rate_limited"
-    asked = len(scene.github.seen)
+    asked = len(app.github.seen)
     with pytest.raises(VendorProblem, match="rate limit for this credential is used up"):
-        await scene.hubot.call("list_branches", **APP)
-    assert len(scene.github.seen) == asked
+        await app.hubot.call("list_branches", **APP)
+    assert len(app.github.seen) == asked
 
 
 @pytest.mark.parametrize("status", [403, 429])
-async def test_a_secondary_limit_without_a_time_is_remembered(scene: Scene, status: int) -> None:
-    scene.github.slow_down(status, retry_after=None)
+async def test_a_secondary_limit_without_a_time_is_remembered(app: GitHubApp, status: int) -> None:
+    app.github.slow_down(status, retry_after=None)
     with pytest.raises(VendorProblem, match="try again in 60 s"):
-        await scene.mona.call("list_branches", **APP)
-    asked = len(scene.github.seen)
+        await app.mona.call("list_branches", **APP)
+    asked = len(app.github.seen)
     for tool in ("list_branches", "create_issue"):
         more = {"title": "t"} if tool == "create_issue" else {}
         with pytest.raises(VendorProblem, match="try again in 60 s") as caught:
-            await scene.mona.call(tool, **APP, **more)
+            await app.mona.call(tool, **APP, **more)
         assert caught.value.kind == "rate_limited"
-    assert len(scene.github.seen) == asked, "the next calls cost no request"
-    assert (await scene.hubot.call("list_branches", **APP))["branches"], "somebody else's limit is their own"
+    assert len(app.github.seen) == asked, "the next calls cost no request"
+    assert (await app.hubot.call("list_branches", **APP))["branches"], "somebody else's limit is their own"
 
 
 WRITES: dict[str, dict[str, object]] = {
@@ -145,14 +145,14 @@ def test_every_writing_tool_is_here() -> None:
 
 
 @pytest.mark.parametrize("tool", WRITES)
-async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(scene: Scene, tool: str) -> None:
+async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(app: GitHubApp, tool: str) -> None:
     """A proxy's page, nothing at all, and an answer that lacks what GitHub describes."""
-    found = Reply(200, text=next(iter(scene.app.commits)))  # create_branch asks for the commit first
+    found = Reply(200, text=next(iter(app.app.commits)))  # create_branch asks for the commit first
     for reply in (Reply(201, text="<html>Sign in to the guest network</html>"), Reply(201, text=""), Reply(201, {})):
-        scene.github.next_answers = [found, reply] if tool == "create_branch" else [reply]
-        scene.github.seen.clear()
+        app.github.next_answers = [found, reply] if tool == "create_branch" else [reply]
+        app.github.seen.clear()
         with pytest.raises(VendorProblem) as caught:
-            await scene.mona.call(tool, **APP, **WRITES[tool])
+            await app.mona.call(tool, **APP, **WRITES[tool])
         assert OUTCOME_UNKNOWN in str(caught.value)
         assert "try again later" not in str(caught.value)
-        assert sum(not one.startswith("GET") for one in scene.github.seen) == 1
+        assert sum(not one.startswith("GET") for one in app.github.seen) == 1

@@ -34,7 +34,7 @@ class RealClock:
 
 
 @dataclass(slots=True)
-class House:
+class IdentityApp:
     """The pages and who lives there. `people.clock` is not used: `clock` is real."""
 
     people: People
@@ -74,7 +74,7 @@ def callback(provider_id: str = "company") -> str:
 @contextlib.asynccontextmanager
 async def house_on(
     database: ScratchDatabase, providers: Iterable[dict[str, Any]], **settings_file: Any
-) -> AsyncIterator[House]:
+) -> AsyncIterator[IdentityApp]:
     clock = RealClock()
     identity = IdentitySettings.model_validate({"providers": list(providers), **settings_file})
     settings = Settings(home=Path("/nowhere"), public_url=PUBLIC_URL)
@@ -94,4 +94,4 @@ async def house_on(
                 *account_pages.build_account_routes(parts, door, tokens, grants),
             ],
         )
-        yield House(People(database, console, broker, clock, door), app, clock)  # type: ignore[arg-type]
+        yield IdentityApp(People(database, console, broker, clock, door), app, clock)  # type: ignore[arg-type]

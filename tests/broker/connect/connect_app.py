@@ -1,8 +1,8 @@
 """The product's connect pages on loopback, with real OAuth servers as vendors and browsers that are only HTTP.
 
-async with vendors_on(database, tmp_path) as scene:
-    ada = await scene.person("ada@acme.test", allow=["shop.*"])
-    async with scene.browser(ada) as browser:
+async with vendors_on(database, tmp_path) as app:
+    ada = await app.person("ada@acme.test", allow=["shop.*"])
+    async with app.browser(ada) as browser:
         answer = await browser.connect("shop")
 """
 
@@ -42,7 +42,7 @@ CALLBACK = "http://127.0.0.1/connect/callback"
 
 
 @dataclass(slots=True)
-class Scene:
+class ConnectApp:
     """One product, its shop (with an API and keys), the OAuth servers `vendor` and `other`, and `elsewhere`: an API
     that nobody was sent to."""
 
@@ -324,8 +324,8 @@ async def two_vendors(folder: Path) -> AsyncIterator[TwoVendors]:
 @contextlib.asynccontextmanager
 async def vendors_on(
     database: ScratchDatabase, folder: Path, *more_hosts: str, running: TwoVendors | None = None
-) -> AsyncIterator[Scene]:
-    """The scene; `more_hosts` may be asked too. Without vendors that are `running`, it has its own."""
+) -> AsyncIterator[ConnectApp]:
+    """The app; `more_hosts` may be asked too. Without vendors that are `running`, it has its own."""
     async with contextlib.AsyncExitStack() as stack:
         vendors = running or await stack.enter_async_context(two_vendors(folder))
         market, list_of_sites = await stack.enter_async_context(shop()), await stack.enter_async_context(sites())
@@ -342,4 +342,4 @@ async def vendors_on(
         identity = await stack.enter_async_context(
             identity_on(product, providers=False, allowed_private_hosts=hosts, operator_tenant=OPERATORS)
         )
-        yield Scene(identity, market, vendors.vendor, vendors.other, list_of_sites, elsewhere)
+        yield ConnectApp(identity, market, vendors.vendor, vendors.other, list_of_sites, elsewhere)

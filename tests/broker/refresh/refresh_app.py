@@ -46,7 +46,7 @@ def now() -> datetime:
 
 
 @dataclass(slots=True)
-class Rig:
+class RefreshApp:
     """One broker process, here, and the hands of a test on its database."""
 
     scratch: ScratchDatabase
@@ -127,7 +127,7 @@ class Rig:
 
 
 @contextlib.asynccontextmanager
-async def rig_on(
+async def app_on(
     scratch: ScratchDatabase,
     folder: Path,
     providers: Iterable[Provider],
@@ -136,8 +136,8 @@ async def rig_on(
     database: Database | None = None,
     timing: RefreshTiming | None = None,
     users: int = 1,
-) -> AsyncIterator[Rig]:
-    """A rig whose vendors are `providers`, on these hosts; `database` is another way to the same rows."""
+) -> AsyncIterator[RefreshApp]:
+    """An app whose vendors are `providers`, on these hosts; `database` is another way to the same rows."""
     timing = timing or RefreshTiming()
     async with contextlib.AsyncExitStack() as stack:
         broker = database or await stack.enter_async_context(scratch.open("mcpist_broker"))
@@ -154,5 +154,5 @@ async def rig_on(
         )
         tenant = await add_tenant(scratch, users=users)
         accounts = AccountTokenService(tools)
-        yield Rig(scratch, broker, vault, tenant, tools, accounts, http, folder / "spool", keys)
+        yield RefreshApp(scratch, broker, vault, tenant, tools, accounts, http, folder / "spool", keys)
         await accounts.drain()

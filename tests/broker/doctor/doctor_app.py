@@ -1,9 +1,9 @@
 """The whole product on loopback with one vendor of each style, as people, administrators and MCP clients see it.
 
-async with ward_on(database, tmp_path, "google") as ward:
-    case = await ward.case("google")
+async with doctor_app_on(database, tmp_path, "google") as app:
+    case = await app.case("google")
     await case.connect()
-    await ward.ahead(HOUR)
+    await app.ahead(HOUR)
     heard = await case.call()
     shown = await case.standing()
 """
@@ -30,7 +30,7 @@ from core.directory.tenants import Tenant
 from gateway.catalogue import build_catalogue
 from modules.kit import Module, VendorApi
 from server.diagnostics.vault_checks import check_credentials
-from tests.broker.connect.rig import Browser, shown
+from tests.broker.connect.connect_app import Browser, shown
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, product_on
@@ -57,7 +57,7 @@ class Heard:
 class Case:
     """One person in a tenant of their own, and their vendor; `module` has a tool that asks it."""
 
-    ward: "Ward"
+    app: "DoctorApp"
     vendor: VendorTokens
     module: str
     tenant: Tenant
@@ -74,8 +74,8 @@ class Case:
     @contextlib.asynccontextmanager
     async def browser(self, person: Person | None = None) -> AsyncIterator[Browser]:
         async with httpx2.AsyncClient(timeout=20) as http:
-            browser = Browser(http, self.ward.identity.url)
-            await browser.sign_in(self.ward.identity, person or self.person)
+            browser = Browser(http, self.app.identity.url)
+            await browser.sign_in(self.app.identity, person or self.person)
             yield browser
 
     async def connect(self, **fields: str) -> str:
@@ -88,24 +88,24 @@ class Case:
 
     async def call(self, tool: str = "look") -> Heard:
         """A call by a client that has no lease yet."""
-        person = await self.ward.identity.product.with_token(self.person)
+        person = await self.app.identity.product.with_token(self.person)
         return await self.called_by(person, tool)
 
     async def called_by(self, person: Person, tool: str = "look") -> Heard:
         began = time.monotonic()
-        answer = await self.ward.node.call(person.token, self.module, tool, {"what": "tea"})
+        answer = await self.app.node.call(person.token, self.module, tool, {"what": "tea"})
         return Heard(answer.failed, answer.text, time.monotonic() - began)
 
     async def schema(self) -> dict[str, Any]:
         """What get_module_schema says of the module."""
-        answer = await self.ward.node.tool(self.person.token, "get_module_schema", {"module": self.module})
+        answer = await self.app.node.tool(self.person.token, "get_module_schema", {"module": self.module})
         return answer.value["modules"][0]
 
     async def asked(self, path: str, *, person: Person | None = None, **params: Any) -> Any:
         """An answer of the admin API."""
         headers = {"Authorization": f"Bearer {(person or self.person).token}"}
         async with httpx2.AsyncClient(timeout=20) as http:
-            url = f"{self.ward.identity.url}/api/v1{path}"
+            url = f"{self.app.identity.url}/api/v1{path}"
             answer = await http.get(url, headers=headers, params=params)
         assert answer.status_code == 200, answer.text
         return answer.json()
@@ -121,7 +121,7 @@ class Case:
 
     async def doctor(self) -> list[str]:
         """What `mcpist doctor` says of credentials."""
-        product, url = self.ward.identity.product, self.ward.identity.url
+        product, url = self.app.identity.product, self.app.identity.url
         found = await check_credentials(product.deployment, product.console, product.catalogue, url)
         return [one.message for one in found]
 
@@ -131,22 +131,22 @@ class Case:
         return one
 
     async def account(self) -> dict[str, Any]:
-        rows = await self.ward.rows("SELECT * FROM vault.accounts WHERE tenant_id = $1", self.tenant.id)
+        rows = await self.app.rows("SELECT * FROM vault.accounts WHERE tenant_id = $1", self.tenant.id)
         (one,) = (row for row in rows if row["provider"] == self.provider)
         return one
 
     async def run_out(self) -> None:
         """The access token ends by the database's clock, which is every process's."""
-        row = await self.ward.rows(
+        row = await self.app.rows(
             "SELECT extract(epoch FROM max(expires_at) - vault.clock())::float8 AS left FROM vault.accounts "
             "WHERE tenant_id = $1",
             self.tenant.id,
         )
-        await self.ward.later(max(0.0, row[0]["left"]) + 5)
+        await self.app.later(max(0.0, row[0]["left"]) + 5)
 
 
 @dataclass(slots=True)
-class Ward:
+class DoctorApp:
     """The product, and its vendors by style."""
 
     identity: Identity
@@ -206,7 +206,7 @@ class Ward:
         await set_service(self.identity.product.console, ACTOR, tenant.id, module_of(style), enabled=True)
         document = vendor.provider.model_dump(mode="json", by_alias=True, exclude_unset=True)
         document.pop("id", None)
-        document.pop("api", None)  # the rig's modules have another
+        document.pop("api", None)  # the app's modules have another
         document["modules"] = {one: {"reading": [SCOPE], "writing": []} for one in (module_of(style), *modules)}
         await self.execute(
             "INSERT INTO vault.providers (tenant_id, id, document) VALUES ($1, $2, $3::jsonb)",
@@ -245,10 +245,10 @@ def _module(style: str, url: str) -> Module:
 
 
 @contextlib.asynccontextmanager
-async def ward_on(
+async def doctor_app_on(
     database: ScratchDatabase, folder: Path, *styles: str, more: Sequence[Module] = (), hosts: Sequence[str] = ()
-) -> AsyncIterator[Ward]:
-    """The ward until the block is left; `more` modules come after those of the vendors, and `hosts` may be asked."""
+) -> AsyncIterator[DoctorApp]:
+    """The app until the block is left; `more` modules come after those of the vendors, and `hosts` may be asked."""
     async with contextlib.AsyncExitStack() as stack:
         for task in (RefreshScheduler, Rechecker):
             stack.enter_context(mock.patch.object(task, "run", _never))  # nothing goes on while a test looks
@@ -261,7 +261,7 @@ async def ward_on(
         product = await stack.enter_async_context(product_on(database, folder / "home", catalogue=catalogue))
         asked = (*hosts, *(urlsplit(vendor.url).netloc for vendor in vendors.values()))
         identity = await stack.enter_async_context(identity_on(product, providers=False, allowed_private_hosts=asked))
-        yield Ward(identity, Node(identity.gateway), vendors, asked)
+        yield DoctorApp(identity, Node(identity.gateway), vendors, asked)
 
 
 async def _never(_: object) -> None:

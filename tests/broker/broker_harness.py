@@ -86,7 +86,7 @@ class FreshAccounts(AccountTokenService):
 
 
 @dataclass(slots=True)
-class World:
+class BrokerHarness:
     """The services of one deployment, and the hands of its administrators."""
 
     database: ScratchDatabase
@@ -170,7 +170,7 @@ class World:
 
 
 @contextlib.asynccontextmanager
-async def world_on(database: ScratchDatabase, vaulted: Database | None = None) -> AsyncIterator[World]:
+async def world_on(database: ScratchDatabase, vaulted: Database | None = None) -> AsyncIterator[BrokerHarness]:
     """A deployment with one key-encryption key and nobody in it; `vaulted` is another way to the vault's tables."""
     clock, keys = Clock(), InMemoryKeyProvider("k1", {"k1": b"k" * 32})
     async with database.open("mcpist_broker") as broker, database.open("mcpist_console") as console:
@@ -181,4 +181,4 @@ async def world_on(database: ScratchDatabase, vaulted: Database | None = None) -
         leases = LeaseService(
             tokens, trusted, vault, TOOL_HINTS, base_urls=BASE_URLS, clock=clock, accounts=FreshAccounts()
         )
-        yield World(database, trusted, console, keys, vault, tokens, credentials, leases, clock)
+        yield BrokerHarness(database, trusted, console, keys, vault, tokens, credentials, leases, clock)

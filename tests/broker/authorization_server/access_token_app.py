@@ -21,7 +21,7 @@ from core.caller import Credential
 from core.db import Database
 from core.secret import Secret
 from tests.broker.authorization_server.grants import RESOURCE, Grant, add_grant
-from tests.broker.world import Person, World
+from tests.broker.broker_harness import BrokerHarness, Person
 from tests.support.postgres import PASSWORDS
 from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 
@@ -31,10 +31,10 @@ UNKNOWN = CredentialRefusal(RefusalReason.UNKNOWN)
 
 
 @dataclass(slots=True)
-class Rig:
+class AccessTokenApp:
     """Tokens of one deployment, a person with a grant, and the private key that signs."""
 
-    world: World
+    broker: BrokerHarness
     keys: SigningKeys
     tokens: AccessTokens
     ada: Person
@@ -43,7 +43,7 @@ class Rig:
     next_key: RSAKey
 
     async def minted(self, grant: Grant | None = None) -> Secret:
-        token, seconds = await self.tokens.mint(grant or self.grant, self.world.clock())
+        token, seconds = await self.tokens.mint(grant or self.grant, self.broker.clock())
         assert seconds == LIFETIME.total_seconds()
         return token
 
@@ -57,16 +57,16 @@ class Rig:
         return await self.tokens.verify(Secret(token))
 
 
-async def rig_on(world: World) -> Rig:
+async def app_on(broker: BrokerHarness) -> AccessTokenApp:
     """Its keys are there, and Ada's grant."""
-    keys, store = await open_signing_keys(world.trusted, world.keys, clock=world.clock)
-    tokens = AccessTokens(keys, world.trusted, issuer=ISSUER, resource=RESOURCE, lifetime=LIFETIME, clock=world.clock)
-    tenant = await world.tenant("acme")
-    ada = await world.person(tenant, "ada@example.test")
-    grant = await add_grant(world.trusted, world.clock, tenant, ada.id)
+    keys, store = await open_signing_keys(broker.trusted, broker.keys, clock=broker.clock)
+    tokens = AccessTokens(keys, broker.trusted, issuer=ISSUER, resource=RESOURCE, lifetime=LIFETIME, clock=broker.clock)
+    tenant = await broker.tenant("acme")
+    ada = await broker.person(tenant, "ada@example.test")
+    grant = await add_grant(broker.trusted, broker.clock, tenant, ada.id)
     await store.ensure_keys()
     by_state = await private_keys(store)
-    return Rig(world, keys, tokens, ada, grant, by_state["active"], by_state["next"])
+    return AccessTokenApp(broker, keys, tokens, ada, grant, by_state["active"], by_state["next"])
 
 
 async def private_keys(store: SigningKeyStore) -> dict[str, RSAKey]:
@@ -86,16 +86,16 @@ def signed(key: RSAKey, header: bytes | Mapping[str, Any], claims: bytes | Mappi
 
 
 @contextlib.asynccontextmanager
-async def watched(rig: Rig) -> AsyncIterator[tuple[AccessTokens, PostgresProxy]]:
+async def watched(app: AccessTokenApp) -> AsyncIterator[tuple[AccessTokens, PostgresProxy]]:
     """The same tokens by way of a proxy that notes each statement; the keys have been read."""
-    async with postgres_proxy(rig.world.database.admin) as proxy:
+    async with postgres_proxy(app.broker.database.admin) as proxy:
         database = Database(proxy.address.as_role("mcpist_broker", PASSWORDS["mcpist_broker"]))
         await database.open()
-        keys, _ = await open_signing_keys(database, rig.world.keys, clock=rig.world.clock)
+        keys, _ = await open_signing_keys(database, app.broker.keys, clock=app.broker.clock)
         tokens = AccessTokens(
-            keys, database, issuer=ISSUER, resource=RESOURCE, lifetime=LIFETIME, clock=rig.world.clock
+            keys, database, issuer=ISSUER, resource=RESOURCE, lifetime=LIFETIME, clock=app.broker.clock
         )
-        assert isinstance(await tokens.verify(await rig.minted()), Credential)
+        assert isinstance(await tokens.verify(await app.minted()), Credential)
         proxy.statements.clear()
         yield tokens, proxy
         await database.close()

@@ -46,7 +46,7 @@ class Clock:
 
 
 @dataclass(slots=True)
-class Rig:
+class ClientRegistryApp:
     """The services of one deployment."""
 
     database: Database
@@ -71,9 +71,9 @@ class Rig:
 
 
 @contextlib.asynccontextmanager
-async def rig_on(
+async def app_on(
     scratch: ScratchDatabase, *listed: str, metadata: ClientMetadataLookup | None = None
-) -> AsyncIterator[Rig]:
+) -> AsyncIterator[ClientRegistryApp]:
     """Everything on one database; `listed` are the private hosts that may be asked for documents."""
     clock = Clock()
     async with scratch.open("mcpist_broker") as database:
@@ -86,7 +86,7 @@ async def rig_on(
             clients, PEPPERS, single_use, published, issuer=ISSUER, token_endpoint=TOKEN_ENDPOINT, clock=clock
         )
         registered = RegisteredClients(database, PEPPERS, clock=clock)
-        yield Rig(
+        yield ClientRegistryApp(
             database,
             scratch,
             clock,

@@ -41,7 +41,7 @@ class Clock:
 
 
 @dataclass(slots=True)
-class GrantsRig:
+class GrantsApp:
     """One tenant's people, and the grants of the deployment."""
 
     database: ScratchDatabase
@@ -113,11 +113,11 @@ class GrantsRig:
 
 
 @contextlib.asynccontextmanager
-async def grants_on(database: ScratchDatabase, tenant: MadeTenant) -> AsyncIterator[GrantsRig]:
+async def grants_on(database: ScratchDatabase, tenant: MadeTenant) -> AsyncIterator[GrantsApp]:
     """Grants with enough connections for twenty requests at once."""
     clock = Clock()
     async with database.open("mcpist_broker", max_connections=25) as broker:
-        yield GrantsRig(database, tenant, broker, Grants(broker, clock=clock), Consents(broker, clock=clock), clock)
+        yield GrantsApp(database, tenant, broker, Grants(broker, clock=clock), Consents(broker, clock=clock), clock)
 
 
 async def gathered(*work: Awaitable[IssuedTokens]) -> tuple[list[IssuedTokens], list[str]]:

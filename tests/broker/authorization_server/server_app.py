@@ -44,7 +44,7 @@ from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import MCP_SCOPES
 from core.secret import Secret
-from tests.broker.authorization_server.rig import ACTOR, PEPPERS, Clock
+from tests.broker.authorization_server.client_registry_app import ACTOR, PEPPERS, Clock
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
 ISSUER = "https://mcp.example.com"
@@ -97,7 +97,7 @@ class StubKeys:
 
 
 @dataclass(slots=True)
-class Server:
+class AuthorizationServerApp:
     """The server, a tenant of it, and a browser that keeps its cookies."""
 
     scratch: ScratchDatabase
@@ -249,7 +249,7 @@ async def server_on(
     *,
     signing: bool = False,
     **settings: Any,
-) -> AsyncIterator[Server]:
+) -> AsyncIterator[AuthorizationServerApp]:
     """The whole application, with tokens that are really signed if asked for; `settings` are those of
     identity.toml."""
     clock = Clock()
@@ -281,7 +281,7 @@ async def server_on(
             resource=RESOURCE,
             clock=clock,
         )
-        server = AuthorizationServerServices(
+        app = AuthorizationServerServices(
             AuthorizationRequestParser(clients, RESOURCE),
             endpoint,
             TokenRevocation(authentication, grants, tokens),
@@ -291,8 +291,10 @@ async def server_on(
             keys,
             DynamicClientRegistration(broker, enabled=True, clock=clock, seconds=clock.seconds),
         )
-        app = build_identity_app(parts, build_oauth_routes(parts, server, monotonic=clock.seconds))
+        app = build_identity_app(parts, build_oauth_routes(parts, app, monotonic=clock.seconds))
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url=ISSUER) as http:
             registered = RegisteredClients(broker, PEPPERS, clock=clock)
-            yield Server(database, tenant, broker, clock, sessions, grants, tokens, registered, assertions, http)
+            yield AuthorizationServerApp(
+                database, tenant, broker, clock, sessions, grants, tokens, registered, assertions, http
+            )

@@ -21,7 +21,7 @@ from tests.support.toy_vendor import Shop, shop, shop_module
 
 
 @dataclass
-class Mall:
+class ShopApp:
     """A product with a shop as its vendor."""
 
     product: Product
@@ -44,7 +44,7 @@ class Mall:
 
 
 @contextlib.asynccontextmanager
-async def opened_mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Mall]:
+async def open_shop_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopApp]:
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         catalogue = build_catalogue([*load_installed_modules().modules, shop_module(vendor.url)])
@@ -56,11 +56,11 @@ async def opened_mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterato
             InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE),
             clock=get_utc_now,
         )
-        yield Mall(product, vendor, node, CredentialStore(broker, vault, clock=get_utc_now), broker)
+        yield ShopApp(product, vendor, node, CredentialStore(broker, vault, clock=get_utc_now), broker)
 
 
-async def people(mall: Mall) -> tuple[Person, Person]:
-    acme, globex = await mall.product.tenant("acme"), await mall.product.tenant("globex")
-    ada = await mall.product.person(acme, "ada@acme.test", allow=["*"])
-    eve = await mall.product.person(globex, "ada@globex.test", allow=["*"])
+async def people(app: ShopApp) -> tuple[Person, Person]:
+    acme, globex = await app.product.tenant("acme"), await app.product.tenant("globex")
+    ada = await app.product.person(acme, "ada@acme.test", allow=["*"])
+    eve = await app.product.person(globex, "ada@globex.test", allow=["*"])
     return ada, eve

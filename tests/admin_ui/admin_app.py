@@ -164,7 +164,7 @@ class Tenant:
 
 
 @dataclass(slots=True)
-class Rig:
+class AdminApp:
     """Everything that the tests of the API touch."""
 
     database: ScratchDatabase
@@ -303,7 +303,7 @@ def provider_document(name: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
+async def app_on(database: ScratchDatabase) -> AsyncIterator[AdminApp]:
     """The API on a database, with nobody in it."""
     clock = Clock()
     async with database.open("mcpist_console") as console, database.open("mcpist_broker") as broker:
@@ -338,7 +338,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
         http = VendorHttpClient(AllowedAddresses())
         connect = build_connect_services(broker, vault, URL, (), http, documents, clock=clock)
         await documents.open()
-        yield Rig(database, console, broker, clock, parts, verifier, refusals, door, connect)
+        yield AdminApp(database, console, broker, clock, parts, verifier, refusals, door, connect)
         await documents.close()
 
 

@@ -19,7 +19,7 @@ IDENTITY = "[authorization_server]\ndynamic_registration = true\n"
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ClientsDeployment:
     """The running product."""
 
     home: Path
@@ -33,7 +33,7 @@ class House:
 
 
 @contextlib.contextmanager
-def running_house() -> Generator[House]:
+def running_deployment() -> Generator[ClientsDeployment]:
     """`mcpist up`, until the block is left."""
     with data_folder() as home, metadata_host(REDIRECT) as host:
         identity = home.with_name("identity.toml")
@@ -53,16 +53,16 @@ def running_house() -> Generator[House]:
         ) as server:
             assert server.stdout is not None
             ready = json.loads(server.stdout.readline())
-            yield House(home, port, ready["mcp_url"], host)
+            yield ClientsDeployment(home, port, ready["mcp_url"], host)
             server.send_signal(signal.SIGTERM)
             server.wait(START_SECONDS)
 
 
 @contextlib.asynccontextmanager
-async def signed_in(house: House) -> AsyncIterator[BrowserPerson]:
+async def signed_in(deployment: ClientsDeployment) -> AsyncIterator[BrowserPerson]:
     """The administrator in a browser of theirs."""
-    made = await command(house.home, house.port, "user", "link", "admin@localhost")
+    made = await command(deployment.home, deployment.port, "user", "link", "admin@localhost")
     async with httpx2.AsyncClient(trust_env=False, timeout=20) as browser:
-        person = BrowserPerson(house.issuer, made["sign_in_link"], browser)
+        person = BrowserPerson(deployment.issuer, made["sign_in_link"], browser)
         await person.sign_in()
         yield person

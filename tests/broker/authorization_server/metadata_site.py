@@ -9,7 +9,7 @@ from typing import Any
 from broker.authorization_server.client_metadata import ClientMetadataResolver
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
-from tests.broker.authorization_server.rig import Clock
+from tests.broker.authorization_server.client_registry_app import Clock
 from tests.gateway.vendor_session.doubles import RawVendor, Script, answering
 
 JSON = "application/json"
