@@ -36,6 +36,8 @@ def build_identity_section(parts: IdentityDependencies) -> ApiSection:
     return ApiSection(ROUTERS, {"identity": parts})
 
 
-def build_identity_api(door: ApiSecurity, parts: IdentityDependencies, *others: ApiSection, version: str) -> ASGIApp:
+def build_identity_api(
+    security: ApiSecurity, parts: IdentityDependencies, *others: ApiSection, version: str
+) -> ASGIApp:
     """An application of these routes, and of `others`."""
-    return build_application(door, (build_identity_section(parts), *others), version)
+    return build_application(security, (build_identity_section(parts), *others), version)

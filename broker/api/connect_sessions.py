@@ -99,7 +99,7 @@ class ConnectSessionView(ResponseModel):
 
 @routes.post("/connect-sessions", status_code=201, responses=describe_existing_response(ConnectSessionView))
 async def start_connect_session(
-    asked: ConnectSessionCreate,
+    body: ConnectSessionCreate,
     caller: CurrentUserWrite,
     connect: ConnectDeps,
     response: Response,
@@ -110,10 +110,10 @@ async def start_connect_session(
     It is for the caller, or for the accounts that a role shares if an administrator names `role_id`. Repeated with the
     same `Idempotency-Key`, the request returns the existing session.
     """
-    if asked.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
+    if body.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
-    wish = ConnectSessionRequest(asked.services, asked.role_id, asked.reconnect, asked.return_path)
-    made, new = await connect.connect_sessions.start(caller.actor, caller, wish, idempotency_key)
+    session_request = ConnectSessionRequest(body.services, body.role_id, body.reconnect, body.return_path)
+    made, new = await connect.connect_sessions.start(caller.actor, caller, session_request, idempotency_key)
     response.status_code = 201 if new else 200
     return _build_view(made, connect.public_url)
 
@@ -153,18 +153,18 @@ async def cancel_connect_session(connect_session_id: SessionId, caller: CurrentU
     await connect.connect_sessions.cancel(caller.actor, caller.tenant_id, caller.user_id, connect_session_id)
 
 
-def _build_view(one: ConnectSession, public_url: str) -> ConnectSessionView:
+def _build_view(connect_session: ConnectSession, public_url: str) -> ConnectSessionView:
     return ConnectSessionView(
-        id=one.id,
-        url=public_url + get_session_path(one.id),
-        state=one.state,
-        role_id=one.role_id,
-        role=one.role,
+        id=connect_session.id,
+        url=public_url + get_session_path(connect_session.id),
+        state=connect_session.state,
+        role_id=connect_session.role_id,
+        role=connect_session.role,
         services=[
             ServiceProgressView(module=done.module, state=done.state, cause=done.cause, account=done.account)
-            for done in one.services
+            for done in connect_session.services
         ],
-        return_path=one.return_path,
-        created_at=one.created_at,
-        expires_at=one.expires_at,
+        return_path=connect_session.return_path,
+        created_at=connect_session.created_at,
+        expires_at=connect_session.expires_at,
     )

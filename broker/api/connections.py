@@ -100,40 +100,42 @@ async def read_connection(
         raise NotFound("there is no such connection")
     standing, happened = found
     shown = _build_view(standing, connect.public_url)
-    return ConnectionDetailView(**shown.model_dump(), events=[_build_event_view(one) for one in happened])
+    return ConnectionDetailView(**shown.model_dump(), events=[_build_event_view(event) for event in happened])
 
 
-def _build_view(one: StoredCredential | UnconnectedModule, public_url: str) -> ConnectionView:
-    if isinstance(one, UnconnectedModule):
+def _build_view(status: StoredCredential | UnconnectedModule, public_url: str) -> ConnectionView:
+    if isinstance(status, UnconnectedModule):
         return ConnectionView(
             credential_id=None,
-            module=one.module,
+            module=status.module,
             provider="",
             kind="personal",
-            owner=one.owner,
+            owner=status.owner,
             account="",
             state=HealthState.NEEDS_CONNECT,
             cause="",
             message="",
             responsible=ResponsibleParty.OWNER,
-            action_url=public_url + one.link,
+            action_url=public_url + status.link,
             next_retry_at=None,
         )
     return ConnectionView(
-        credential_id=one.id,
-        module=one.module,
-        provider=one.provider,
-        kind=one.kind,
-        owner=one.owner,
-        account=one.account,
-        state=one.state,
-        cause=one.cause,
-        message=one.message,
-        responsible=one.responsible,
-        action_url=public_url + one.link,
-        next_retry_at=one.next_retry_at,
+        credential_id=status.id,
+        module=status.module,
+        provider=status.provider,
+        kind=status.kind,
+        owner=status.owner,
+        account=status.account,
+        state=status.state,
+        cause=status.cause,
+        message=status.message,
+        responsible=status.responsible,
+        action_url=public_url + status.link,
+        next_retry_at=status.next_retry_at,
     )
 
 
-def _build_event_view(one: AccountEvent) -> AccountEventView:
-    return AccountEventView(occurred_at=one.at, kind=one.kind, error_class=one.error_class, exchange=dict(one.exchange))
+def _build_event_view(event: AccountEvent) -> AccountEventView:
+    return AccountEventView(
+        occurred_at=event.at, kind=event.kind, error_class=event.error_class, exchange=dict(event.exchange)
+    )

@@ -98,8 +98,8 @@ async def disconnect(credential_id: CredentialId, caller: OwnerWrite, connect: C
     Users disconnect their own, administrators any. An OAuth account is disconnected from every module that uses it, and
     revoked at its vendor.
     """
-    held = await _find_writable(connect, caller, credential_id)
-    ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, held)
+    credential = await _find_writable(connect, caller, credential_id)
+    ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, credential)
     return DisconnectionView(
         modules=list(ended.modules), revoked=ended.revoked, revocation=ended.outcome, manage_url=ended.manage_url
     )
@@ -113,12 +113,12 @@ async def check_credential(credential_id: CredentialId, caller: OwnerWrite, conn
     it accepts is used again. OAuth accounts are refreshed on their own, and are only reported. Users test their own,
     administrators any.
     """
-    found = await _find_writable(connect, caller, credential_id)
+    credential = await _find_writable(connect, caller, credential_id)
     result = await connect.credential_checker.check(caller.actor, caller.tenant_id, caller.email, credential_id)
     message = result.message
     if result.problem is not None:
-        service = next(iter(connect.available_services.get_manifests([found.module])), None)
-        title = found.module if service is None else service.title
+        service = next(iter(connect.available_services.get_manifests([credential.module])), None)
+        title = credential.module if service is None else service.title
         message = f"not known, and nothing changed: {render_key_error(result.problem, title)}"
     return CredentialTestView(
         works=result.works,
@@ -136,18 +136,18 @@ async def _find_writable(connect: ConnectDeps, caller: OwnerWrite, credential_id
     return found
 
 
-def _build_view(one: StoredCredential) -> VendorCredentialView:
+def _build_view(credential: StoredCredential) -> VendorCredentialView:
     return VendorCredentialView(
-        id=one.id,
-        module=one.module,
-        type=one.type,
-        provider=one.provider,
-        kind=one.kind,
-        owner=one.owner,
-        account=one.account,
-        state=one.state,
-        cause=one.cause,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-        last_used_at=one.last_used_at,
+        id=credential.id,
+        module=credential.module,
+        type=credential.type,
+        provider=credential.provider,
+        kind=credential.kind,
+        owner=credential.owner,
+        account=credential.account,
+        state=credential.state,
+        cause=credential.cause,
+        created_at=credential.created_at,
+        updated_at=credential.updated_at,
+        last_used_at=credential.last_used_at,
     )

@@ -98,22 +98,22 @@ async def list_oauth_clients(
 
 
 @routes.put("/oauth-clients")
-async def set_oauth_client(asked: OAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps) -> SavedOAuthClientView:
+async def set_oauth_client(body: OAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps) -> SavedOAuthClientView:
     """Register or replace an OAuth client at a provider.
 
     The tenant, and each role, has one client at each provider.
     """
-    secret = asked.client_secret
+    secret = body.client_secret
     registration = OAuthClientRegistration(
-        provider=asked.provider,
-        client_id=asked.client_id,
+        provider=body.provider,
+        client_id=body.client_id,
         secret=None if secret is None else Secret(secret.get_secret_value()),
-        role_id=asked.role_id,
-        auth_method=asked.auth_method,
-        settings=asked.settings,
+        role_id=body.role_id,
+        auth_method=body.auth_method,
+        settings=body.settings,
     )
-    made = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
-    return SavedOAuthClientView(id=made, redirect_uri=build_redirect_uri(connect.public_url, asked.provider))
+    client = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
+    return SavedOAuthClientView(id=client, redirect_uri=build_redirect_uri(connect.public_url, body.provider))
 
 
 @routes.delete("/oauth-clients/{oauth_client_id}")
@@ -130,16 +130,16 @@ async def remove_oauth_client(
     )
 
 
-def get_sort_key(one: OAuthClient) -> tuple[str, bool, str]:
+def get_sort_key(client: OAuthClient) -> tuple[str, bool, str]:
     """The order of the list."""
-    return one.provider, one.role_id is not None, one.role
+    return client.provider, client.role_id is not None, client.role
 
 
-def build_client_view(one: OAuthClient, public_url: str) -> OAuthClientView:
+def build_client_view(client: OAuthClient, public_url: str) -> OAuthClientView:
     """A client as it is told."""
     return OAuthClientView.model_validate(
         {
-            **{name: getattr(one, name) for name in OAuthClientView.model_fields if name != "redirect_uri"},
-            "redirect_uri": build_redirect_uri(public_url, one.provider),
+            **{name: getattr(client, name) for name in OAuthClientView.model_fields if name != "redirect_uri"},
+            "redirect_uri": build_redirect_uri(public_url, client.provider),
         }
     )

@@ -133,14 +133,14 @@ async def read_provider(provider_id: ProviderPath, caller: AdminRead, connect: C
     "/providers/{provider_id}", responses={201: {"model": ProviderDetailView, "description": "The provider was added."}}
 )
 async def put_provider(
-    provider_id: ProviderPath, asked: ProviderUpsert, caller: AdminWrite, connect: ConnectDeps, response: Response
+    provider_id: ProviderPath, body: ProviderUpsert, caller: AdminWrite, connect: ConnectDeps, response: Response
 ) -> ProviderDetailView:
     """Add or change a custom provider.
 
     While OAuth clients or accounts depend on a provider, its hosts cannot change.
     """
     tenant_id = caller.tenant_id
-    _, new = await connect.custom_providers.put(caller.actor, tenant_id, provider_id, asked.document, asked.version)
+    _, new = await connect.custom_providers.put(caller.actor, tenant_id, provider_id, body.document, body.version)
     response.status_code = 201 if new else 200
     return ProviderDetailView.model_validate(await connect.provider_views.get_details(tenant_id, provider_id))
 
@@ -155,14 +155,14 @@ async def remove_provider(provider_id: ProviderPath, caller: AdminWrite, connect
 
 
 @routes.post("/providers/discover")
-async def discover_provider(asked: DiscoveryRequest, caller: AdminWrite, connect: ConnectDeps) -> ProviderDraftView:
+async def discover_provider(body: DiscoveryRequest, caller: AdminWrite, connect: ConnectDeps) -> ProviderDraftView:
     """Draft a provider document from published metadata.
 
     Reads RFC 8414, OpenID Connect Discovery and RFC 9728 metadata of the server. Nothing is stored.
     """
-    wish = DraftRequest(asked.url, asked.resource, asked.id or "", asked.title, tuple(asked.modules))
+    draft_request = DraftRequest(body.url, body.resource, body.id or "", body.title, tuple(body.modules))
     key = str(caller.tenant_id)
     with connect.draft_limits.track(key):
-        made = await draft_provider(connect.discovery, wish)
+        made = await draft_provider(connect.discovery, draft_request)
     connect.custom_providers.serialize_document(made.id, made.document)
     return ProviderDraftView.model_validate(made)

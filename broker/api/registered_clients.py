@@ -121,21 +121,21 @@ async def list_clients(
 
 
 @routes.post("/oauth/clients", status_code=201)
-async def register_client(asked: ClientCreate, caller: RecentlySignedInAdmin, parts: IdentityDeps) -> CreatedClientView:
+async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, parts: IdentityDeps) -> CreatedClientView:
     """Register an OAuth client.
 
     It creates a credential, so a sign-in within the last ten minutes is required.
     """
-    check_grantable_scopes(caller, asked.scopes)
+    check_grantable_scopes(caller, body.scopes)
     wanted = NewClient(
-        name=asked.name,
-        auth_method=asked.auth_method,
-        redirect_uris=tuple(asked.redirect_uris),
-        grant_types=frozenset(asked.grant_types),
-        scopes=frozenset(asked.scopes),
-        user_id=asked.acts_as_user_id,
-        jwks=asked.jwks,
-        tool_result_format=asked.tool_result_format,
+        name=body.name,
+        auth_method=body.auth_method,
+        redirect_uris=tuple(body.redirect_uris),
+        grant_types=frozenset(body.grant_types),
+        scopes=frozenset(body.scopes),
+        user_id=body.acts_as_user_id,
+        jwks=body.jwks,
+        tool_result_format=body.tool_result_format,
     )
     try:
         client, secret = await parts.clients.create(caller.actor, caller.tenant_id, wanted)
@@ -145,12 +145,12 @@ async def register_client(asked: ClientCreate, caller: RecentlySignedInAdmin, pa
 
 
 @routes.patch("/oauth/clients/{client_id}", status_code=204)
-async def change_client(client_id: ClientId, asked: ClientUpdate, caller: AdminWrite, parts: IdentityDeps) -> None:
+async def change_client(client_id: ClientId, body: ClientUpdate, caller: AdminWrite, parts: IdentityDeps) -> None:
     """Change a registered OAuth client."""
-    if "tool_result_format" in asked.model_fields_set:
-        await parts.clients.set_tool_result_format(caller.actor, caller.tenant_id, client_id, asked.tool_result_format)
-    if "enabled" in asked.model_fields_set:
-        await parts.clients.set_enabled(caller.actor, caller.tenant_id, client_id, asked.enabled)
+    if "tool_result_format" in body.model_fields_set:
+        await parts.clients.set_tool_result_format(caller.actor, caller.tenant_id, client_id, body.tool_result_format)
+    if "enabled" in body.model_fields_set:
+        await parts.clients.set_enabled(caller.actor, caller.tenant_id, client_id, body.enabled)
 
 
 @routes.delete("/oauth/clients/{client_id}", status_code=204)

@@ -38,13 +38,13 @@ class LeakReport(RootModel[list[LeakedText | LeakedSecret]]):
 
 
 @routes.post("/leaked", dependencies=[Depends(allow("anyone"))])
-async def report_leaked(asked: LeakReport, request: Request, parts: IdentityDeps) -> list[str]:
+async def report_leaked(body: LeakReport, request: Request, parts: IdentityDeps) -> list[str]:
     """Report leaked tokens.
 
     Every live token of the list is revoked. The response is always an empty list, so that it does not tell which tokens
     were live.
     """
     get_security(request).limit_anonymous(request)
-    for token in sorted(asked.tokens):
+    for token in sorted(body.tokens):
         await parts.tokens.revoke_leaked(SCANNER_ACTOR, Secret(token))
     return []

@@ -72,36 +72,36 @@ class SavedVendorKeyView(ResponseModel):
 
 @routes.put("/services/{module}/credential")
 async def store_key(
-    module: ModulePath, asked: VendorKeyUpsert, caller: CredentialCreator, connect: ConnectDeps
+    module: ModulePath, body: VendorKeyUpsert, caller: CredentialCreator, connect: ConnectDeps
 ) -> SavedVendorKeyView:
     """Store an API key for a module.
 
     The vendor is asked for the account of the key first; a rejected key is not stored. It replaces the previous
     credential. The key decides which account tools use, so a sign-in within the last ten minutes is required.
     """
-    if not asked.check and not caller.is_operator_credential:
+    if not body.check and not caller.is_operator_credential:
         raise Forbidden("only the operator of this MCPist may store a key without asking the vendor; leave out check")
-    if asked.role_id is None:
-        caller = replace(caller, user_id=resolve_credential_owner(caller, asked.user_id))
-    elif asked.user_id is not None:
+    if body.role_id is None:
+        caller = replace(caller, user_id=resolve_credential_owner(caller, body.user_id))
+    elif body.user_id is not None:
         raise Invalid("a key is a user's or a role's: send user_id or role_id")
-    if asked.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
+    if body.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
-    found = await connect.available_services.find_with_subject(caller, module, asked.role_id)
+    found = await connect.available_services.find_with_subject(caller, module, body.role_id)
     if found is None:
         raise NotFound("there is no such service for you")
     before, whom = found[0].own, found[1]
-    pasted = PastedKey(Secret(asked.secret.get_secret_value()), asked.username, asked.provider)
+    pasted = PastedKey(Secret(body.secret.get_secret_value()), body.username, body.provider)
     try:
         account = await connect.api_keys.connect(
-            caller, module, asked.role_id, pasted, replace=asked.allow_account_change, check=asked.check
+            caller, module, body.role_id, pasted, replace=body.allow_account_change, check=body.check
         )
     except OtherAccount as other:
         raise Conflict(_OTHER.format(now=other.now, before=other.before)) from None
     except ConnectError as refused:
         trouble = PROBLEMS_BY_MESSAGE_KEY.get(refused.key, "setup")
         raise build_key_error(trouble, refused.title or found[0].required_tools.module.title) from None
-    owner = f"role {whom.shared_with}" if asked.role_id is not None else await _get_email(connect, caller)
+    owner = f"role {whom.shared_with}" if body.role_id is not None else await _get_email(connect, caller)
     previous = None if before is None else before.account
     return SavedVendorKeyView(
         module=module, owner=owner, account=account, replaced=before is not None, previous_account=previous

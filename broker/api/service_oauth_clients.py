@@ -74,24 +74,24 @@ async def list_clients_of_service(
 
 @routes.put("/services/{module}/oauth-client")
 async def set_client_of_service(
-    module: ModulePath, asked: ServiceOAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps
+    module: ModulePath, body: ServiceOAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps
 ) -> SavedOAuthClientView:
     """Register or replace the OAuth client for a module.
 
     The client belongs to the provider, so it serves every module that is connected there.
     """
-    provider = _select_provider(await _list_providers(connect, caller.tenant_id, module), asked.provider)
-    secret = asked.client_secret
+    provider = _select_provider(await _list_providers(connect, caller.tenant_id, module), body.provider)
+    secret = body.client_secret
     registration = OAuthClientRegistration(
         provider=provider,
-        client_id=asked.client_id,
+        client_id=body.client_id,
         secret=None if secret is None else Secret(secret.get_secret_value()),
-        role_id=asked.role_id,
-        auth_method=asked.auth_method,
-        settings=asked.settings,
+        role_id=body.role_id,
+        auth_method=body.auth_method,
+        settings=body.settings,
     )
-    made = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
-    return SavedOAuthClientView(id=made, redirect_uri=build_redirect_uri(connect.public_url, provider))
+    client = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
+    return SavedOAuthClientView(id=client, redirect_uri=build_redirect_uri(connect.public_url, provider))
 
 
 async def _list_providers(connect: ConnectServices, tenant_id: UUID, module: str) -> list[str]:

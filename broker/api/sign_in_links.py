@@ -32,6 +32,6 @@ async def create_sign_in_link(
     required.
     """
     secret = await parts.links.create(caller.actor, caller.tenant_id, user_id)
-    door = get_security(request)
-    url = f"{door.public_url}/sign-in/link?code={secret.reveal()}"
-    return SignInLinkView(url=url, expires_at=door.clock() + LINK_LIFETIME)
+    security = get_security(request)
+    url = f"{security.public_url}/sign-in/link?code={secret.reveal()}"
+    return SignInLinkView(url=url, expires_at=security.clock() + LINK_LIFETIME)

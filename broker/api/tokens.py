@@ -107,23 +107,23 @@ async def list_tokens(
 
 @routes.post("/tokens", status_code=201)
 async def make_token(
-    asked: TokenCreate, caller: CredentialCreator, parts: IdentityDeps, idempotency_key: IdempotencyKey = None
+    body: TokenCreate, caller: CredentialCreator, parts: IdentityDeps, idempotency_key: IdempotencyKey = None
 ) -> CreatedTokenView:
     """Create an API token.
 
     Its scopes cannot exceed the caller's. It creates a credential, so a sign-in within the last ten minutes is
     required. The operator of the deployment names the owner and may give any scope that the owner may have.
     """
-    check_grantable_scopes(caller, asked.scopes)
+    check_grantable_scopes(caller, body.scopes)
     token_id, token = await parts.tokens.create(
         caller.actor,
         caller.tenant_id,
-        resolve_credential_owner(caller, asked.user_id),
-        asked.name,
-        scopes=asked.scopes,
-        read_only=asked.read_only,
-        expires_at=asked.expires_at,
-        tool_result_format=asked.tool_result_format,
+        resolve_credential_owner(caller, body.user_id),
+        body.name,
+        scopes=body.scopes,
+        read_only=body.read_only,
+        expires_at=body.expires_at,
+        tool_result_format=body.tool_result_format,
         request_key=idempotency_key,
     )
     return CreatedTokenView(id=token_id, token=token.reveal())

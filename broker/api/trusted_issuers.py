@@ -64,13 +64,13 @@ async def list_issuers(
 
 
 @routes.put("/oauth/issuers")
-async def trust_issuer(asked: IssuerTrust, caller: RecentlySignedInAdmin, parts: IdentityDeps) -> IssuerView:
+async def trust_issuer(body: IssuerTrust, caller: RecentlySignedInAdmin, parts: IdentityDeps) -> IssuerView:
     """Trust an issuer, or change the JWK set of a trusted one.
 
     Its assertions let users of the tenant in, within the allow list, so a sign-in within the last ten minutes is
     required. Without `jwks_uri` the issuer's metadata is fetched; 503 if that fails.
     """
-    trusted = await parts.issuers.trust(caller.actor, caller.tenant_id, asked.issuer, asked.jwks_uri or "")
+    trusted = await parts.issuers.trust(caller.actor, caller.tenant_id, body.issuer, body.jwks_uri or "")
     return IssuerView.model_validate(trusted)
 
 

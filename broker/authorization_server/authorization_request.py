@@ -210,29 +210,29 @@ def validate_resource(given: str | None, ours: str) -> str:
     Raises:
         OAuthError: invalid_target.
     """
-    found = _URL.fullmatch(given) if given else None
-    if given and (found is None or f"{found[1].lower()}://{found[2].lower()}{found[3]}" != ours):
+    match = _URL.fullmatch(given) if given else None
+    if given and (match is None or f"{match[1].lower()}://{match[2].lower()}{match[3]}" != ours):
         raise OAuthError("invalid_target", f"resource must be {ours}")
     return ours
 
 
-def _check_response_type(given: Mapping[str, str]) -> None:
+def _check_response_type(parameters: Mapping[str, str]) -> None:
     for name in ("request", "request_uri"):
-        if name in given:  # RFC 9101; unsigned parameters beside it must not count in its place
+        if name in parameters:  # RFC 9101; unsigned parameters beside it must not count in its place
             raise OAuthError(f"{name}_not_supported", "send the parameters in the query")
-    if "response_type" not in given:
+    if "response_type" not in parameters:
         raise OAuthError("invalid_request", "response_type is missing")
-    if given["response_type"] != "code":
+    if parameters["response_type"] != "code":
         raise OAuthError("unsupported_response_type", "response_type must be code")
-    if given.get("response_mode", "query") != "query":
+    if parameters.get("response_mode", "query") != "query":
         raise OAuthError("invalid_request", "response_mode must be query")
 
 
-def _parse_challenge(given: Mapping[str, str]) -> str:
-    challenge = given.get("code_challenge", "")
+def _parse_challenge(parameters: Mapping[str, str]) -> str:
+    challenge = parameters.get("code_challenge", "")
     if not challenge:
         raise OAuthError("invalid_request", "code_challenge is missing: PKCE is required (RFC 7636)")
-    if given.get("code_challenge_method") != "S256":
+    if parameters.get("code_challenge_method") != "S256":
         raise OAuthError("invalid_request", "code_challenge_method must be S256")
     if not is_challenge(challenge):
         raise OAuthError("invalid_request", "code_challenge must be 43 characters of base64url (S256)")
@@ -247,17 +247,17 @@ def _parse_prompt(words: list[str]) -> Literal["", "none", "consent"]:
     return "consent" if "consent" in words else ""
 
 
-def _parse_signed_in_since(given: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
+def _parse_signed_in_since(parameters: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
     """Return the latest time that the parameters require."""
-    seconds = [_parse_seconds(given, SIGNED_IN_SINCE)] if SIGNED_IN_SINCE in given else []
-    if "max_age" in given:
-        seconds.append(int(now.timestamp()) - min(_parse_seconds(given, "max_age"), MAX_AUTHENTICATION_AGE))
+    seconds = [_parse_seconds(parameters, SIGNED_IN_SINCE)] if SIGNED_IN_SINCE in parameters else []
+    if "max_age" in parameters:
+        seconds.append(int(now.timestamp()) - min(_parse_seconds(parameters, "max_age"), MAX_AUTHENTICATION_AGE))
     if "login" in prompt:
         seconds.append(int(now.timestamp()))
     return datetime.fromtimestamp(min(max(seconds), int(now.timestamp())), UTC) if seconds else None
 
 
-def _parse_seconds(given: Mapping[str, str], name: str) -> int:
-    if not _SECONDS.fullmatch(given[name]):
+def _parse_seconds(parameters: Mapping[str, str], name: str) -> int:
+    if not _SECONDS.fullmatch(parameters[name]):
         raise OAuthError("invalid_request", f"{name} must be a whole number of seconds")
-    return int(given[name])
+    return int(parameters[name])

@@ -193,12 +193,12 @@ def _parse_basic(authorization: str) -> _ClientProof:
     try:
         joined = base64.b64decode(value.strip().encode("ascii"), validate=True).decode()
         client_id, separator, secret = joined.partition(":")
-        found = unquote_plus(client_id, errors="strict"), unquote_plus(secret, errors="strict")
+        pair = unquote_plus(client_id, errors="strict"), unquote_plus(secret, errors="strict")
     except (binascii.Error, ValueError):
         raise _build_invalid_client("malformed Authorization header") from None
     if not separator:
         raise _build_invalid_client("malformed Authorization header")
-    return _ClientProof(found[0], "secret", Secret(found[1]))
+    return _ClientProof(pair[0], "secret", Secret(pair[1]))
 
 
 def _parse_assertion(form: Mapping[str, str]) -> _ClientProof:

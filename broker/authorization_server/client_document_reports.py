@@ -62,12 +62,12 @@ class AuditClientDocumentReporter:
 
     async def report(self, host: str, cause: UnusableCause) -> None:
         """Write a line to the log and an event to the deployment's audit log, or count it as left out."""
-        known = host.lower() if _HOST.fullmatch(host.lower()) else ""
-        if not self._is_due(known, cause):
+        match = host.lower() if _HOST.fullmatch(host.lower()) else ""
+        if not self._is_due(match, cause):
             self._left_out += 1
             return
         more, self._left_out = self._left_out, 0
-        detail: dict[str, str | int] = {"host": known, "cause": cause, "more": more}
+        detail: dict[str, str | int] = {"host": match, "cause": cause, "more": more}
         log.warning("client metadata document rejected", extra={"event": "client_document_rejected", **detail})
         event = AuditEvent(
             at=time.time_ns(), kind=AuditEventKind.CLIENT_DOCUMENT_REFUSED, outcome="error", detail=detail

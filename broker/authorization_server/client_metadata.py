@@ -112,9 +112,9 @@ class ClientMetadataResolver:
             return self._get_cached(url) or await self._fetch_client(url)
 
     def _check(self, url: str) -> None:
-        found = _URL.fullmatch(url) if len(url) <= MAX_URL_LENGTH else None
+        match = _URL.fullmatch(url) if len(url) <= MAX_URL_LENGTH else None
         host = _get_host(url)
-        if found is None or _has_dot_segments(found["path"]) or not host:
+        if match is None or _has_dot_segments(match["path"]) or not host:
             raise UnusableClientDocument("form")
         if not self._hosts:
             raise UnusableClientDocument("off", host)
@@ -164,8 +164,8 @@ class ClientMetadataResolver:
                     limits.enter(key)
                     stack.callback(limits.leave, key)
             except LimitReached as limit:
-                told = "too many client metadata documents were asked for lately; try again in a moment"
-                raise LimitReached(told, limit.retry_after) from None
+                message = "too many client metadata documents were asked for lately; try again in a moment"
+                raise LimitReached(message, limit.retry_after) from None
             yield
 
     def _cache_client(self, url: str, client: Client, fresh_seconds: float | None) -> None:

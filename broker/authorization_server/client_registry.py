@@ -208,8 +208,10 @@ def sanitize_client_name(name: object) -> str:
     at most; "a program without a name" for one that has none."""
     if not isinstance(name, str):
         return UNNAMED_CLIENT
-    seen = "".join(" " if sign.isspace() else sign for sign in name[: 10 * MAX_CLIENT_NAME_LENGTH] if _is_visible(sign))
-    return " ".join(seen.split())[:MAX_CLIENT_NAME_LENGTH].rstrip() or UNNAMED_CLIENT
+    visible = "".join(
+        " " if sign.isspace() else sign for sign in name[: 10 * MAX_CLIENT_NAME_LENGTH] if _is_visible(sign)
+    )
+    return " ".join(visible.split())[:MAX_CLIENT_NAME_LENGTH].rstrip() or UNNAMED_CLIENT
 
 
 def _is_visible(sign: str) -> bool:

@@ -45,32 +45,39 @@ class Consents:
         self._database = database
         self._clock = clock
 
-    async def get_status(self, asked: ConsentRequest) -> ConsentStatus:
+    async def get_status(self, consent_request: ConsentRequest) -> ConsentStatus:
         """Return the person's consent status for the request.
 
         It was given if they have agreed to exactly this client and redirect URI, and to at least these scopes. Of a
         client that another could pass itself off as, that counts for 30 days, and never for administration; of any
         other, until it is withdrawn.
         """
-        async with self._database.tenant(asked.tenant_id) as work:
-            rows = await work.fetch(_FIND, asked.user_id, asked.client_id)
-        place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
-        unsure_life = timedelta() if asked.scopes & ADMIN_SCOPES else UNVERIFIED_CONSENT_LIFETIME
+        async with self._database.tenant(consent_request.tenant_id) as work:
+            rows = await work.fetch(_FIND, consent_request.user_id, consent_request.client_id)
+        place, now = normalize_redirect_uri(consent_request.redirect_uri), self._clock()
+        unsure_life = timedelta() if consent_request.scopes & ADMIN_SCOPES else UNVERIFIED_CONSENT_LIFETIME
         agreed = frozenset[str]().union(
             *(
                 row["scopes"]
                 for row in rows
-                if row["redirect_uri"] == place and (asked.client_verified or now - row["given_at"] < unsure_life)
+                if row["redirect_uri"] == place
+                and (consent_request.client_verified or now - row["given_at"] < unsure_life)
             )
         )
-        return ConsentStatus(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))
+        return ConsentStatus(all(covers(agreed, scope) for scope in consent_request.scopes), bool(rows))
 
-    async def grant_consent(self, actor: Actor, asked: ConsentRequest) -> None:
+    async def grant_consent(self, actor: Actor, consent_request: ConsentRequest) -> None:
         """Store the person's consent in place of an earlier one."""
-        place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
-        async with self._database.tenant(asked.tenant_id) as work:
-            await work.execute(_GIVE, asked.user_id, asked.client_id, place, sorted(asked.scopes), now)
-            detail = {"client": asked.client_id, "redirect_uri": place, "scopes": format_scopes(asked.scopes)}
+        place, now = normalize_redirect_uri(consent_request.redirect_uri), self._clock()
+        async with self._database.tenant(consent_request.tenant_id) as work:
+            await work.execute(
+                _GIVE, consent_request.user_id, consent_request.client_id, place, sorted(consent_request.scopes), now
+            )
+            detail = {
+                "client": consent_request.client_id,
+                "redirect_uri": place,
+                "scopes": format_scopes(consent_request.scopes),
+            }
             await audit_change(work, actor, AuditEventKind.CONSENT_GIVEN, **detail)
 
 
@@ -141,10 +148,10 @@ def restrict_to_role(scopes: frozenset[str], system_role: str) -> frozenset[str]
     Raises:
         OAuthError: invalid_scope, nothing is left.
     """
-    kept = scopes if system_role == "admin" else scopes - ADMIN_SCOPES
-    if not kept:
+    allowed = scopes if system_role == "admin" else scopes - ADMIN_SCOPES
+    if not allowed:
         raise OAuthError("invalid_scope", "only an administrator can grant these scopes")
-    return kept
+    return allowed
 
 
 def narrow_scopes(granted: frozenset[str], wanted: frozenset[str] | None) -> frozenset[str]:

@@ -101,11 +101,17 @@ class DynamicClientRegistration:
         except LimitReached as limit:
             raise _build_limit_error(429, limit.retry_after) from None
 
-    async def _insert_client(self, asked: _RegistrationRequest) -> str:
+    async def _insert_client(self, registration: _RegistrationRequest) -> str:
         """The new client's id. One at a time, so the limit is one in this process (and one more in each other)."""
         client_id = "dyn_" + "".join(secrets.choice(BASE62_ALPHABET) for _ in range(22))
         async with self._one_by_one:
-            given = (asked.name, list(asked.redirect_uris), asked.application_type, sorted(MCP_SCOPES), self._clock())
+            given = (
+                registration.name,
+                list(registration.redirect_uris),
+                registration.application_type,
+                sorted(MCP_SCOPES),
+                self._clock(),
+            )
             if await self._database.call(_INSERT, client_id, *given, self._most_rows) is None:
                 await self.sweep()
                 await self._database.call(_SWEEP_ABANDONED, self._clock() - ABANDONED_AFTER)
@@ -157,30 +163,30 @@ def _parse_redirect_uris(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cast("list[str]", uris)))
 
 
-def _choose_application_type(given: Mapping[str, Any], uris: tuple[str, ...]) -> str:
+def _choose_application_type(document: Mapping[str, Any], uris: tuple[str, ...]) -> str:
     """A client whose answers stay on the person's machine is a native one, whatever it says (RFC 8252 §8.4)."""
-    told = given.get("application_type", "web")
+    told = document.get("application_type", "web")
     if told not in ("web", "native"):
         raise OAuthError("invalid_client_metadata", "application_type must be web or native")
     return "web" if told == "web" and all(uri.startswith("https:") for uri in uris) else "native"
 
 
-def _includes(given: Mapping[str, Any], name: str, wanted: str) -> bool:
-    value = given.get(name)
+def _includes(document: Mapping[str, Any], name: str, wanted: str) -> bool:
+    value = document.get(name)
     return value is None or (isinstance(value, list) and wanted in value)
 
 
-def _build_response(client_id: str, asked: _RegistrationRequest, now: datetime) -> dict[str, Any]:
+def _build_response(client_id: str, registration: _RegistrationRequest, now: datetime) -> dict[str, Any]:
     """Build the response: the metadata as registered, which may differ from the request (RFC 7591 §3.2.1)."""
     return {
         "client_id": client_id,
         "client_id_issued_at": int(now.timestamp()),
-        "client_name": asked.name,
-        "redirect_uris": list(asked.redirect_uris),
+        "client_name": registration.name,
+        "redirect_uris": list(registration.redirect_uris),
         "token_endpoint_auth_method": "none",
         "grant_types": sorted(BROWSER_GRANTS),
         "response_types": ["code"],
-        "application_type": asked.application_type,
+        "application_type": registration.application_type,
         "scope": format_scopes(MCP_SCOPES),
     }
 

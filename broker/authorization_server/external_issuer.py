@@ -147,8 +147,8 @@ class ExternalIssuerVerifier:
 
     def _build_credential_id(self, claimed: _VerifiedClaims) -> str:
         """The same for every token of one person and client: limits and the audit log go by it."""
-        said = "\0".join((self._settings.issuer, claimed.subject, claimed.client_id))
-        return f"external-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
+        key = "\0".join((self._settings.issuer, claimed.subject, claimed.client_id))
+        return f"external-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
     def _log_rejection(self, cause: str) -> None:
         """Log each cause now and then: the operator has to find out what does not fit, and nobody may fill the log."""

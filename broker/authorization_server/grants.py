@@ -87,7 +87,7 @@ class Grants:
             raise _build_invalid_refresh_token()
         return issued
 
-    async def get_or_create_grant(self, asked: ClientGrant) -> ClientGrant:
+    async def get_or_create_grant(self, requested_grant: ClientGrant) -> ClientGrant:
         """A grant that comes of no browser and has no refresh token; the one that is there already for the same client,
         user and scopes, whatever the id of `asked`.
 
@@ -96,11 +96,11 @@ class Grants:
                 invalid_scope, nothing is left for them.
         """
         now = self._clock()
-        async with self._database.tenant(asked.tenant_id) as work:
-            if asked.issuer and not await is_trusted_in(work, asked.issuer):
+        async with self._database.tenant(requested_grant.tenant_id) as work:
+            if requested_grant.issuer and not await is_trusted_in(work, requested_grant.issuer):
                 raise OAuthError("invalid_grant", "the organisation no longer trusts the assertion's issuer")
-            holder = await grant_records.load_active_user(work, asked.user_id)
-            grant = replace(asked, scopes=restrict_to_role(asked.scopes, holder.system_role))
+            holder = await grant_records.load_active_user(work, requested_grant.user_id)
+            grant = replace(requested_grant, scopes=restrict_to_role(requested_grant.scopes, holder.system_role))
             found = await grant_records.find_reusable(work, grant, now, now + MIN_REMAINING_LIFETIME)
             if found is not None:
                 return replace(grant, id=found)

@@ -171,14 +171,14 @@ def _select_public_members(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _decode_object(part: str) -> dict[str, Any]:
     try:
-        found: object = json.loads(
+        document: object = json.loads(
             urlsafe_b64decode(part.encode()), object_pairs_hook=_reject_duplicate_names, parse_constant=_reject_constant
         )
     except (ValueError, RecursionError):
         raise InvalidToken("form") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise InvalidToken("form")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", document)
 
 
 def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

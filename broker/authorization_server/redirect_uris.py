@@ -30,7 +30,7 @@ def is_redirect_allowed(registered: Sequence[str], asked: str) -> bool:
     if asked in registered:
         return True
     wanted = _strip_loopback_port(asked) if len(asked) <= MAX_REDIRECT_URI_LENGTH else None
-    return wanted is not None and any(_strip_loopback_port(one) == wanted for one in registered)
+    return wanted is not None and any(_strip_loopback_port(registered_uri) == wanted for registered_uri in registered)
 
 
 def check_redirect_uri(uri: str) -> None:
@@ -59,32 +59,32 @@ def is_loopback(uri: str) -> bool:
 
 def _strip_loopback_port(uri: str) -> tuple[str, str] | None:
     """A loopback URI but for its port; None for all others (RFC 8252 §7.3)."""
-    found = _LOOPBACK.fullmatch(uri)
-    if found is None or int(found["port"] or 1) > 65535:
+    match = _LOOPBACK.fullmatch(uri)
+    if match is None or int(match["port"] or 1) > 65535:
         return None
-    return found["host"], found["rest"] or ""
+    return match["host"], match["rest"] or ""
 
 
 def _parse_web_uri(uri: str) -> str:
-    found = _WEB.fullmatch(uri)
-    if found is None or found["rest"][:1] not in ("", "/", "?"):
+    match = _WEB.fullmatch(uri)
+    if match is None or match["rest"][:1] not in ("", "/", "?"):
         raise Invalid(
             "a redirect URI must look like https://host/path, with scheme and host in lower case and without a user"
         )
-    if found["port"] is not None and not 1 <= int(found["port"]) <= 65535:
+    if match["port"] is not None and not 1 <= int(match["port"]) <= 65535:
         raise Invalid("the port of a redirect URI must be a number from 1 to 65535")
-    if found["scheme"] == "http" and not _LOOPBACK.fullmatch(uri):
+    if match["scheme"] == "http" and not _LOOPBACK.fullmatch(uri):
         raise Invalid(
             "a redirect URI must begin with https://; http:// is allowed only for 127.0.0.1, [::1] and localhost"
         )
-    return found["rest"]
+    return match["rest"]
 
 
 def _parse_private_uri(uri: str) -> str:
-    found = _PRIVATE.fullmatch(uri)
-    if found is None:
+    match = _PRIVATE.fullmatch(uri)
+    if match is None:
         raise Invalid("a private-use scheme of a redirect URI must contain a dot, such as com.example.app:/callback")
-    return found["rest"].removeprefix("//")
+    return match["rest"].removeprefix("//")
 
 
 def _has_dot_segments(rest: str) -> bool:

@@ -79,7 +79,7 @@ class RegisteredClients:
         self._peppers = peppers
         self._clock = clock
 
-    async def create(self, actor: Actor, tenant_id: UUID, asked: NewClient) -> tuple[Client, Secret | None]:
+    async def create(self, actor: Actor, tenant_id: UUID, new_client: NewClient) -> tuple[Client, Secret | None]:
         """Register a client; with it its secret, if it has one, which nobody can be shown again.
 
         Raises:
@@ -87,7 +87,7 @@ class RegisteredClients:
             NotFound: the tenant has no such user, or they are suspended.
             LimitReached: the tenant has 500 clients.
         """
-        client = _build_client(asked, tenant_id)
+        client = _build_client(new_client, tenant_id)
         secret = _generate_secret() if client.auth_method.startswith("client_secret_") else None
         async with self._database.tenant(tenant_id) as work:
             if client.user_id is not None and not await work.fetchval(_ACTIVE, client.user_id):
@@ -169,50 +169,52 @@ class RegisteredClients:
         )
 
 
-def _build_client(asked: NewClient, tenant_id: UUID) -> Client:
-    name = sanitize_client_name(asked.name)
-    if name == UNNAMED_CLIENT or len(asked.name) > MAX_CLIENT_NAME_LENGTH:
+def _build_client(new_client: NewClient, tenant_id: UUID) -> Client:
+    name = sanitize_client_name(new_client.name)
+    if name == UNNAMED_CLIENT or len(new_client.name) > MAX_CLIENT_NAME_LENGTH:
         raise Invalid(f"a client's name must have 1 to {MAX_CLIENT_NAME_LENGTH} visible characters")
-    if asked.auth_method not in AUTH_METHODS:
+    if new_client.auth_method not in AUTH_METHODS:
         raise Invalid(f"the client authentication method must be one of {', '.join(AUTH_METHODS)}")
-    if not asked.scopes or asked.scopes - ALL_SCOPES:
+    if not new_client.scopes or new_client.scopes - ALL_SCOPES:
         raise Invalid(f"scopes must be among {', '.join(sorted(ALL_SCOPES))}")
-    _check_grant_types(asked)
-    _check_redirect_uris(asked)
-    if (asked.auth_method == "private_key_jwt") != (asked.jwks is not None):
+    _check_grant_types(new_client)
+    _check_redirect_uris(new_client)
+    if (new_client.auth_method == "private_key_jwt") != (new_client.jwks is not None):
         raise Invalid("a key set is required for private_key_jwt and not allowed for any other authentication method")
     return Client(
         id=f"client_{_generate_text(22)}",
         name=name,
         kind="registered",
         tenant_id=tenant_id,
-        redirect_uris=asked.redirect_uris,
-        auth_method=asked.auth_method,
-        grant_types=asked.grant_types,
-        scopes=asked.scopes,
-        user_id=asked.user_id,
-        jwks=None if asked.jwks is None else validate_jwks(asked.jwks),
-        tool_result_format=asked.tool_result_format,
+        redirect_uris=new_client.redirect_uris,
+        auth_method=new_client.auth_method,
+        grant_types=new_client.grant_types,
+        scopes=new_client.scopes,
+        user_id=new_client.user_id,
+        jwks=None if new_client.jwks is None else validate_jwks(new_client.jwks),
+        tool_result_format=new_client.tool_result_format,
     )
 
 
-def _check_grant_types(asked: NewClient) -> None:
-    if not asked.grant_types or asked.grant_types - GRANT_TYPES:
+def _check_grant_types(new_client: NewClient) -> None:
+    if not new_client.grant_types or new_client.grant_types - GRANT_TYPES:
         raise Invalid(f"grant types must be among {', '.join(sorted(GRANT_TYPES))}")
-    if REFRESH_TOKEN in asked.grant_types and AUTHORIZATION_CODE not in asked.grant_types:
+    if REFRESH_TOKEN in new_client.grant_types and AUTHORIZATION_CODE not in new_client.grant_types:
         raise Invalid("refresh_token requires the grant type authorization_code")
-    if asked.auth_method == "none" and asked.grant_types & {CLIENT_CREDENTIALS, JWT_BEARER}:
+    if new_client.auth_method == "none" and new_client.grant_types & {CLIENT_CREDENTIALS, JWT_BEARER}:
         raise Invalid("a client of this grant type needs a secret or a key set to authenticate")
-    if (CLIENT_CREDENTIALS in asked.grant_types) != (asked.user_id is not None):
+    if (CLIENT_CREDENTIALS in new_client.grant_types) != (new_client.user_id is not None):
         raise Invalid("a user to act as is required for client_credentials and not allowed for any other grant type")
 
 
-def _check_redirect_uris(asked: NewClient) -> None:
-    if (AUTHORIZATION_CODE in asked.grant_types) != bool(asked.redirect_uris):
+def _check_redirect_uris(new_client: NewClient) -> None:
+    if (AUTHORIZATION_CODE in new_client.grant_types) != bool(new_client.redirect_uris):
         raise Invalid("redirect URIs are required for authorization_code and not allowed for any other grant type")
-    if len(asked.redirect_uris) > MAX_REDIRECT_URIS or len(set(asked.redirect_uris)) != len(asked.redirect_uris):
+    if len(new_client.redirect_uris) > MAX_REDIRECT_URIS or len(set(new_client.redirect_uris)) != len(
+        new_client.redirect_uris
+    ):
         raise Invalid(f"a client must have at most {MAX_REDIRECT_URIS} redirect URIs, without duplicates")
-    for uri in asked.redirect_uris:
+    for uri in new_client.redirect_uris:
         check_redirect_uri(uri)
 
 

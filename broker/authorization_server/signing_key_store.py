@@ -110,10 +110,10 @@ class SigningKeyStore:
         async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             if not await _list_missing_states(work):
                 return
-        made = await asyncio.gather(_generate_key(), _generate_key())
+        new_key = await asyncio.gather(_generate_key(), _generate_key())
         async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             await work.execute(_LOCK)
-            for state, key in zip(await _list_missing_states(work), made, strict=False):
+            for state, key in zip(await _list_missing_states(work), new_key, strict=False):
                 await self._insert_key(work, key, state)
                 await audit_change(work, Actor("mcpist"), AuditEventKind.KEY_CREATED, purpose="signing", key=key[0])
 
@@ -124,7 +124,7 @@ class SigningKeyStore:
             Conflict: the next key was published too short a time ago for every verifier to know it.
         """
         await self.ensure_keys()
-        made = await _generate_key()
+        new_key = await _generate_key()
         async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             await work.execute(_LOCK)
             kid = await work.fetchval(_KNOWN_NEXT, self._clock() - MIN_PUBLISHED_TIME)
@@ -134,7 +134,7 @@ class SigningKeyStore:
                 )
             await work.execute(_RETIRE, self._clock())
             await work.execute(_ACTIVATE, kid, self._clock())
-            await self._insert_key(work, made, "next")
+            await self._insert_key(work, new_key, "next")
             await audit_change(work, actor, AuditEventKind.KEY_ROTATED, purpose="signing", key=kid)
         return kid
 

@@ -102,9 +102,9 @@ class TokenEndpoint:
             OAuthError: for the client to read.
             core.errors.MCPistError: the database, or somebody else's server, is away or asked too often.
         """
-        given = drop_empty_parameters(form)
-        client = await self._authentication.authenticate(headers, given)
-        kind = _require_parameter(given, "grant_type")
+        parameters = drop_empty_parameters(form)
+        client = await self._authentication.authenticate(headers, parameters)
+        kind = _require_parameter(parameters, "grant_type")
         if kind not in self._kinds:
             raise OAuthError(
                 "unsupported_grant_type", "unsupported grant_type; grant_types_supported lists the valid ones"
@@ -112,8 +112,8 @@ class TokenEndpoint:
         # Whoever may have codes gets refresh tokens: many clients register for the one and use both.
         if (AUTHORIZATION_CODE if kind == REFRESH_TOKEN else kind) not in client.grant_types:
             raise OAuthError("unauthorized_client", f"this client is not registered for {kind}")
-        validate_resource(given.get("resource"), self._resource)
-        return await self._kinds[kind](client, given)
+        validate_resource(parameters.get("resource"), self._resource)
+        return await self._kinds[kind](client, parameters)
 
     async def _redeem_code(self, client: Client, form: Form) -> dict[str, Any]:
         code, verifier = Secret(_require_parameter(form, "code")), _require_parameter(form, "code_verifier")
@@ -201,9 +201,9 @@ class TokenRevocation:
         Raises:
             OAuthError: invalid_client, or invalid_request if there is no token.
         """
-        given = drop_empty_parameters(form)
-        client = await self._authentication.authenticate(headers, given)
-        token = given.get("token")
+        parameters = drop_empty_parameters(form)
+        client = await self._authentication.authenticate(headers, parameters)
+        token = parameters.get("token")
         if token is None:
             raise OAuthError("invalid_request", "token is missing")
         found = await self._find_grant(Secret(token)) if len(token) <= MAX_TOKEN_LENGTH else None

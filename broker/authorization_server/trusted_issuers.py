@@ -91,13 +91,13 @@ class TrustedIssuers:
     async def _discover_jwks_uri(self, issuer: str) -> str:
         urls = [*list_server_metadata_urls(issuer), issuer.rstrip("/") + "/.well-known/oauth-authorization-server"]
         try:
-            found = await self._reader.fetch(
+            metadata = await self._reader.fetch(
                 dict.fromkeys(urls), is_issuer=lambda named: named == issuer, needed="jwks_uri"
             )
         except MetadataUnavailable:
             pass
         else:
-            return str(found["jwks_uri"])
+            return str(metadata["jwks_uri"])
         raise Unavailable("the issuer's metadata cannot be fetched or names another issuer; give its JWKS URL", 60)
 
 

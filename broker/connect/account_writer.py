@@ -105,9 +105,9 @@ class AccountWriter:
     async def renew(
         self,
         work: UnitOfWork,
-        held: StoredCredential,
+        credential: StoredCredential,
         owner: CredentialOwner,
-        found: UnconfirmedAccount,
+        unconfirmed: UnconfirmedAccount,
         rules: RefreshRules,
         details: Mapping[str, Any],
     ) -> UUID:
@@ -116,26 +116,26 @@ class AccountWriter:
         Where the vendor gave no refresh token this time, the one before stays good (Google): if it is known to be of
         the same vendor account, and works.
         """
-        assert held.account_id is not None
-        new, old = await self.load_grant(work, found.id), await self.load_grant(work, held.account_id)
+        assert credential.account_id is not None
+        new, old = await self.load_grant(work, unconfirmed.id), await self.load_grant(work, credential.account_id)
         assert new is not None
         assert new.access_token is not None
-        refresh = new.refresh_token or _inherit_refresh_token(old, found, rules)
-        tokens = TokenSet(new.access_token, refresh, new.expires_in, found.scopes, new.refresh_expires_in)
+        refresh = new.refresh_token or _inherit_refresh_token(old, unconfirmed, rules)
+        tokens = TokenSet(new.access_token, refresh, new.expires_in, unconfirmed.scopes, new.refresh_expires_in)
         grant = AccountGrant(
             new.provider,
             new.oauth_client_id,
             owner,
             tokens,
             rules,
-            found.scopes,
-            found.vendor_account_id,
-            found.name,
+            unconfirmed.scopes,
+            unconfirmed.vendor_account_id,
+            unconfirmed.name,
             details,
         )
-        await replace_grant(work, self._vault, held.account_id, grant, random.random())  # noqa: S311 spreads refreshes
-        await work.execute(_DELETE, found.id)
-        return held.account_id
+        await replace_grant(work, self._vault, credential.account_id, grant, random.random())  # noqa: S311 spreads refreshes
+        await work.execute(_DELETE, unconfirmed.id)
+        return credential.account_id
 
     async def link_credentials(
         self,
@@ -192,14 +192,16 @@ class AccountWriter:
         return Secret((await self._vault.open(work, build_account_context(account_id, field, version), blob)).decode())
 
 
-def _inherit_refresh_token(old: StoredGrant | None, found: UnconfirmedAccount, rules: RefreshRules) -> Secret | None:
+def _inherit_refresh_token(
+    old: StoredGrant | None, unconfirmed: UnconfirmedAccount, rules: RefreshRules
+) -> Secret | None:
     """The refresh token that a new grant of the same vendor account goes on with; of an unknown one, none: the person
     would act as somebody else an hour later."""
     if old is None or not old.active or not old.vendor_account_id:
         return None
     if old.in_doubt and rules.profile != "non_rotating":
         return None
-    return old.refresh_token if old.vendor_account_id == found.vendor_account_id else None
+    return old.refresh_token if old.vendor_account_id == unconfirmed.vendor_account_id else None
 
 
 _LOCK_OWNER = "SELECT pg_advisory_xact_lock(hashtextextended('vault.accounts ' || $1::uuid || $2, 0))"

@@ -82,7 +82,7 @@ class ConnectAuthorization:
         self._redeeming = redeeming
         self._introductions = introductions
 
-    async def begin(self, session: Session, asked: ConnectRequest) -> str:
+    async def begin(self, session: Session, connect_request: ConnectRequest) -> str:
         """Keep a flow for this session; the URL that the browser is sent to.
 
         Raises:
@@ -92,37 +92,47 @@ class ConnectAuthorization:
             broker.vault.vault.NotAdopted: this is a copy of the deployment.
         """
         self._redeeming.require_adopted()
-        begun = await self._prepare_redirect(session, asked)
+        begun = await self._prepare_redirect(session, connect_request)
         if isinstance(begun, str):
             return begun
         try:
             await self._introductions.ensure_registered(session.actor, session.tenant_id, begun)
         except ConnectError as refused:
-            refused.module = asked.module
+            refused.module = connect_request.module
             raise await self._audit_refusal(session, refused, begun.id) from None
-        begun = await self._prepare_redirect(session, asked)
+        begun = await self._prepare_redirect(session, connect_request)
         if not isinstance(begun, str):
             raise NotFound("this way to connect the service is no longer available")
         return begun
 
-    async def _prepare_redirect(self, session: Session, asked: ConnectRequest) -> str | Provider:
+    async def _prepare_redirect(self, session: Session, connect_request: ConnectRequest) -> str | Provider:
         """Build the redirect to the vendor, or return the provider that MCPist must register with first."""
         async with self._database.tenant(session.tenant_id) as work:
-            whom = await resolve_subject(work, session, asked.role_id)
-            service = None if whom is None else await self._services.find_for_subject(work, whom, asked.module)
+            whom = await resolve_subject(work, session, connect_request.role_id)
+            service = (
+                None if whom is None else await self._services.find_for_subject(work, whom, connect_request.module)
+            )
             if whom is None or service is None:
                 raise NotFound("there is no such service for you")
-            way = _find_oauth_method(service.methods, asked.provider)
+            way = _find_oauth_method(service.methods, connect_request.provider)
             provider, client = way.provider, way.client
             assert provider is not None
             if client is None:
                 return provider
-            also = [one for one in way.optional_tools if one.module.name in asked.also]
+            also = [
+                required_tools
+                for required_tools in way.optional_tools
+                if required_tools.module.name in connect_request.also
+            ]
             needs = (service.required_tools, *way.joined_tools, *also)
-            await resolve_module_origins(work, provider, client.settings, [one.module for one in needs])
-            what = build_method_scope_request(way, service.required_tools, also, writing=asked.writing)
+            await resolve_module_origins(
+                work, provider, client.settings, [required_tools.module for required_tools in needs]
+            )
+            what = build_method_scope_request(way, service.required_tools, also, writing=connect_request.writing)
             account_id = service.own and service.own.account_id
-            return await self._begin_flow(work, session, asked, whom, provider, client, needs, what, account_id)
+            return await self._begin_flow(
+                work, session, connect_request, whom, provider, client, needs, what, account_id
+            )
 
     async def handle_callback(
         self, session: Session, provider_id: str, answer: Mapping[str, str]
@@ -168,7 +178,7 @@ class ConnectAuthorization:
         self,
         work: UnitOfWork,
         session: Session,
-        asked: ConnectRequest,
+        connect_request: ConnectRequest,
         whom: ConnectSubject,
         provider: Provider,
         client: SealedOAuthClient,
@@ -182,13 +192,13 @@ class ConnectAuthorization:
         new = NewConnectFlow(
             provider=provider.id,
             oauth_client_id=client.id,
-            modules=tuple(one.module.name for one in needs),
+            modules=tuple(required_tools.module.name for required_tools in needs),
             role_id=whom.owner.role_id,
             account_id=account_id,
             issuer=get_expected_issuer(provider, ours),
             scopes=scopes,
             redirect_uri=back,
-            next=asked.next,
+            next=connect_request.next,
         )
         pkce = provider.oauth is not None and provider.oauth.pkce == "S256"
         begun = await self._flows.begin(work, session, new, pkce=pkce)
@@ -217,7 +227,7 @@ class ConnectAuthorization:
 
 
 def _find_oauth_method(ways: Sequence[ConnectMethod], provider: str) -> ConnectMethod:
-    found = next((one for one in ways if one.kind == "oauth" and one.provider and one.provider.id == provider), None)
-    if found is None:
+    method = next((one for one in ways if one.kind == "oauth" and one.provider and one.provider.id == provider), None)
+    if method is None:
         raise NotFound("this way to connect the service is not available")
-    return found
+    return method

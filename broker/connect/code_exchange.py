@@ -79,16 +79,16 @@ class CodeExchange:
         Raises:
             ConnectError: the vendor gave no usable grant, or something has changed since the start.
         """
-        held = await self._load_context(session, flow)
-        provider, client = held.provider, held.client
-        answer = await self._endpoint.redeem_code(provider, client, code, flow.redirect_uri, held.verifier)
+        context = await self._load_context(session, flow)
+        provider, client = context.provider, context.client
+        answer = await self._endpoint.redeem_code(provider, client, code, flow.redirect_uri, context.verifier)
         module = flow.modules[0]
         if isinstance(answer, VendorFailure):
-            await self._record_client_failure(session, held.sealed_client, answer)
+            await self._record_client_failure(session, context.sealed_client, answer)
             refused = ConnectError(get_message_key(answer), answer.reason, title=provider.title, module=module)
             raise await audit_refusal(self._database, session, refused, flow.provider)
-        account_id = await self._store_tokens(session, flow, held, answer.tokens)
-        await self._record_client_working(session, held.sealed_client)
+        account_id = await self._store_tokens(session, flow, context, answer.tokens)
+        await self._record_client_working(session, context.sealed_client)
         try:
             who, sites = await self._identify_account(provider, client, answer.tokens, module)
         except ConnectError:
@@ -104,29 +104,29 @@ class CodeExchange:
         """
         self._rows.require_adopted()
 
-    async def _record_client_failure(self, session: Session, chosen: SealedOAuthClient, failed: VendorFailure) -> None:
+    async def _record_client_failure(self, session: Session, client: SealedOAuthClient, failed: VendorFailure) -> None:
         if failed.reason in CLIENT_ERRORS:
             async with self._database.tenant(session.tenant_id) as work:
-                await mark_client_refused(work, chosen, failed.reason)
+                await mark_client_refused(work, client, failed.reason)
 
-    async def _record_client_working(self, session: Session, chosen: SealedOAuthClient) -> None:
-        if chosen.state == MISCONFIGURED:
+    async def _record_client_working(self, session: Session, client: SealedOAuthClient) -> None:
+        if client.state == MISCONFIGURED:
             async with self._database.tenant(session.tenant_id) as work:
-                await mark_client_working(work, chosen)
+                await mark_client_working(work, client)
 
     async def _identify_account(
         self, provider: Provider, client: OAuthClientConfig, tokens: TokenSet, module: str
     ) -> tuple[AccountIdentity, tuple[VendorSite, ...]]:
-        who = await self._vendor.fetch_account(provider, client.settings, tokens.access_token, tokens.extra)
+        identity = await self._vendor.fetch_account(provider, client.settings, tokens.access_token, tokens.extra)
         sites = await self._vendor.list_sites(provider, client.settings, tokens.access_token)
-        for failed in (who, sites):
+        for failed in (identity, sites):
             if isinstance(failed, VendorFailure):
                 raise ConnectError("connect_away", failed.reason, title=provider.title, module=module)
-        assert not isinstance(who, VendorFailure)
+        assert not isinstance(identity, VendorFailure)
         assert not isinstance(sites, VendorFailure)
         if provider.sites is not None and not sites:
             raise ConnectError("connect_no_site", title=provider.title, module=module)
-        return who or AccountIdentity("", ""), sites
+        return identity or AccountIdentity("", ""), sites
 
     async def _load_context(self, session: Session, flow: ConnectFlow) -> "_ExchangeContext":
         """All that the exchange needs, before the code is shown to anybody. What the person may do is looked at once
@@ -146,16 +146,16 @@ class CodeExchange:
             return _ExchangeContext(provider, chosen, client, origins, await self._flows.decrypt_verifier(work, flow))
 
     async def _store_tokens(
-        self, session: Session, flow: ConnectFlow, held: "_ExchangeContext", tokens: TokenSet
+        self, session: Session, flow: ConnectFlow, context: "_ExchangeContext", tokens: TokenSet
     ) -> UUID:
-        assert held.provider.oauth is not None
+        assert context.provider.oauth is not None
         try:
             async with self._database.tenant(session.tenant_id) as work:
-                return await self._rows.store_unconfirmed(work, flow, held.provider.oauth, tokens, held.origins)
+                return await self._rows.store_unconfirmed(work, flow, context.provider.oauth, tokens, context.origins)
         except BaseException:  # a grant that nobody keeps must not live on at the vendor
             if flow.account_id is None:  # else it may be the very grant that the account before lives by
                 await self._endpoint.revoke(
-                    held.provider, held.client, access=tokens.access_token, refresh=tokens.refresh_token
+                    context.provider, context.client, access=tokens.access_token, refresh=tokens.refresh_token
                 )
             raise
 

@@ -118,8 +118,11 @@ class GrantConfirmation:
             before = _list_other_accounts(
                 await self._services.list_owner_credentials(work, flow.modules, flow.owner), pending
             )
-        names = tuple(dict.fromkeys(held.account for held in before))
-        sites, untold = _parse_sites(pending.details), any(_is_same_account(held, pending) is None for held in before)
+        names = tuple(dict.fromkeys(credential.account for credential in before))
+        sites, untold = (
+            _parse_sites(pending.details),
+            any(_is_same_account(credential, pending) is None for credential in before),
+        )
         return ConfirmationPrompt(flow, whom.shared_with, pending.name, names, untold, sites if len(sites) > 1 else ())
 
     async def confirm(self, session: Session, flow_id: UUID, site: str) -> ConnectedAccount:
@@ -160,7 +163,7 @@ class GrantConfirmation:
             if pending is None:
                 raise NotFound("this confirmation was already answered")
             before = await self._services.list_owner_credentials(work, flow.modules, owner)
-            same = next((held for held in before if _is_same_grant(held, flow, pending)), None)
+            same = next((credential for credential in before if _is_same_grant(credential, flow, pending)), None)
             if same is not None and _grants_less(same, flow, pending):
                 await delete_account(work, pending.id)  # and not at the vendor, where it may be the same grant
                 return ConnectedAccount(flow, same.account, kept_previous=True)
@@ -171,7 +174,11 @@ class GrantConfirmation:
                 rules = await self._load_refresh_rules(work, flow)
                 account_id = await self._rows.renew(work, same, owner, pending, rules, details)
             await self._rows.link_credentials(work, _select_origins(flow, pending), owner, account_id, pending.name)
-            left = [held.account_id for held in before if held.account_id is not None and held.account_id != account_id]
+            left = [
+                credential.account_id
+                for credential in before
+                if credential.account_id is not None and credential.account_id != account_id
+            ]
             orphans = await self._rows.find_orphans(work, left)
             await _audit_connected(work, session, flow, account_id, pending.name)
         for orphan_id in orphans:
@@ -203,34 +210,36 @@ class GrantConfirmation:
         return flow, pending, whom
 
 
-def _is_same_grant(held: StoredCredential, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
+def _is_same_grant(credential: StoredCredential, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
     """Check whether the new grant is of the present account, by the same client; False if unknown."""
     return (
-        held.type == "oauth"
-        and held.provider == flow.provider
-        and held.oauth_client_id == flow.oauth_client_id
-        and _is_same_account(held, pending) is True
+        credential.type == "oauth"
+        and credential.provider == flow.provider
+        and credential.oauth_client_id == flow.oauth_client_id
+        and _is_same_account(credential, pending) is True
     )
 
 
-def _is_same_account(held: StoredCredential, pending: UnconfirmedAccount) -> bool | None:
+def _is_same_account(credential: StoredCredential, pending: UnconfirmedAccount) -> bool | None:
     """Check whether both are the same vendor account; None if unknown. Of a key, only a name is known."""
     before, now = (
-        (held.vendor_account_id, pending.vendor_account_id) if held.type == "oauth" else (held.account, pending.name)
+        (credential.vendor_account_id, pending.vendor_account_id)
+        if credential.type == "oauth"
+        else (credential.account, pending.name)
     )
     return before == now if before and now else None
 
 
 def _list_other_accounts(before: Sequence[StoredCredential], pending: UnconfirmedAccount) -> list[StoredCredential]:
     """Those of the credentials that would be replaced which are of another vendor account, or may be."""
-    return [held for held in before if _is_same_account(held, pending) is not True]
+    return [credential for credential in before if _is_same_account(credential, pending) is not True]
 
 
-def _grants_less(held: StoredCredential, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
+def _grants_less(credential: StoredCredential, flow: ConnectFlow, pending: UnconfirmedAccount) -> bool:
     """Check whether the vendor granted less of the requested scopes than a working grant already has."""
-    if held.broken:
+    if credential.broken:
         return False
-    return not set(held.scopes) & set(flow.scopes) <= set(pending.scopes)
+    return not set(credential.scopes) & set(flow.scopes) <= set(pending.scopes)
 
 
 def _parse_sites(details: Mapping[str, Any]) -> tuple[VendorSite, ...]:

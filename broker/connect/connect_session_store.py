@@ -63,22 +63,22 @@ class ConnectSession:
     @property
     def waiting(self) -> tuple[str, ...]:
         """The modules that are not connected yet, the failed ones too: a person may try once more."""
-        return tuple(one.module for one in self.services if one.state != "done")
+        return tuple(service.module for service in self.services if service.state != "done")
 
 
 def build_progress(
-    name: str, held: StoredCredential | None, before: Mapping[str, int], failures: Mapping[str, str]
+    name: str, credential: StoredCredential | None, before: Mapping[str, int], failures: Mapping[str, str]
 ) -> ServiceProgress:
     """How far one module is. A refused OAuth client is no progress either: whoever connects now is refused too."""
-    if held is not None and not held.broken and held.version != before.get(name):
-        if held.state is HealthState.SERVICE_MISCONFIGURED:
-            return ServiceProgress(name, "failed", held.cause, "")
-        return ServiceProgress(name, "done", "", held.account)
+    if credential is not None and not credential.broken and credential.version != before.get(name):
+        if credential.state is HealthState.SERVICE_MISCONFIGURED:
+            return ServiceProgress(name, "failed", credential.cause, "")
+        return ServiceProgress(name, "done", "", credential.account)
     return ServiceProgress(name, "failed" if name in failures else "waiting", failures.get(name, ""), "")
 
 
 def derive_session_state(row: Row, services: Sequence[ServiceProgress], now: datetime) -> ConnectSessionState:
-    states = {one.state for one in services}
+    states = {service.state for service in services}
     if states <= {"done"}:
         return "done"
     if row["cancelled_at"] is not None:
@@ -105,7 +105,11 @@ class ConnectSessionStore:
         self._clock = clock
 
     async def start(
-        self, actor: Actor, person: ConnectPrincipal, wish: ConnectSessionRequest, request_key: str | None = None
+        self,
+        actor: Actor,
+        person: ConnectPrincipal,
+        session_request: ConnectSessionRequest,
+        request_key: str | None = None,
     ) -> tuple[ConnectSession, bool]:
         """Begin one for the person; it, and whether it is new: the same `request_key` gives the same session.
 
@@ -114,24 +118,39 @@ class ConnectSessionStore:
             Invalid: modules that are to be shared are not named.
             Conflict: that key has begun a session for something else.
         """
-        if wish.modules is None and wish.role_id is not None:
+        if session_request.modules is None and session_request.role_id is not None:
             raise Invalid("name the services that the role shall share")
         session_id, now = _derive_session_id(person, request_key), self._clock()
-        names = await self._list_unconnected_modules(person) if wish.modules is None else [*dict.fromkeys(wish.modules)]
+        names = (
+            await self._list_unconnected_modules(person)
+            if session_request.modules is None
+            else [*dict.fromkeys(session_request.modules)]
+        )
         async with self._database.tenant(person.tenant_id) as work:
             await work.execute(_LOCK, str(session_id))
             if await work.fetchval(_THERE, session_id) is not None:
-                return await self._check_same_request(work, person, session_id, wish), False
-            whom = await resolve_subject(work, person, wish.role_id)
+                return await self._check_same_request(work, person, session_id, session_request), False
+            whom = await resolve_subject(work, person, session_request.role_id)
             if whom is None:
                 raise NotFound("there is no such service for you")
             failures = await self._find_not_set_up(work, whom, names)
-            held = await self._services.list_owner_credentials(work, names, whom.owner)
-            before = {one.module: one.version for one in held if wish.again}
+            credentials = await self._services.list_owner_credentials(work, names, whom.owner)
+            before = {credential.module: credential.version for credential in credentials if session_request.again}
             await work.execute(_CROWDED, person.user_id, MAX_SESSIONS_PER_USER - 1)
-            columns = (session_id, person.user_id, wish.role_id, names, _encode_json(before), _encode_json(failures))
-            await work.execute(_INSERT, *columns, wish.return_path, now, now + SESSION_LIFETIME)
-            whose = {"user": str(person.user_id)} if wish.role_id is None else {"role": str(wish.role_id)}
+            columns = (
+                session_id,
+                person.user_id,
+                session_request.role_id,
+                names,
+                _encode_json(before),
+                _encode_json(failures),
+            )
+            await work.execute(_INSERT, *columns, session_request.return_path, now, now + SESSION_LIFETIME)
+            whose = (
+                {"user": str(person.user_id)}
+                if session_request.role_id is None
+                else {"role": str(session_request.role_id)}
+            )
             detail = {"session": str(session_id), "modules": " ".join(names)[:500], **whose}
             await audit_change(work, actor, AuditEventKind.CONNECT_STARTED, **detail)
             return await self._load_session(work, person.user_id, session_id), True
@@ -177,19 +196,26 @@ class ConnectSessionStore:
             await work.execute(_NOTE, session.user_id, session.id, hashed, flow_id, cause[:40], self._clock())
 
     async def _check_same_request(
-        self, work: UnitOfWork, person: ConnectPrincipal, session_id: UUID, wish: ConnectSessionRequest
+        self, work: UnitOfWork, person: ConnectPrincipal, session_id: UUID, session_request: ConnectSessionRequest
     ) -> ConnectSession:
         found = await self._load_session(work, person.user_id, session_id)
-        modules = None if wish.modules is None else list(dict.fromkeys(wish.modules))
-        there = [one.module for one in found.services]
-        if (found.role_id, found.return_path) != (wish.role_id, wish.return_path) or modules not in (None, there):
+        modules = None if session_request.modules is None else list(dict.fromkeys(session_request.modules))
+        there = [service.module for service in found.services]
+        if (found.role_id, found.return_path) != (
+            session_request.role_id,
+            session_request.return_path,
+        ) or modules not in (None, there):
             raise Conflict("this Idempotency-Key has begun a connect session for something else; choose a new one")
         return found
 
     async def _list_unconnected_modules(self, person: ConnectPrincipal) -> list[str]:
         """The person's modules that nothing counts for, or something broken."""
         services = await self._services.list_for_person(person)
-        needing = (one.required_tools.module.name for one in services if one.effective is None or one.effective.broken)
+        needing = (
+            service.required_tools.module.name
+            for service in services
+            if service.effective is None or service.effective.broken
+        )
         return list(needing)[:MAX_SESSION_MODULES]
 
     async def _find_not_set_up(self, work: UnitOfWork, whom: ConnectSubject, names: Sequence[str]) -> dict[str, str]:
@@ -216,8 +242,8 @@ class ConnectSessionStore:
     async def _build_session(self, work: UnitOfWork, row: Row) -> ConnectSession:
         shared = row["role_id"] is not None
         owner = CredentialOwner("shared", row["role_id"]) if shared else CredentialOwner("personal", row["user_id"])
-        found = await self._services.list_owner_credentials(work, row["modules"], owner)
-        held = {one.module: one for one in found}
+        credentials = await self._services.list_owner_credentials(work, row["modules"], owner)
+        held = {one.module: one for one in credentials}
         before, failures = orjson.loads(row["before"]), orjson.loads(row["failures"])
         services = tuple(build_progress(name, held.get(name), before, failures) for name in row["modules"])
         return ConnectSession(

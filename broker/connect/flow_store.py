@@ -84,7 +84,7 @@ class ConnectFlowStore:
         self._clock = clock
 
     async def begin(
-        self, work: UnitOfWork, session: Session, asked: NewConnectFlow, *, pkce: bool
+        self, work: UnitOfWork, session: Session, new_flow: NewConnectFlow, *, pkce: bool
     ) -> AuthorizationState:
         """Store a flow for this session's user; of more than 50 pending ones, the oldest is ended."""
         state, flow_id, now = new_secret(), uuid4(), self._clock()
@@ -99,16 +99,16 @@ class ConnectFlowStore:
             flow_id,
             session.user_id,
             session.id,
-            asked.provider,
-            asked.oauth_client_id,
-            list(asked.modules),
-            asked.role_id,
-            asked.account_id,
-            asked.issuer,
-            list(asked.scopes),
+            new_flow.provider,
+            new_flow.oauth_client_id,
+            list(new_flow.modules),
+            new_flow.role_id,
+            new_flow.account_id,
+            new_flow.issuer,
+            list(new_flow.scopes),
             sealed,
-            asked.redirect_uri,
-            asked.next,
+            new_flow.redirect_uri,
+            new_flow.next,
             now,
             now + FLOW_LIFETIME,
         )

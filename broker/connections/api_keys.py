@@ -157,9 +157,9 @@ class VendorApiKeys:
         self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret, name: str
     ) -> None:
         """An account that was connected by OAuth ends once the key is there, so that nobody is left with neither."""
-        held = place.held
-        account_id = None if held is None else held.account_id
-        over = None if held is None or account_id is not None else held.version
+        credential = place.held
+        account_id = None if credential is None else credential.account_id
+        over = None if credential is None or account_id is not None else credential.version
         await self._credentials.put(
             session.actor,
             session.tenant_id,
@@ -176,10 +176,10 @@ class VendorApiKeys:
             await self._disconnecting.end_if_unused(session.actor, session.tenant_id, account_id)
 
 
-def _may_be_other(held: StoredCredential, name: str) -> bool:
+def _may_be_other(credential: StoredCredential, name: str) -> bool:
     """Whether a key may be of another account than what is there. A vendor that names nobody's keys is not asked about
     each of them; an account that was connected there is another thing."""
-    return name != held.account or (held.type == "oauth" and not name)
+    return name != credential.account or (credential.type == "oauth" and not name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def get_key_problem(failure: VendorFailure) -> KeyProblem:
     return "forbidden" if failure.status == 403 else PROBLEMS_BY_ERROR_CLASS.get(failure.error_class, "away")
 
 
-def _get_account_name(found: AccountIdentity | VendorFailure) -> str:
-    if isinstance(found, VendorFailure):
-        raise KeyRefused(get_key_problem(found))
-    return found.name or found.id
+def _get_account_name(identity: AccountIdentity | VendorFailure) -> str:
+    if isinstance(identity, VendorFailure):
+        raise KeyRefused(get_key_problem(identity))
+    return identity.name or identity.id

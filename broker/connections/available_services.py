@@ -82,20 +82,22 @@ class AvailableServices:
         self._clients = clients
         self._book = book
         self._introductions = introductions
-        self._offered = {one.name: one for one in offered}
-        self._origins = OriginPolicy({one.name: one.base_url for one in offered})
+        self._offered = {module.name: module for module in offered}
+        self._origins = OriginPolicy({module.name: module.base_url for module in offered})
 
     async def list_for_person(self, session: ConnectPrincipal) -> list[AvailableService]:
         """All that the person's roles give, by title; without the ways."""
         async with self._database.tenant(session.tenant_id) as work:
             whom = await load_person_subject(work, session)
             found = list(self._find_required_tools(whom).values())
-            held = await self._list_credentials(work, [one.module for one in found], session.user_id, whom.role_ids)
+            credentials = await self._list_credentials(
+                work, [one.module for one in found], session.user_id, whom.role_ids
+            )
             providers = (await self._book.load_all(work)).known.values()
             registered = await self._clients.list_registered_providers(work, whom.role_ids)
             settings = await load_service_settings(work)
         keyed = {one.module.name for one in found if accepts_keys(get_service_url(one.module, settings))}
-        services = (_build_service(one, whom, held) for one in found)
+        services = (_build_service(one, whom, credentials) for one in found)
         shown = (
             replace(one, connectable=self._is_connectable(one.required_tools, providers, registered, keyed))
             for one in services
@@ -125,12 +127,12 @@ class AvailableServices:
             return None
         providers = [one for one in (await self._book.load_all(work)).known.values() if module in one.modules]
         related = {module, *(name for one in providers for name in one.modules if name in needs)}
-        held = await self._list_credentials(
+        credentials = await self._list_credentials(
             work, [needs[one].module for one in related], whom.owner.user_id, whom.role_ids
         )
         service, own = (
-            _build_service(needs[module], whom, held),
-            {one.module: one for one in held if one.role_id == whom.owner.role_id},
+            _build_service(needs[module], whom, credentials),
+            {one.module: one for one in credentials if one.role_id == whom.owner.role_id},
         )
         clients = {
             one.id: await self._clients.find_for_roles(work, one.id, whom.role_ids) for one in providers if one.oauth
@@ -173,9 +175,11 @@ class AvailableServices:
             services = await _load_enabled_modules(work)
             roles = dict(await load_roles(work, None))
             modules = [one for name, one in self._offered.items() if name in services]
-            held = await self._list_credentials(work, modules, None, list(roles))
+            credentials = await self._list_credentials(work, modules, None, list(roles))
         usable = [
-            one for one in held if one.role_id and find_required_tools(self._offered[one.module], [roles[one.role_id]])
+            one
+            for one in credentials
+            if one.role_id and find_required_tools(self._offered[one.module], [roles[one.role_id]])
         ]
         usable.sort(key=lambda one: (not one.broken, one.owner, one.module))
         return usable[:MAX_SHARED_SHOWN], max(0, len(usable) - MAX_SHARED_SHOWN)
@@ -195,10 +199,10 @@ class AvailableServices:
     ) -> list[StoredCredential]:
         """What there is, by module: one's own first, then in the order of the roles."""
         names, order = [one.name for one in modules], {role_id: number for number, role_id in enumerate(role_ids)}
-        found = await list_credentials(
+        credentials = await list_credentials(
             work, self._origins, modules=names, user_id=user_id, role_ids=role_ids, limit=None
         )
-        return sorted(found, key=lambda one: (one.module, -1 if one.role_id is None else order[one.role_id]))
+        return sorted(credentials, key=lambda one: (one.module, -1 if one.role_id is None else order[one.role_id]))
 
     async def list_owner_credentials(
         self, work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
@@ -231,8 +235,10 @@ async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: 
     )
 
 
-def _build_service(needs: RequiredTools, whom: ConnectSubject, held: Sequence[StoredCredential]) -> AvailableService:
-    mine = [one for one in held if one.module == needs.module.name]
+def _build_service(
+    needs: RequiredTools, whom: ConnectSubject, credentials: Sequence[StoredCredential]
+) -> AvailableService:
+    mine = [one for one in credentials if one.module == needs.module.name]
     own = next((one for one in mine if one.role_id == whom.owner.role_id), None)
     shared = tuple(one for one in mine if one.role_id is not None and whom.owner.role_id is None)
     return AvailableService(needs, own, shared)

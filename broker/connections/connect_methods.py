@@ -61,13 +61,13 @@ def build_scope_request(
     assert oauth is not None, "only OAuth has scopes"
     found: list[str] = []
     more = False
-    for one in needs:
-        families = provider.modules[one.module.name]
-        if one.read_tools:
+    for required_tools in needs:
+        families = provider.modules[required_tools.module.name]
+        if required_tools.read_tools:
             found += families.reading
-        if one.write_tools and (one.module.name in writing or not one.read_tools):
+        if required_tools.write_tools and (required_tools.module.name in writing or not required_tools.read_tools):
             found += families.writing
-        elif one.write_tools and not set(families.writing) <= {*families.reading, *oauth.base_scopes}:
+        elif required_tools.write_tools and not set(families.writing) <= {*families.reading, *oauth.base_scopes}:
             more = True
     return ScopeRequest(collect_scopes_to_request(oauth, found), more and not oauth.fixed_scopes)
 
@@ -156,7 +156,11 @@ def build_method_scope_request(
     another module were, that is asked for again."""
     assert way.provider is not None, "only OAuth has scopes"
     provider, every = way.provider, (needs, *way.joined_tools, *also)
-    more = {one.module.name for one in every if has_write_scopes(provider, one, way.granted_scopes)}
+    more = {
+        required_tools.module.name
+        for required_tools in every
+        if has_write_scopes(provider, required_tools, way.granted_scopes)
+    }
     return build_scope_request(provider, every, writing=more | ({needs.module.name} if writing else set[str]()))
 
 

@@ -32,21 +32,21 @@ class ConnectionHealth:
 
     def __init__(self, book: ProviderRegistry, offered: Sequence[ModuleManifest]) -> None:
         self._book = book
-        self._offered = {one.name: one for one in offered}
-        self._origins = OriginPolicy({one.name: one.base_url for one in offered})
+        self._offered = {module.name: module for module in offered}
+        self._origins = OriginPolicy({module.name: module.base_url for module in offered})
 
     async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[StoredCredential | UnconnectedModule]:
         """List a user's connections by module: own, shared by their roles, and modules not connected yet."""
         access = await load_user_policy(work, user_id)
         role_ids = [role_id for role_id, _ in access.roles]
-        found = await self._check_scopes(
+        credentials = await self._check_scopes(
             work, await list_credentials(work, self._origins, user_id=user_id, role_ids=role_ids)
         )
         email = await work.fetchval(_EMAIL, user_id)
-        connected = {one.module for one in found}
+        connected = {one.module for one in credentials}
         missing = [name for name in self._list_needed_modules(access) if name not in connected]
         return sorted(
-            [*found, *(UnconnectedModule(name, email or "") for name in missing)],
+            [*credentials, *(UnconnectedModule(name, email or "") for name in missing)],
             key=lambda one: one.sort_key,
         )
 
@@ -65,7 +65,7 @@ class ConnectionHealth:
         role_ids: list[UUID] = []
         if user_id is not None:
             role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
-        found = await list_credentials(
+        credentials = await list_credentials(
             work,
             self._origins,
             everyone=user_id is None,
@@ -74,7 +74,7 @@ class ConnectionHealth:
             after=after,
             limit=limit,
         )
-        return await self._check_scopes(work, found)
+        return await self._check_scopes(work, credentials)
 
     async def find(self, work: UnitOfWork, credential_id: UUID) -> StoredCredential:
         """One credential of the tenant, whatever its owner's tools need.
@@ -91,7 +91,7 @@ class ConnectionHealth:
         role_ids: list[UUID] = []
         if user_id is not None:
             role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
-        found = await list_credentials(
+        credentials = await list_credentials(
             work,
             self._origins,
             everyone=user_id is None,
@@ -99,9 +99,9 @@ class ConnectionHealth:
             role_ids=role_ids,
             credential_id=credential_id,
         )
-        if not found:
+        if not credentials:
             return None
-        (examined,) = await self._check_scopes(work, found)
+        (examined,) = await self._check_scopes(work, credentials)
         return examined, await list_account_events(work, credential_id)
 
     def _list_needed_modules(self, access: UserPolicy) -> list[str]:
@@ -113,44 +113,44 @@ class ConnectionHealth:
             if name in access.settings_json and find_required_tools(one, roles)
         ]
 
-    async def _check_scopes(self, work: UnitOfWork, found: Sequence[StoredCredential]) -> list[StoredCredential]:
+    async def _check_scopes(self, work: UnitOfWork, credentials: Sequence[StoredCredential]) -> list[StoredCredential]:
         """The same, and those that work but cover less than their owner's tools need, which is known here only."""
-        working = [one for one in found if one.provider and one.state is HealthState.CONNECTED]
+        working = [one for one in credentials if one.provider and one.state is HealthState.CONNECTED]
         if not working:
-            return list(found)
+            return list(credentials)
         providers = await self._book.load_all(work)
         roles = await _load_roles_by_owner(work, working)
         return [
             replace(one, state=HealthState.NEEDS_RECONNECT, cause=SCOPE, next_retry_at=None)
             if one in working and self._lacks_scopes(one, providers, roles[one.holder.id])
             else one
-            for one in found
+            for one in credentials
         ]
 
-    def _lacks_scopes(self, one: StoredCredential, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
-        provider, module = providers.known.get(one.provider), self._offered.get(one.module)
-        if provider is None or provider.oauth is None or module is None or one.module not in provider.modules:
+    def _lacks_scopes(self, credential: StoredCredential, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
+        provider, module = providers.known.get(credential.provider), self._offered.get(credential.module)
+        if provider is None or provider.oauth is None or module is None or credential.module not in provider.modules:
             return False
         needs: RequiredTools = find_required_tools(module, list(roles))
         if not needs:
             return False
-        writing = [one.module] if has_write_scopes(provider, needs, one.scopes) else []
+        writing = [credential.module] if has_write_scopes(provider, needs, credential.scopes) else []
         asked = build_scope_request(provider, (needs,), writing=writing)
         # What every grant of this provider has asked for besides (openid, offline_access) is no tool's.
         own = [scope for scope in asked.scopes if scope not in provider.oauth.base_scopes]
-        return bool(find_missing_scopes(provider.oauth, own, one.scopes))
+        return bool(find_missing_scopes(provider.oauth, own, credential.scopes))
 
 
-async def _load_roles_by_owner(work: UnitOfWork, found: Iterable[StoredCredential]) -> Mapping[UUID, list[Role]]:
+async def _load_roles_by_owner(work: UnitOfWork, credentials: Iterable[StoredCredential]) -> Mapping[UUID, list[Role]]:
     roles: dict[UUID, list[Role]] = {}
-    for one in found:
+    for one in credentials:
         if one.holder.id not in roles:
-            given = (
+            owner_roles = (
                 (await load_user_policy(work, one.holder.id)).roles
                 if one.kind == "personal"
                 else await load_roles(work, one.holder.id)
             )
-            roles[one.holder.id] = [role for _, role in given]
+            roles[one.holder.id] = [role for _, role in owner_roles]
     return roles
 
 

@@ -64,10 +64,10 @@ def build_connection(module: str, row: Row | None, origins: OriginPolicy) -> Mod
     return ModuleConnection(module, shown, row["kind"], cause, row["account"], version)
 
 
-def restrict_by_scopes(one: ModuleConnection, lacks: Collection[bool]) -> ModuleConnection:
+def restrict_by_scopes(connection: ModuleConnection, lacks: Collection[bool]) -> ModuleConnection:
     """The same; or less, where it works but has nothing for tools that read (True) or change something (False)."""
-    if one.state is not ConnectionState.CONNECTED:
-        return one
+    if connection.state is not ConnectionState.CONNECTED:
+        return connection
     if True in lacks:
-        return replace(one, state=ConnectionState.BROKEN, cause=SCOPE)
-    return replace(one, reading_only=True) if lacks else one
+        return replace(connection, state=ConnectionState.BROKEN, cause=SCOPE)
+    return replace(connection, reading_only=True) if lacks else connection

@@ -80,7 +80,7 @@ class OAuthClientStore:
         self._vault = vault
         self._book = book
 
-    async def register(self, actor: Actor, tenant_id: UUID, asked: OAuthClientRegistration) -> UUID:
+    async def register(self, actor: Actor, tenant_id: UUID, registration: OAuthClientRegistration) -> UUID:
         """Store a client in the place of the one that tenant (or role) has at the provider; its id.
 
         Raises:
@@ -89,11 +89,11 @@ class OAuthClientStore:
             Conflict: accounts were connected by another client id, which their tokens belong to.
         """
         async with self._database.tenant(tenant_id) as work:
-            provider = await self._validate(work, asked)
-            found = await work.fetchrow(_FIND, asked.provider, asked.role_id)
-            if found is None:
-                return await self._insert(work, actor, asked, provider)
-            return await self._replace(work, actor, asked, provider, found)
+            provider = await self._validate(work, registration)
+            row = await work.fetchrow(_FIND, registration.provider, registration.role_id)
+            if row is None:
+                return await self._insert(work, actor, registration, provider)
+            return await self._replace(work, actor, registration, provider, row)
 
     async def add_automatic(
         self, actor: Actor, tenant_id: UUID, provider: str, client: OAuthClientConfig, by: str
@@ -152,20 +152,20 @@ class OAuthClientStore:
         row = await work.fetchrow(_BY_ID, row_id)
         return None if row is None else _build_sealed_client(row)
 
-    async def decrypt_client(self, work: UnitOfWork, chosen: SealedOAuthClient) -> OAuthClientConfig:
+    async def decrypt_client(self, work: UnitOfWork, client: SealedOAuthClient) -> OAuthClientConfig:
         """The client with its secret.
 
         Raises:
             broker.vault.envelope.DecryptionError: it was changed in the database.
         """
         secret = None
-        if chosen.sealed_secret is not None:
-            plain = await self._vault.open(work, build_client_context(chosen.id, chosen.version), chosen.sealed_secret)
+        if client.sealed_secret is not None:
+            plain = await self._vault.open(work, build_client_context(client.id, client.version), client.sealed_secret)
             secret = Secret(plain.decode())
-        return OAuthClientConfig(chosen.client_id, secret, chosen.auth_method, chosen.settings)
+        return OAuthClientConfig(client.client_id, secret, client.auth_method, client.settings)
 
-    async def _validate(self, work: UnitOfWork, asked: OAuthClientRegistration) -> Provider:
-        provider = await self._book.find_and_lock(work, asked.provider)
+    async def _validate(self, work: UnitOfWork, registration: OAuthClientRegistration) -> Provider:
+        provider = await self._book.find_and_lock(work, registration.provider)
         if provider is None:
             raise NotFound("there is no such provider; `mcpist provider list` shows them")
         if provider.oauth is None:
@@ -175,54 +175,58 @@ class OAuthClientStore:
                 f"no service uses the provider {provider.id}: add a provider of your own, with the "
                 "server's addresses and the services that use it (`mcpist provider add`), and register the app there"
             )
-        _check_text(asked)
-        if asked.settings is not None:
-            resolve_settings(provider, asked.settings)
+        _check_text(registration)
+        if registration.settings is not None:
+            resolve_settings(provider, registration.settings)
         return provider
 
-    async def _insert(self, work: UnitOfWork, actor: Actor, asked: OAuthClientRegistration, provider: Provider) -> UUID:
-        resolve_settings(provider, asked.settings or {})
-        _check_secret(provider, asked, asked.secret)
-        client = OAuthClientConfig(asked.client_id, asked.secret, asked.auth_method, asked.settings or {})
-        row_id = await insert_client(work, self._vault, asked.provider, client, asked.role_id)
-        await _audit_client_set(work, actor, asked, row_id)
+    async def _insert(
+        self, work: UnitOfWork, actor: Actor, registration: OAuthClientRegistration, provider: Provider
+    ) -> UUID:
+        resolve_settings(provider, registration.settings or {})
+        _check_secret(provider, registration, registration.secret)
+        client = OAuthClientConfig(
+            registration.client_id, registration.secret, registration.auth_method, registration.settings or {}
+        )
+        row_id = await insert_client(work, self._vault, registration.provider, client, registration.role_id)
+        await _audit_client_set(work, actor, registration, row_id)
         return row_id
 
     async def _replace(
-        self, work: UnitOfWork, actor: Actor, asked: OAuthClientRegistration, provider: Provider, found: Row
+        self, work: UnitOfWork, actor: Actor, registration: OAuthClientRegistration, provider: Provider, row: Row
     ) -> UUID:
-        before, used = _build_sealed_client(found), await work.fetchval(_USED, found["id"])
-        if before.client_id != asked.client_id and used:
+        before, used = _build_sealed_client(row), await work.fetchval(_USED, row["id"])
+        if before.client_id != registration.client_id and used:
             raise Conflict(
                 "accounts are connected by the client that is registered now, and only that one can use their tokens; "
                 "remove it first, and they have to be connected again"
             )
-        kept = asked.secret
-        if kept is None and before.client_id == asked.client_id:
+        kept = registration.secret
+        if kept is None and before.client_id == registration.client_id:
             kept = (await self.decrypt_client(work, before)).secret
-        _check_secret(provider, asked, kept)
-        settings = before.settings if asked.settings is None else asked.settings
-        if used or (kept is not None and asked.secret is None):
+        _check_secret(provider, registration, kept)
+        settings = before.settings if registration.settings is None else registration.settings
+        if used or (kept is not None and registration.secret is None):
             _check_origins(provider, before.settings, settings)
-        client = OAuthClientConfig(asked.client_id, kept, asked.auth_method, settings)
+        client = OAuthClientConfig(registration.client_id, kept, registration.auth_method, settings)
         await update_client(work, self._vault, before.id, client)
-        await _audit_client_set(work, actor, asked, before.id)
+        await _audit_client_set(work, actor, registration, before.id)
         return before.id
 
 
-def _check_text(asked: OAuthClientRegistration) -> None:
-    if not 1 <= len(asked.client_id) <= MAX_CLIENT_ID_LENGTH or not asked.client_id.isprintable():
+def _check_text(registration: OAuthClientRegistration) -> None:
+    if not 1 <= len(registration.client_id) <= MAX_CLIENT_ID_LENGTH or not registration.client_id.isprintable():
         raise Invalid(f"a client id is one line of 1 to {MAX_CLIENT_ID_LENGTH} characters")
-    secret = asked.secret.reveal() if asked.secret else "x"
+    secret = registration.secret.reveal() if registration.secret else "x"
     if not secret.isprintable() or secret != secret.strip() or not 1 <= len(secret) <= MAX_SECRET_LENGTH:
         raise Invalid(f"a client secret is one line of 1 to {MAX_SECRET_LENGTH} printable characters")
-    if asked.auth_method not in ("", "basic", "basic_raw", "post", "none"):
+    if registration.auth_method not in ("", "basic", "basic_raw", "post", "none"):
         raise Invalid("auth_method is basic, basic_raw, post or none; left out, it is the provider's own")
 
 
-def _check_secret(provider: Provider, asked: OAuthClientRegistration, secret: Secret | None) -> None:
+def _check_secret(provider: Provider, registration: OAuthClientRegistration, secret: Secret | None) -> None:
     assert provider.oauth is not None
-    if secret is None and (asked.auth_method or provider.oauth.client_auth) != "none":
+    if secret is None and (registration.auth_method or provider.oauth.client_auth) != "none":
         raise Invalid(f"{provider.title} wants a client secret")
 
 
@@ -241,8 +245,8 @@ def _check_origins(provider: Provider, before: Mapping[str, str], settings: Mapp
 
 
 def _parse_settings(found: Any) -> Mapping[str, str]:
-    given: dict[str, Any] = orjson.loads(found)
-    return {name: value for name, value in given.items() if isinstance(value, str)}
+    document: dict[str, Any] = orjson.loads(found)
+    return {name: value for name, value in document.items() if isinstance(value, str)}
 
 
 def _build_sealed_client(row: Row) -> SealedOAuthClient:
@@ -256,9 +260,11 @@ def _build_listed_client(row: Row) -> OAuthClient:
     return OAuthClient(**columns)
 
 
-async def _audit_client_set(work: UnitOfWork, actor: Actor, asked: OAuthClientRegistration, row_id: UUID) -> None:
-    detail = {"client": str(row_id), "provider": asked.provider, "role": str(asked.role_id or "")}
-    await audit_change(work, actor, AuditEventKind.OAUTH_CLIENT_SET, client_id=asked.client_id[:200], **detail)
+async def _audit_client_set(
+    work: UnitOfWork, actor: Actor, registration: OAuthClientRegistration, row_id: UUID
+) -> None:
+    detail = {"client": str(row_id), "provider": registration.provider, "role": str(registration.role_id or "")}
+    await audit_change(work, actor, AuditEventKind.OAUTH_CLIENT_SET, client_id=registration.client_id[:200], **detail)
 
 
 _FIND = """SELECT id, provider, role_id, state, version, client_id, secret, auth_method, settings

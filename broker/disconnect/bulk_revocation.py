@@ -48,8 +48,8 @@ class BulkAccountRevoker:
             CredentialOwner("personal", user_id) if user_id else CredentialOwner("shared", role_id) if role_id else None
         )
         async with self._database.tenant(tenant_id) as work:
-            found = await list_account_ids(work, owner=owner, most=MAX_ACCOUNTS)
-        return await self._end_all(actor, tenant_id, found, "owner_removed")
+            account_ids = await list_account_ids(work, owner=owner, most=MAX_ACCOUNTS)
+        return await self._end_all(actor, tenant_id, account_ids, "owner_removed")
 
     async def remove_client(self, actor: Actor, tenant_id: UUID, client_id: UUID) -> Sequence[RevocationResult]:
         """Forget an OAuth client, after every account that was connected by it: nobody could refresh those.
@@ -60,13 +60,13 @@ class BulkAccountRevoker:
         async with self._database.tenant(tenant_id) as work:
             if await self._clients.find(work, client_id) is None:
                 raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
-            found = await list_account_ids(work, client_id=client_id, most=MAX_ACCOUNTS)
-        said = await self._end_all(actor, tenant_id, found, "client_removed")
+            account_ids = await list_account_ids(work, client_id=client_id, most=MAX_ACCOUNTS)
+        said = await self._end_all(actor, tenant_id, account_ids, "client_removed")
         await self._clients.remove(actor, tenant_id, client_id)
         return said
 
     async def _end_all(
-        self, actor: Actor, tenant_id: UUID, found: Sequence[UUID], cause: DisconnectCause
+        self, actor: Actor, tenant_id: UUID, account_ids: Sequence[UUID], cause: DisconnectCause
     ) -> Sequence[RevocationResult]:
         ended: dict[UUID, DisconnectResult | None] = {}
         turn = asyncio.Semaphore(MAX_PARALLEL)
@@ -74,7 +74,9 @@ class BulkAccountRevoker:
         async def end_one(account_id: UUID) -> None:
             async with turn:
                 try:
-                    ending = self._disconnecting.end_account(actor, tenant_id, account_id, cause, with_others=found)
+                    ending = self._disconnecting.end_account(
+                        actor, tenant_id, account_id, cause, with_others=account_ids
+                    )
                     ended[account_id] = await ending
                 except MCPistError as error:
                     log.warning(
@@ -88,18 +90,18 @@ class BulkAccountRevoker:
 
         try:
             async with asyncio.timeout(self._within):
-                await asyncio.gather(*(end_one(account_id) for account_id in found))
+                await asyncio.gather(*(end_one(account_id) for account_id in account_ids))
         except TimeoutError:
             log.warning(
                 "accounts were deleted without revoking their grants: time limit reached",
-                extra={"event": "bulk_revocation_timeout", "accounts": len(found) - len(ended)},
+                extra={"event": "bulk_revocation_timeout", "accounts": len(account_ids) - len(ended)},
             )
-        for account_id in found:
+        for account_id in account_ids:
             if account_id not in ended:
                 ended[account_id] = await self._disconnecting.delete_without_revoking(
                     actor, tenant_id, account_id, cause
                 )
-        return [_build_revocation_result(one) for one in ended.values() if one is not None]
+        return [_build_revocation_result(outcome) for outcome in ended.values() if outcome is not None]
 
 
 def _build_revocation_result(ended: DisconnectResult) -> RevocationResult:
@@ -134,7 +136,9 @@ class GrantReaper:
             [await self._end_abandoned(one) for one in await list_abandoned_accounts(self._database, MAX_PER_SWEEP)]
         )
 
-    async def _end_abandoned(self, one: AbandonedAccount) -> bool:
-        cause = "unanswered" if one.reason == UNCONFIRMED else "interrupted"
-        end = self._disconnecting.end_account(BROKER_ACTOR, one.tenant_id, one.account_id, cause, only=one.reason)
+    async def _end_abandoned(self, account: AbandonedAccount) -> bool:
+        cause = "unanswered" if account.reason == UNCONFIRMED else "interrupted"
+        end = self._disconnecting.end_account(
+            BROKER_ACTOR, account.tenant_id, account.account_id, cause, only=account.reason
+        )
         return await end is not None

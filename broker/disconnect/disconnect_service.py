@@ -89,7 +89,7 @@ class DisconnectService:
         """
         self._rows.require_adopted()
 
-    async def disconnect(self, actor: Actor, tenant_id: UUID, held: StoredCredential) -> DisconnectResult:
+    async def disconnect(self, actor: Actor, tenant_id: UUID, credential: StoredCredential) -> DisconnectResult:
         """Disconnect a credential; of type B the account behind it, and so every module's that uses it.
 
         Raises:
@@ -97,10 +97,10 @@ class DisconnectService:
             broker.vault.vault.NotAdopted: this is a copy of the deployment: the original goes on.
         """
         self.require_adopted()
-        if held.account_id is None:
-            await self._credentials.remove(actor, tenant_id, held.module, held.holder)
-            return DisconnectResult((held.module,), "api_key", account=held.account)
-        ended = await self.end_account(actor, tenant_id, held.account_id, "asked")
+        if credential.account_id is None:
+            await self._credentials.remove(actor, tenant_id, credential.module, credential.holder)
+            return DisconnectResult((credential.module,), "api_key", account=credential.account)
+        ended = await self.end_account(actor, tenant_id, credential.account_id, "asked")
         if ended is None:
             raise NotFound("this account is already disconnected")
         return ended
@@ -122,23 +122,23 @@ class DisconnectService:
             ending = await mark_account_ending(work, account_id, only)
         if ending is None:
             return None
-        held = await self._load_context(tenant_id, ending, with_others)
-        told = held.outcome or await self._revoke_at_vendor(held)
-        latest = await self._load_newer_tokens(tenant_id, held)
+        context = await self._load_context(tenant_id, ending, with_others)
+        told = context.outcome or await self._revoke_at_vendor(context)
+        latest = await self._load_newer_tokens(tenant_id, context)
         if latest is not None:
             told = await self._revoke_at_vendor(latest)
-        return await self._delete_and_audit(actor, tenant_id, ending, told, _build_manage_url(held), cause)
+        return await self._delete_and_audit(actor, tenant_id, ending, told, _build_manage_url(context), cause)
 
-    async def _load_newer_tokens(self, tenant_id: UUID, held: "_RevocationContext") -> "_RevocationContext | None":
+    async def _load_newer_tokens(self, tenant_id: UUID, context: "_RevocationContext") -> "_RevocationContext | None":
         """The tokens that a refresh under way has brought meanwhile, if any."""
-        if held.grant is None:
+        if context.grant is None:
             return None
         async with self._database.tenant(tenant_id) as work:
             try:
-                grant = await self._rows.load_grant(work, held.grant.account_id)
+                grant = await self._rows.load_grant(work, context.grant.account_id)
             except MCPistError:
                 return None
-        return None if grant is None or _has_same_tokens(grant, held.grant) else replace(held, grant=grant)
+        return None if grant is None or _has_same_tokens(grant, context.grant) else replace(context, grant=grant)
 
     async def end_if_unused(self, actor: Actor, tenant_id: UUID, account_id: UUID) -> DisconnectResult | None:
         """End an account that something else has taken the place of, unless a credential still leads to it."""
@@ -164,7 +164,7 @@ class DisconnectService:
         actor: Actor,
         tenant_id: UUID,
         ending: EndingAccount,
-        told: RevocationOutcome,
+        outcome: RevocationOutcome,
         manage_url: str,
         cause: DisconnectCause,
     ) -> DisconnectResult | None:
@@ -172,7 +172,7 @@ class DisconnectService:
             modules = await delete_account(work, ending.id)
             if modules is None:
                 return None
-            ended = DisconnectResult(tuple(modules), told, manage_url, ending.provider, ending.name)
+            ended = DisconnectResult(tuple(modules), outcome, manage_url, ending.provider, ending.name)
             await _audit_disconnect(work, actor, ending, ended, cause)
         return ended
 
@@ -194,8 +194,8 @@ class DisconnectService:
             except MCPistError:  # changed in the database, without its key, or in a copy that may not tell anybody
                 return _RevocationContext(provider, client, outcome="tokens_unreadable")
 
-    async def _revoke_at_vendor(self, held: "_RevocationContext") -> RevocationOutcome:
-        provider, client, grant = held.provider, held.client, held.grant
+    async def _revoke_at_vendor(self, context: "_RevocationContext") -> RevocationOutcome:
+        provider, client, grant = context.provider, context.client, context.grant
         if (
             provider is None
             or client is None
@@ -224,13 +224,13 @@ class _RevocationContext:
     outcome: RevocationOutcome | None = None
 
 
-def _has_same_tokens(one: StoredGrant, other: StoredGrant) -> bool:
-    return (one.access_token, one.refresh_token) == (other.access_token, other.refresh_token)
+def _has_same_tokens(grant: StoredGrant, other: StoredGrant) -> bool:
+    return (grant.access_token, grant.refresh_token) == (other.access_token, other.refresh_token)
 
 
-def _build_manage_url(held: _RevocationContext) -> str:
+def _build_manage_url(context: _RevocationContext) -> str:
     """Build the URL where the person can revoke the grant by hand; "" if it is unknown."""
-    provider, client = held.provider, held.client
+    provider, client = context.provider, context.client
     if provider is None or not provider.manage_url:
         return ""
     try:

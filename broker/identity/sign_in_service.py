@@ -67,7 +67,7 @@ class SignInService:
     @property
     def providers(self) -> list[tuple[str, str]]:
         """The ids and labels of the providers, in the order of the settings."""
-        return [(one.id, one.label) for one in self._providers.values()]
+        return [(provider.id, provider.label) for provider in self._providers.values()]
 
     async def start(
         self, provider_id: str, next_path: str, browser: Browser, *, session: Session | None = None

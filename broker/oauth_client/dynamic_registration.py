@@ -160,9 +160,16 @@ def _read_text(answer: Mapping[str, Any], key: str, most: int) -> str:
     return cast("str", value) if usable else ""
 
 
-def _build_failure(url: str, status: int | None, found: ClassifiedError, seconds: float) -> VendorFailure:
+def _build_failure(url: str, status: int | None, classified: ClassifiedError, seconds: float) -> VendorFailure:
     parts = urlsplit(url)
     exchange = RedactedExchange(
-        parts.netloc, parts.path[:200], "register", seconds, status, found.error_class, found.reason, found.vendor_error
+        parts.netloc,
+        parts.path[:200],
+        "register",
+        seconds,
+        status,
+        classified.error_class,
+        classified.reason,
+        classified.vendor_error,
     )
-    return VendorFailure(found.error_class, found.reason, exchange, found.retry_after, status)
+    return VendorFailure(classified.error_class, classified.reason, exchange, classified.retry_after, status)

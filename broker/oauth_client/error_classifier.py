@@ -151,10 +151,10 @@ def _classify_unknown(status: int, code: str) -> tuple[ErrorClass, str]:
 def _find_rule(oauth: OAuthServer, code: str, answer: Mapping[str, Any] | None) -> ErrorRule | None:
     if not oauth.verdicts or answer is None:
         return None
-    told = next((found for at in oauth.description_at if isinstance(found := resolve_pointer(answer, at), str)), "")
+    told = next((value for at in oauth.description_at if isinstance(value := resolve_pointer(answer, at), str)), "")
     numbers = answer.get("error_codes")
     codes = cast("list[object]", numbers) if isinstance(numbers, list) else []
-    return next((one for one in oauth.verdicts if _matches_rule(one, code, codes, told.lower())), None)
+    return next((verdict for verdict in oauth.verdicts if _matches_rule(verdict, code, codes, told.lower())), None)
 
 
 def _matches_rule(verdict: ErrorRule, code: str, codes: list[object], told: str) -> bool:
@@ -168,9 +168,9 @@ def _matches_rule(verdict: ErrorRule, code: str, codes: list[object], told: str)
 def _read_error_code(oauth: OAuthServer, answer: Mapping[str, Any] | None) -> str:
     """Return the error code; a single blank for an error of another form."""
     for at in oauth.error_at:
-        found = resolve_pointer(answer, at)
-        if found not in (None, "", False):
-            return found if isinstance(found, str) and len(found) <= 60 else " "
+        value = resolve_pointer(answer, at)
+        if value not in (None, "", False):
+            return value if isinstance(value, str) and len(value) <= 60 else " "
     return ""
 
 

@@ -43,10 +43,10 @@ class ModuleAccountClient:
         except InvalidCredentialForm:
             return _build_unsent_failure()
         headers = {"User-Agent": USER_AGENT, **account.headers, name: value}
-        found = await self._vendor.fetch_json("key", url.rstrip("/") + account.path, headers)
-        if isinstance(found, VendorFailure):
-            return found
-        told = resolve_text(found, account.name)
+        reply = await self._vendor.fetch_json("key", url.rstrip("/") + account.path, headers)
+        if isinstance(reply, VendorFailure):
+            return reply
+        told = resolve_text(reply, account.name)
         return AccountIdentity(told, told) if told else self._vendor.build_unreadable_failure("key", url)
 
 

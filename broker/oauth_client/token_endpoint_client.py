@@ -143,14 +143,18 @@ def _build_settings_failure(grant: GrantKind) -> VendorFailure:
 
 
 def _build_failure(
-    request: VendorRequest, grant: GrantKind, status: int | None, found: ClassifiedError, seconds: float
+    request: VendorRequest, grant: GrantKind, status: int | None, classified: ClassifiedError, seconds: float
 ) -> VendorFailure:
-    exchange = _redact_exchange(request, grant, seconds, status, found)
-    return VendorFailure(found.error_class, found.reason, exchange, found.retry_after, status)
+    exchange = _redact_exchange(request, grant, seconds, status, classified)
+    return VendorFailure(classified.error_class, classified.reason, exchange, classified.retry_after, status)
 
 
 def _redact_exchange(
-    request: VendorRequest, grant: GrantKind, seconds: float, status: int | None, found: ClassifiedError | None = None
+    request: VendorRequest,
+    grant: GrantKind,
+    seconds: float,
+    status: int | None,
+    classified: ClassifiedError | None = None,
 ) -> RedactedExchange:
     """Return host and path only: a query could contain anything."""
     parts = urlsplit(request.url)
@@ -160,7 +164,7 @@ def _redact_exchange(
         grant=grant,
         seconds=seconds,
         status=status,
-        error_class=found.error_class if found else None,
-        reason=found.reason if found else "",
-        vendor_error=found.vendor_error if found else "",
+        error_class=classified.error_class if classified else None,
+        reason=classified.reason if classified else "",
+        vendor_error=classified.vendor_error if classified else "",
     )

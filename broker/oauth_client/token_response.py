@@ -23,10 +23,10 @@ def parse_fields(body: bytes) -> Mapping[str, Any] | None:
     """The object that an answer is; None where it is none. Which form it has is seen from itself: vendors send either
     under any media type."""
     try:
-        found = orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
         return _parse_form(body)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+    return cast("dict[str, Any]", document) if isinstance(document, dict) else None
 
 
 def resolve_pointer(document: object, pointer: str) -> object:
@@ -54,7 +54,7 @@ def clean_text(value: object) -> str:
 
 def resolve_text(document: object, *pointers: str) -> str:
     """Return the text at the first pointer that points to one."""
-    return next((found for pointer in pointers if (found := clean_text(resolve_pointer(document, pointer)))), "")
+    return next((value for pointer in pointers if (value := clean_text(resolve_pointer(document, pointer)))), "")
 
 
 def _parse_form(body: bytes) -> Mapping[str, Any] | None:
@@ -160,9 +160,9 @@ def _decode_claims(id_token: object, client_id: str) -> Mapping[str, Any]:
         return {}
     part = id_token.split(".")[1]
     try:
-        found = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        document = orjson.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (binascii.Error, ValueError):
         return {}
-    claims = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    claims = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
     audience = claims.get("aud")
     return claims if audience == client_id or (isinstance(audience, list) and client_id in audience) else {}

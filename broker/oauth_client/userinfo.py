@@ -84,12 +84,12 @@ class UserinfoClient:
         if provider.sites is None:
             return ()
         url = fill_url(provider.sites.url, resolve_settings(provider, settings))
-        found = await self._fetch_json(
+        reply = await self._fetch_json(
             "sites", VendorRequest("GET", url, _build_bearer_headers(access, provider.sites.headers))
         )
-        if isinstance(found, VendorFailure):
-            return found
-        document, _ = found
+        if isinstance(reply, VendorFailure):
+            return reply
+        document, _ = reply
         if not isinstance(document, list):
             return _build_unreadable_failure("sites", url, 200, 0.0)
         where = provider.sites
@@ -116,10 +116,10 @@ class UserinfoClient:
         if where is None:
             return None
         url = fill_url(where.url, resolve_settings(provider, settings))
-        found = await self._fetch_json("reach", VendorRequest("GET", url, _build_bearer_headers(access, where.headers)))
-        if isinstance(found, VendorFailure):
-            return found
-        return resolve_pointer(found[0], where.count) not in (0, None)
+        reply = await self._fetch_json("reach", VendorRequest("GET", url, _build_bearer_headers(access, where.headers)))
+        if isinstance(reply, VendorFailure):
+            return reply
+        return resolve_pointer(reply[0], where.count) not in (0, None)
 
     async def check_key(
         self, provider: Provider, settings: Mapping[str, str], secret: Secret
@@ -143,17 +143,21 @@ class UserinfoClient:
     async def _fetch_identity(
         self, kind: GrantKind, url: str, headers: Mapping[str, str], at: str, where: AccountPointers
     ) -> AccountIdentity | VendorFailure:
-        found = await self._fetch_json(kind, VendorRequest("GET", url, headers))
-        if isinstance(found, VendorFailure):
-            return found
-        document, seconds = found
-        told = read_account_fields(at, where, document)
-        return _build_identity(told) if told.get("id") else _build_unreadable_failure(kind, url, 200, seconds)
+        reply = await self._fetch_json(kind, VendorRequest("GET", url, headers))
+        if isinstance(reply, VendorFailure):
+            return reply
+        document, seconds = reply
+        account_fields = read_account_fields(at, where, document)
+        return (
+            _build_identity(account_fields)
+            if account_fields.get("id")
+            else _build_unreadable_failure(kind, url, 200, seconds)
+        )
 
     async def fetch_json(self, kind: GrantKind, url: str, headers: Mapping[str, str]) -> object | VendorFailure:
         """The JSON document at a URL; `headers` carry the credential."""
-        found = await self._fetch_json(kind, VendorRequest("GET", url, headers))
-        return found if isinstance(found, VendorFailure) else found[0]
+        reply = await self._fetch_json(kind, VendorRequest("GET", url, headers))
+        return reply if isinstance(reply, VendorFailure) else reply[0]
 
     @staticmethod
     def build_unreadable_failure(kind: GrantKind, url: str) -> VendorFailure:
@@ -222,11 +226,13 @@ def _classify_refusal(kind: GrantKind, reply: VendorResponse, now: datetime) -> 
 
 
 def _build_failure(
-    kind: GrantKind, url: str, status: int | None, found: ClassifiedError, seconds: float
+    kind: GrantKind, url: str, status: int | None, classified: ClassifiedError, seconds: float
 ) -> VendorFailure:
     parts = urlsplit(url)
-    exchange = RedactedExchange(parts.netloc, parts.path[:200], kind, seconds, status, found.error_class, found.reason)
-    return VendorFailure(found.error_class, found.reason, exchange, found.retry_after, status)
+    exchange = RedactedExchange(
+        parts.netloc, parts.path[:200], kind, seconds, status, classified.error_class, classified.reason
+    )
+    return VendorFailure(classified.error_class, classified.reason, exchange, classified.retry_after, status)
 
 
 def _build_unreadable_failure(kind: GrantKind, url: str, status: int | None, seconds: float) -> VendorFailure:

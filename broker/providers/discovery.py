@@ -130,25 +130,25 @@ class MetadataDiscovery:
             raise Unavailable("the server cannot be reached; try again in a minute", 60.0)
         raise Invalid(f"there is no {what} at that URL; give its endpoints by hand")
 
-    def _build_server_metadata(self, issuer: str, found: Mapping[str, Any]) -> ServerMetadata:
-        _check_capabilities(found)
+    def _build_server_metadata(self, issuer: str, document: Mapping[str, Any]) -> ServerMetadata:
+        _check_capabilities(document)
         plain = issuer.startswith("http://")
         return ServerMetadata(
             issuer=issuer,
-            authorize_url=_read_browser_url(found, "authorization_endpoint", plain=plain),
-            token_url=self._read_url(found, "token_endpoint", needed=True),
-            revoke_url=self._read_url(found, "revocation_endpoint"),
-            userinfo_url=self._read_url(found, "userinfo_endpoint"),
-            registration_url=self._read_url(found, "registration_endpoint"),
-            auth_methods=_select_auth_methods(found),
-            scopes=_read_scopes(found),
-            sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
-            supports_client_documents=found.get("client_id_metadata_document_supported") is True,
-            is_open_id="openid" in _filter_texts(found.get("scopes_supported")) and "jwks_uri" in found,
+            authorize_url=_read_browser_url(document, "authorization_endpoint", plain=plain),
+            token_url=self._read_url(document, "token_endpoint", needed=True),
+            revoke_url=self._read_url(document, "revocation_endpoint"),
+            userinfo_url=self._read_url(document, "userinfo_endpoint"),
+            registration_url=self._read_url(document, "registration_endpoint"),
+            auth_methods=_select_auth_methods(document),
+            scopes=_read_scopes(document),
+            sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+            supports_client_documents=document.get("client_id_metadata_document_supported") is True,
+            is_open_id="openid" in _filter_texts(document.get("scopes_supported")) and "jwks_uri" in document,
         )
 
-    def _read_url(self, found: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
-        value = found.get(key)
+    def _read_url(self, document: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
+        value = document.get(key)
         if value is None and not needed:
             return ""
         if not isinstance(value, str) or len(value) > LONGEST_URL or not self._documents.is_askable(value):
@@ -165,19 +165,19 @@ def _covers(resource: str, url: str) -> bool:
     return origin == asked_origin and f"{asked}/".startswith(f"{path}/")
 
 
-def _check_capabilities(found: Mapping[str, Any]) -> None:
+def _check_capabilities(document: Mapping[str, Any]) -> None:
     """Check the published capabilities; an absent one is assumed, because only OAuth 2.1 servers must publish all."""
     for key, wanted in (
         ("code_challenge_methods_supported", "S256"),
         ("grant_types_supported", "authorization_code"),
         ("response_types_supported", "code"),
     ):
-        if key in found and wanted not in _filter_texts(found[key]):
+        if key in document and wanted not in _filter_texts(document[key]):
             raise Invalid(f"the server lacks a required capability: {wanted} is not in its {key}")
 
 
-def _read_browser_url(found: Mapping[str, Any], key: str, *, plain: bool) -> str:
-    value = found.get(key)
+def _read_browser_url(document: Mapping[str, Any], key: str, *, plain: bool) -> str:
+    value = document.get(key)
     schemes = ("https", "http") if plain else ("https",)
     if isinstance(value, str) and len(value) <= LONGEST_URL and value.isascii() and value.isprintable():
         parts = urlsplit(value)
@@ -186,16 +186,16 @@ def _read_browser_url(found: Mapping[str, Any], key: str, *, plain: bool) -> str
     raise Invalid(f"the server's {key} is missing, or no URL that a browser may be sent to")
 
 
-def _select_auth_methods(found: Mapping[str, Any]) -> tuple[str, ...]:
-    told = _filter_texts(found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
+def _select_auth_methods(document: Mapping[str, Any]) -> tuple[str, ...]:
+    told = _filter_texts(document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
     methods = tuple(ours for theirs, ours in AUTH_METHODS.items() if theirs in told)
     if not methods:
         raise Invalid(f"the server supports none of {', '.join(AUTH_METHODS)} at its token endpoint")
     return methods
 
 
-def _read_scopes(found: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(one for one in _filter_texts(found.get("scopes_supported")) if _SCOPE.fullmatch(one))
+def _read_scopes(document: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(one for one in _filter_texts(document.get("scopes_supported")) if _SCOPE.fullmatch(one))
 
 
 def _filter_texts(value: object) -> tuple[str, ...]:

@@ -36,35 +36,37 @@ class ProviderDraft:
     scopes: tuple[str, ...] = ()
 
 
-async def draft_provider(discovery: MetadataDiscovery, wish: DraftRequest) -> ProviderDraft:
+async def draft_provider(discovery: MetadataDiscovery, draft_request: DraftRequest) -> ProviderDraft:
     """Ask the server, and put together what it says.
 
     Raises:
         Invalid: a URL is none, may not be reached, or leads to no server that MCPist can work with.
         Unavailable: it cannot be asked now.
     """
-    server, resource = await _discover(discovery, wish)
+    server, resource = await _discover(discovery, draft_request)
     host = urlsplit(server.issuer).hostname or ""
-    document = {"title": wish.title or host, "oauth": _build_oauth(server, resource), **_build_account(server)}
+    document = {"title": draft_request.title or host, "oauth": _build_oauth(server, resource), **_build_account(server)}
     reading = list(resource.scopes if resource is not None else ())
-    document["modules"] = {name: {"reading": reading} if reading else {} for name in wish.modules}
+    document["modules"] = {name: {"reading": reading} if reading else {} for name in draft_request.modules}
     scopes = resource.scopes if resource is not None and resource.scopes else server.scopes
-    return ProviderDraft(wish.id or _derive_id(host), document, scopes[:MOST_SCOPES])
+    return ProviderDraft(draft_request.id or _derive_id(host), document, scopes[:MOST_SCOPES])
 
 
-async def _discover(discovery: MetadataDiscovery, wish: DraftRequest) -> tuple[ServerMetadata, ResourceMetadata | None]:
-    if wish.resource:
-        resource = await discovery.fetch_resource_metadata(wish.resource)
-        if wish.url not in resource.authorization_servers:
+async def _discover(
+    discovery: MetadataDiscovery, draft_request: DraftRequest
+) -> tuple[ServerMetadata, ResourceMetadata | None]:
+    if draft_request.resource:
+        resource = await discovery.fetch_resource_metadata(draft_request.resource)
+        if draft_request.url not in resource.authorization_servers:
             raise Invalid(
                 "the resource metadata lists another authorization server than this URL; give the resource as the URL"
             )
-        return await discovery.fetch_server_metadata(wish.url), resource
+        return await discovery.fetch_server_metadata(draft_request.url), resource
     try:
-        return await discovery.fetch_server_metadata(wish.url), None
+        return await discovery.fetch_server_metadata(draft_request.url), None
     except Invalid as no_server:
         try:
-            resource = await discovery.fetch_resource_metadata(wish.url)
+            resource = await discovery.fetch_resource_metadata(draft_request.url)
         except Invalid:
             raise no_server from None
     return await discovery.fetch_server_metadata(resource.authorization_servers[0]), resource

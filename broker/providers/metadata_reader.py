@@ -40,17 +40,17 @@ class MetadataReader:
         failures: set[MetadataFailure] = set()
         for url in urls:
             try:
-                found = (await self._documents.fetch_document(url, MAX_METADATA_BYTES)).parse_object()
+                document = (await self._documents.fetch_document(url, MAX_METADATA_BYTES)).parse_object()
             except DocumentUnavailable as error:
                 failures.add(error.trouble)
                 continue
-            issuer = found.get("issuer")
+            issuer = document.get("issuer")
             if is_issuer is not None and not (isinstance(issuer, str) and is_issuer(issuer)):
                 failures.add("issuer")
-            elif needed and not isinstance(found.get(needed), str):
+            elif needed and not isinstance(document.get(needed), str):
                 failures.add("wrong")
             else:
-                return found
+                return document
         for failure in _BY_WEIGHT:
             if failure in failures:
                 raise MetadataUnavailable(failure)

@@ -24,17 +24,18 @@ _EXPECTED = {
 }
 
 
-def resolve_settings(provider: Provider, given: Mapping[str, str]) -> dict[str, str]:
+def resolve_settings(provider: Provider, values: Mapping[str, str]) -> dict[str, str]:
     """Every setting of the provider, from `given` or by its default.
 
     Raises:
         Invalid: one is missing, unknown or of another form; the text names it and what is allowed.
     """
-    if unknown := given.keys() - provider.settings.keys():
-        known = ", ".join(sorted(provider.settings)) or "none"
-        raise Invalid(f"{provider.id}: there is no setting {min(unknown)[:40]!r}; there are: {known}")
+    if unknown := values.keys() - provider.settings.keys():
+        names = ", ".join(sorted(provider.settings)) or "none"
+        raise Invalid(f"{provider.id}: there is no setting {min(unknown)[:40]!r}; there are: {names}")
     return {
-        name: _check_setting(provider.id, name, setting, given.get(name)) for name, setting in provider.settings.items()
+        name: _check_setting(provider.id, name, setting, values.get(name))
+        for name, setting in provider.settings.items()
     }
 
 

@@ -43,17 +43,17 @@ def _choose_delay(attempt: Attempt, failed: VendorFailure, timing: RefreshTiming
 
 async def _open_breaker(work: UnitOfWork, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming) -> None:
     """Stop refreshes by this OAuth client until the backoff is over; then one process probes it."""
-    seen = attempt.prepared.snapshot
-    failures = await work.fetchval(_FAILED, seen.client_row_id, seen.client_version, failed.reason)
+    snapshot = attempt.prepared.snapshot
+    failures = await work.fetchval(_FAILED, snapshot.client_row_id, snapshot.client_version, failed.reason)
     if failures is None:  # the administrator has changed it meanwhile
         return
-    await work.execute(_OPEN, seen.client_row_id, timing.choose_backoff(failures))
+    await work.execute(_OPEN, snapshot.client_row_id, timing.choose_backoff(failures))
     log.error(
         "vendor rejects an OAuth client; check its settings (mcpist oauth-client list)",
         extra={
             "event": "oauth_client_rejected",
-            "provider": seen.provider,
-            "client": str(seen.client_row_id),
+            "provider": snapshot.provider,
+            "client": str(snapshot.client_row_id),
             "cause": failed.reason,
         },
     )

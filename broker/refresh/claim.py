@@ -38,20 +38,20 @@ class ProviderLookup(Protocol):
         ...
 
 
-async def find_provider(providers: ProviderLookup, work: UnitOfWork, seen: AccountSnapshot) -> Provider:
+async def find_provider(providers: ProviderLookup, work: UnitOfWork, snapshot: AccountSnapshot) -> Provider:
     """Return the account's provider.
 
     Raises:
         NotFound: an administrator has removed it.
     """
-    provider = await providers.find(work, seen.provider)
+    provider = await providers.find(work, snapshot.provider)
     if provider is None or provider.oauth is None:
-        raise NotFound(f"the OAuth provider {seen.provider!r} was removed; add it again")
+        raise NotFound(f"the OAuth provider {snapshot.provider!r} was removed; add it again")
     return provider
 
 
 async def prepare_refresh(
-    work: UnitOfWork, vault: Vault, provider: Provider, ref: AccountRef, seen: AccountSnapshot
+    work: UnitOfWork, vault: Vault, provider: Provider, ref: AccountRef, snapshot: AccountSnapshot
 ) -> PreparedRefresh:
     """Decrypt and look up all that the refresh needs.
 
@@ -60,16 +60,16 @@ async def prepare_refresh(
         core.errors.Unavailable: the keys' keeper is away.
     """
     assert provider.oauth is not None
-    assert seen.refresh is not None
-    place = build_account_context(seen.id, REFRESH_FIELD, seen.version)
-    refresh = Secret((await vault.open(work, place, seen.refresh)).decode())
-    settings = _parse_settings(seen)
+    assert snapshot.refresh is not None
+    place = build_account_context(snapshot.id, REFRESH_FIELD, snapshot.version)
+    refresh = Secret((await vault.open(work, place, snapshot.refresh)).decode())
+    settings = _parse_settings(snapshot)
     client = OAuthClientConfig(
-        seen.client_id, await _decrypt_client_secret(work, vault, seen), seen.auth_method, settings
+        snapshot.client_id, await _decrypt_client_secret(work, vault, snapshot), snapshot.auth_method, settings
     )
     endpoint = get_token_endpoint_key(ref.tenant_id, provider, settings)
     return PreparedRefresh(
-        ref, seen, provider, endpoint, provider.oauth.refresh, client, refresh, sealer=await vault.get_sealer(work)
+        ref, snapshot, provider, endpoint, provider.oauth.refresh, client, refresh, sealer=await vault.get_sealer(work)
     )
 
 
@@ -96,22 +96,22 @@ async def claim(
     return Attempt(prepared, owner, row["uncertain"], row["attempt_no"], began, row["now"])
 
 
-async def claim_probe(database: Database, tenant_id: UUID, seen: AccountSnapshot, timing: RefreshTiming) -> bool:
+async def claim_probe(database: Database, tenant_id: UUID, snapshot: AccountSnapshot, timing: RefreshTiming) -> bool:
     """Claim the probe of an OAuth client that the vendor has refused; True for one process at a time."""
     async with database.tenant(tenant_id) as work:
-        return bool(await work.execute(_PROBE, seen.client_row_id, timing.lease))
+        return bool(await work.execute(_PROBE, snapshot.client_row_id, timing.lease))
 
 
-async def _decrypt_client_secret(work: UnitOfWork, vault: Vault, seen: AccountSnapshot) -> Secret | None:
-    if seen.client_secret is None:
+async def _decrypt_client_secret(work: UnitOfWork, vault: Vault, snapshot: AccountSnapshot) -> Secret | None:
+    if snapshot.client_secret is None:
         return None
-    place = build_client_context(seen.client_row_id, seen.client_version)
-    return Secret((await vault.open(work, place, seen.client_secret)).decode())
+    place = build_client_context(snapshot.client_row_id, snapshot.client_version)
+    return Secret((await vault.open(work, place, snapshot.client_secret)).decode())
 
 
-def _parse_settings(seen: AccountSnapshot) -> Mapping[str, str]:
-    found: dict[str, object] = orjson.loads(seen.settings)
-    return {name: value for name, value in found.items() if isinstance(value, str)}
+def _parse_settings(snapshot: AccountSnapshot) -> Mapping[str, str]:
+    document: dict[str, object] = orjson.loads(snapshot.settings)
+    return {name: value for name, value in document.items() if isinstance(value, str)}
 
 
 _CLAIM = """UPDATE vault.accounts a SET lease_owner = $4, lease_until = c.now + make_interval(secs => $5),

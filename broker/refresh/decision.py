@@ -76,11 +76,11 @@ class TokenRequirement:
     rejected_version: int | None = None
     outdated_version: int | None = None
 
-    def is_met_by(self, seen: AccountSnapshot) -> bool:
+    def is_met_by(self, snapshot: AccountSnapshot) -> bool:
         """Check whether the account's token meets the requirement."""
-        if not seen.is_access_valid(self.rejected_version) or seen.version == self.outdated_version:
+        if not snapshot.is_access_valid(self.rejected_version) or snapshot.version == self.outdated_version:
             return False
-        return seen.expires_in is None or seen.expires_in > min(self.min_ttl, HALF * seen.access_lifetime)
+        return snapshot.expires_in is None or snapshot.expires_in > min(self.min_ttl, HALF * snapshot.access_lifetime)
 
 
 class RefreshAction(Enum):
@@ -110,60 +110,66 @@ RefreshStep = RefreshAction | ReauthRequired | TokenUnavailable
 
 
 def choose_next_step(
-    seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming
+    snapshot: AccountSnapshot, requirement: TokenRequirement, rules: RefreshRules, timing: RefreshTiming
 ) -> RefreshStep:
     """Choose the next refresh action for an account (pure)."""
-    if seen.status != "active":
-        state = UnavailableReason.DISABLED if seen.status == "disabled" else UnavailableReason.NEEDS_REAUTH
-        return TokenUnavailable(state, seen.reason)
-    if wish.is_met_by(seen):
+    if snapshot.status != "active":
+        state = UnavailableReason.DISABLED if snapshot.status == "disabled" else UnavailableReason.NEEDS_REAUTH
+        return TokenUnavailable(state, snapshot.reason)
+    if requirement.is_met_by(snapshot):
         return RefreshAction.HAND_OUT
-    obstacle = _find_obstacle(seen, wish, timing)
+    obstacle = _find_obstacle(snapshot, requirement, timing)
     if obstacle is not None:
-        return RefreshAction.HAND_OUT if seen.is_access_valid(wish.rejected_version) else obstacle
-    if seen.refresh is None:
-        ended = seen.expires_in is not None and seen.expires_in <= 0
+        return RefreshAction.HAND_OUT if snapshot.is_access_valid(requirement.rejected_version) else obstacle
+    if snapshot.refresh is None:
+        ended = snapshot.expires_in is not None and snapshot.expires_in <= 0
         return (
             RefreshAction.HAND_OUT
-            if seen.is_access_valid(wish.rejected_version)
+            if snapshot.is_access_valid(requirement.rejected_version)
             else ReauthRequired(EXPIRED if ended else REVOKED)
         )
-    if seen.answer_lost:
-        return recover(seen, wish, rules, timing)
-    return RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
+    if snapshot.answer_lost:
+        return recover(snapshot, requirement, rules, timing)
+    return RefreshAction.PROBE if snapshot.misconfigured else RefreshAction.CLAIM
 
 
-def _find_obstacle(seen: AccountSnapshot, wish: TokenRequirement, timing: RefreshTiming) -> RefreshStep | None:
+def _find_obstacle(
+    snapshot: AccountSnapshot, requirement: TokenRequirement, timing: RefreshTiming
+) -> RefreshStep | None:
     """Return the reason why the refresh token must not be presented now, if there is one."""
-    if seen.lease_left is not None:
+    if snapshot.lease_left is not None:
         return RefreshAction.WAIT
-    if seen.breaker_open_for > 0:
-        return TokenUnavailable(UnavailableReason.MISCONFIGURED, seen.client_cause, seen.breaker_open_for)
-    if seen.retry_in > 0:
-        return TokenUnavailable(UnavailableReason.VENDOR, seen.last_error_class, seen.retry_in)
+    if snapshot.breaker_open_for > 0:
+        return TokenUnavailable(UnavailableReason.MISCONFIGURED, snapshot.client_cause, snapshot.breaker_open_for)
+    if snapshot.retry_in > 0:
+        return TokenUnavailable(UnavailableReason.VENDOR, snapshot.last_error_class, snapshot.retry_in)
     if (
-        wish.rejected_version == seen.version
-        and seen.refreshed_ago is not None
-        and seen.refreshed_ago < timing.rejection_cooldown
+        requirement.rejected_version == snapshot.version
+        and snapshot.refreshed_ago is not None
+        and snapshot.refreshed_ago < timing.rejection_cooldown
     ):
-        return TokenUnavailable(UnavailableReason.REFUSED, "rejected", timing.rejection_cooldown - seen.refreshed_ago)
+        return TokenUnavailable(
+            UnavailableReason.REFUSED, "rejected", timing.rejection_cooldown - snapshot.refreshed_ago
+        )
     return None
 
 
-def recover(seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming) -> RefreshStep:
+def recover(
+    snapshot: AccountSnapshot, requirement: TokenRequirement, rules: RefreshRules, timing: RefreshTiming
+) -> RefreshStep:
     """Choose the step for a row whose last call has an unknown outcome."""
-    present = RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
-    if rules.profile == "non_rotating" or _is_in_grace(seen, rules, timing):
+    present = RefreshAction.PROBE if snapshot.misconfigured else RefreshAction.CLAIM
+    if rules.profile == "non_rotating" or _is_in_grace(snapshot, rules, timing):
         return present
-    if seen.is_access_valid(wish.rejected_version):
+    if snapshot.is_access_valid(requirement.rejected_version):
         return RefreshAction.USE_OLD_TOKEN
-    if seen.lease_lapsed:
+    if snapshot.lease_lapsed:
         return RefreshAction.TAKE_OVER_LEASE
     return ReauthRequired(LOST_ROTATION) if rules.reuse_kills_siblings else present
 
 
-def _is_in_grace(seen: AccountSnapshot, rules: RefreshRules, timing: RefreshTiming) -> bool:
+def _is_in_grace(snapshot: AccountSnapshot, rules: RefreshRules, timing: RefreshTiming) -> bool:
     """Check whether the vendor repeats a lost response, even if our request takes as long as its deadline."""
-    if rules.profile != "grace" or seen.presented_ago is None:
+    if rules.profile != "grace" or snapshot.presented_ago is None:
         return False
-    return seen.presented_ago + timing.call_timeout < rules.grace_seconds
+    return snapshot.presented_ago + timing.call_timeout < rules.grace_seconds

@@ -72,22 +72,20 @@ async def _adopt_candidate(work: UnitOfWork, vault: Vault, attempt: Attempt) -> 
     presents them. Not where showing a spent token would cost the person's other grants."""
     if attempt.prepared.rules.reuse_kills_siblings:
         return False
-    found = await work.fetchrow(_NEWEST, attempt.ref.id)
-    if found is None or found["access"] is None:
+    row = await work.fetchrow(_NEWEST, attempt.ref.id)
+    if row is None or row["access"] is None:
         return False
-    blobs = [await _reseal(work, vault, attempt, found, field) for field in (ACCESS_FIELD, REFRESH_FIELD)]
-    await work.execute(_ADOPT, attempt.ref.id, attempt.version, *blobs, found["expires_at"])
-    await work.execute(_DROP, found["id"])
+    blobs = [await _reseal(work, vault, attempt, row, field) for field in (ACCESS_FIELD, REFRESH_FIELD)]
+    await work.execute(_ADOPT, attempt.ref.id, attempt.version, *blobs, row["expires_at"])
+    await work.execute(_DROP, row["id"])
     await append_event(
         work, attempt.ref.id, AccountEventKind.CANDIDATE_ADOPTED, detail={"version": attempt.version + 1}
     )
     return True
 
 
-async def _reseal(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row, field: str) -> bytes:
-    plain = await vault.open(
-        work, build_candidate_context(found["id"], field, found["presented_version"]), found[field]
-    )
+async def _reseal(work: UnitOfWork, vault: Vault, attempt: Attempt, row: Row, field: str) -> bytes:
+    plain = await vault.open(work, build_candidate_context(row["id"], field, row["presented_version"]), row[field])
     return attempt.prepared.sealer.seal(build_account_context(attempt.ref.id, field, attempt.version + 1), plain)
 
 

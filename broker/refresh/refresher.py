@@ -112,15 +112,17 @@ class Refresher:
         self._turns = FairSemaphore(per_key=MAX_PER_ENDPOINT, tenant=MAX_PER_TENANT, all=MAX_TOTAL)
         self.stopping = False
 
-    async def find_valid_token(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable | None:
+    async def find_valid_token(
+        self, ref: AccountRef, requirement: TokenRequirement
+    ) -> AccessToken | TokenUnavailable | None:
         """Return the result that needs no refresh; None if a refresh is necessary."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
-            seen = await load_snapshot(work, ref.id)
-            if seen is None:
+            snapshot = await load_snapshot(work, ref.id)
+            if snapshot is None:
                 return TokenUnavailable(UnavailableReason.MISSING)
-            if seen.status == "active" and wish.is_met_by(seen):
+            if snapshot.status == "active" and requirement.is_met_by(snapshot):
                 with contextlib.suppress(DecryptionError):  # the refresh finds it too, and marks the account
-                    return await self._hand_out(work, seen, wish)
+                    return await self._hand_out(work, snapshot, requirement)
         return None
 
     async def run(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
@@ -151,70 +153,80 @@ class Refresher:
         """Refresh an account whose token is good, ahead of its end; unless it was refreshed since `listed`, which is a
         moment of `boottime`."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
-            seen = await load_snapshot(work, ref.id)
-        if seen is None:
+            snapshot = await load_snapshot(work, ref.id)
+        if snapshot is None:
             return TokenUnavailable(UnavailableReason.MISSING)
         age = 0.0 if listed is None else self._tools.boottime() - listed
-        if seen.refreshed_ago is not None and seen.refreshed_ago < age:
-            return await self.run(ref, TokenRequirement(0.0, outdated_version=seen.version - 1))
-        return await self.run(ref, TokenRequirement(0.0, outdated_version=seen.version))
+        if snapshot.refreshed_ago is not None and snapshot.refreshed_ago < age:
+            return await self.run(ref, TokenRequirement(0.0, outdated_version=snapshot.version - 1))
+        return await self.run(ref, TokenRequirement(0.0, outdated_version=snapshot.version))
 
-    async def get_unexpired_token(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
+    async def get_unexpired_token(
+        self, ref: AccountRef, requirement: TokenRequirement
+    ) -> AccessToken | TokenUnavailable:
         """Return the present token, if it is still valid, to a caller that cannot wait for the running refresh."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
-            seen = await load_snapshot(work, ref.id)
-            if seen is not None and seen.status == "active" and seen.is_access_valid(wish.rejected_version):
-                return await self._hand_out(work, seen, wish)
+            snapshot = await load_snapshot(work, ref.id)
+            if (
+                snapshot is not None
+                and snapshot.status == "active"
+                and snapshot.is_access_valid(requirement.rejected_version)
+            ):
+                return await self._hand_out(work, snapshot, requirement)
         return TokenUnavailable(
-            UnavailableReason.REFRESHING, "", 1.0 if seen is None or seen.lease_left is None else seen.lease_left
+            UnavailableReason.REFRESHING,
+            "",
+            1.0 if snapshot is None or snapshot.lease_left is None else snapshot.lease_left,
         )
 
     async def _decide(
-        self, ref: AccountRef, wish: TokenRequirement
+        self, ref: AccountRef, requirement: TokenRequirement
     ) -> AccessToken | TokenUnavailable | PreparedRefresh | None:
         """Load the account and decide; a PreparedRefresh is to be claimed, None means to look again later."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
-            seen = await load_snapshot(work, ref.id)
-            if seen is None:
+            snapshot = await load_snapshot(work, ref.id)
+            if snapshot is None:
                 return TokenUnavailable(UnavailableReason.MISSING)
-            provider = await find_provider(self._tools.providers, work, seen)
+            provider = await find_provider(self._tools.providers, work, snapshot)
             assert provider.oauth is not None
-            step = choose_next_step(seen, wish, provider.oauth.refresh, self._tools.timing)
+            step = choose_next_step(snapshot, requirement, provider.oauth.refresh, self._tools.timing)
             if step is not RefreshAction.PROBE:
-                return await self._take_step(work, ref, seen, provider, step, wish)
-        if not await claim_probe(self._tools.database, ref.tenant_id, seen, self._tools.timing):
+                return await self._take_step(work, ref, snapshot, provider, step, requirement)
+        if not await claim_probe(self._tools.database, ref.tenant_id, snapshot, self._tools.timing):
             return None
         async with self._tools.database.tenant(ref.tenant_id) as work:
-            return await self._take_step(work, ref, seen, provider, RefreshAction.CLAIM, wish)
+            return await self._take_step(work, ref, snapshot, provider, RefreshAction.CLAIM, requirement)
 
     async def _take_step(
         self,
         work: UnitOfWork,
         ref: AccountRef,
-        seen: AccountSnapshot,
+        snapshot: AccountSnapshot,
         provider: Provider,
         step: RefreshStep,
-        wish: TokenRequirement,
+        requirement: TokenRequirement,
     ) -> AccessToken | TokenUnavailable | PreparedRefresh | None:
         if isinstance(step, TokenUnavailable):
             return step
         try:
             if isinstance(step, ReauthRequired):
-                await reauth.mark_needs_reauth(work, seen.id, seen.version, step.reason)
+                await reauth.mark_needs_reauth(work, snapshot.id, snapshot.version, step.reason)
                 return None
             if step is RefreshAction.USE_OLD_TOKEN:
-                await work.execute(_POSTPONE_REFRESH, seen.id, seen.version)
+                await work.execute(_POSTPONE_REFRESH, snapshot.id, snapshot.version)
             if step is RefreshAction.TAKE_OVER_LEASE:
-                await work.execute(_TAKE_OVER_LEASE, seen.id, seen.version, self._tools.timing.late_answer_grace)
+                await work.execute(
+                    _TAKE_OVER_LEASE, snapshot.id, snapshot.version, self._tools.timing.late_answer_grace
+                )
             if step in (RefreshAction.HAND_OUT, RefreshAction.USE_OLD_TOKEN):
-                return await self._hand_out(work, seen, wish)
+                return await self._hand_out(work, snapshot, requirement)
             return (
                 None
                 if step in (RefreshAction.WAIT, RefreshAction.TAKE_OVER_LEASE)
-                else await prepare_refresh(work, self._tools.vault, provider, ref, seen)
+                else await prepare_refresh(work, self._tools.vault, provider, ref, snapshot)
             )
         except DecryptionError:
-            await reauth.mark_needs_reauth(work, seen.id, seen.version, UNREADABLE)
+            await reauth.mark_needs_reauth(work, snapshot.id, snapshot.version, UNREADABLE)
             return None
 
     async def _attempt(self, prepared: PreparedRefresh) -> TokenResult | None:
@@ -232,14 +244,18 @@ class Refresher:
             await revoke_orphaned_grant(tools.database, tools.endpoint, attempt, answer.tokens)
         return answer
 
-    async def _hand_out(self, work: UnitOfWork, seen: AccountSnapshot, wish: TokenRequirement) -> AccessToken:
-        if seen.stale_use and wish.outdated_version is None:  # a refresh ahead of time is no use of the account
-            await work.execute(_RECORD_USE, seen.id)
-        assert seen.access is not None
+    async def _hand_out(
+        self, work: UnitOfWork, snapshot: AccountSnapshot, requirement: TokenRequirement
+    ) -> AccessToken:
+        if (
+            snapshot.stale_use and requirement.outdated_version is None
+        ):  # a refresh ahead of time is no use of the account
+            await work.execute(_RECORD_USE, snapshot.id)
+        assert snapshot.access is not None
         plain = await self._tools.vault.open(
-            work, build_account_context(seen.id, ACCESS_FIELD, seen.version), seen.access
+            work, build_account_context(snapshot.id, ACCESS_FIELD, snapshot.version), snapshot.access
         )
-        return AccessToken(Secret(plain.decode()), seen.version, seen.expires_in, seen.refresh is not None)
+        return AccessToken(Secret(plain.decode()), snapshot.version, snapshot.expires_in, snapshot.refresh is not None)
 
 
 # Who comes late finds the row without an owner, and nobody's attempt after its own.

@@ -142,7 +142,7 @@ class RefreshScheduler:
         return task
 
     async def _run_batch(self, client: _Client, accounts: list[UUID], listed: float) -> int:
-        count = sum(await asyncio.gather(*(self._refresh_account(client, one, listed) for one in accounts)))
+        count = sum(await asyncio.gather(*(self._refresh_account(client, account, listed) for account in accounts)))
         if count == len(accounts) == MAX_PER_CLIENT:
             self._more.set()
         return count

@@ -108,17 +108,19 @@ def _encode_outcome(outcome: RefreshOutcome) -> bytes:
 
 
 def _decode_outcome(text: bytes) -> RefreshOutcome:
-    told: dict[str, Any] = orjson.loads(text)
-    blobs = {name: None if told[name] is None else base64.b64decode(told[name], validate=True) for name in _BLOBS}
-    times = {name: None if told.get(name) is None else datetime.fromisoformat(told[name]) for name in _TIMES}
+    document: dict[str, Any] = orjson.loads(text)
+    blobs = {
+        name: None if document[name] is None else base64.b64decode(document[name], validate=True) for name in _BLOBS
+    }
+    times = {name: None if document.get(name) is None else datetime.fromisoformat(document[name]) for name in _TIMES}
     return RefreshOutcome(
-        ref=AccountRef(UUID(told["tenant"]), UUID(told["account"])),
-        version=int(told["version"]),
-        lease_owner=UUID(told["owner"]),
-        attempt_number=int(told["number"]),
-        candidate_id=UUID(told["candidate"]),
-        scopes=None if told["scopes"] is None else tuple(map(str, told["scopes"])),
-        invalidates_old_access=bool(told.get("ends_old")),
+        ref=AccountRef(UUID(document["tenant"]), UUID(document["account"])),
+        version=int(document["version"]),
+        lease_owner=UUID(document["owner"]),
+        attempt_number=int(document["number"]),
+        candidate_id=UUID(document["candidate"]),
+        scopes=None if document["scopes"] is None else tuple(map(str, document["scopes"])),
+        invalidates_old_access=bool(document.get("ends_old")),
         **blobs,  # type: ignore[arg-type]
         **times,
     )

@@ -97,11 +97,11 @@ class AccountTokenService:
         self._refresher.stopping = True
         return await self._flights.finish(self._tools.timing.drain_timeout)
 
-    async def _join_refresh(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
+    async def _join_refresh(self, ref: AccountRef, requirement: TokenRequirement) -> AccessToken | TokenUnavailable:
         """Wait for the refresh in progress; refresh again if it yields the version that this caller's vendor has
         rejected.
         """
-        answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))
-        if isinstance(answer, AccessToken) and answer.version == wish.rejected_version:
-            answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))
+        answer = await self._flights.join(ref, lambda: self._refresher.run(ref, requirement))
+        if isinstance(answer, AccessToken) and answer.version == requirement.rejected_version:
+            answer = await self._flights.join(ref, lambda: self._refresher.run(ref, requirement))
         return answer

@@ -84,8 +84,8 @@ class Rechecker:
         due = await self._parts.database.fetch(_DUE, MAX_PER_ENDPOINT, MAX_PER_SWEEP)
         asked = (self._recheck_in_turn(row["tenant_id"], row["credential_id"], row["endpoint"]) for row in due)
         settled = await asyncio.gather(*asked)
-        self._log_mass_rejections([(row["endpoint"], one) for row, one in zip(due, settled, strict=True)])
-        return sum(one is not None for one in settled)
+        self._log_mass_rejections([(row["endpoint"], outcome) for row, outcome in zip(due, settled, strict=True)])
+        return sum(outcome is not None for outcome in settled)
 
     def _log_mass_rejections(self, settled: list[tuple[str, RecheckOutcome | None]]) -> None:
         """Log each vendor that refuses many once, until it takes one again."""
@@ -142,12 +142,12 @@ class VendorCredentialProbe:
         if manifest is None or not manifest.has_vendor:
             return ProbeResult(CredentialVerdict.UNKNOWN)
         url = get_service_url(manifest, {manifest.name: settings})
-        found = await self._accounts.fetch_account(
+        identity = await self._accounts.fetch_account(
             manifest, url, suspect.scheme, suspect.secret, suspect.origins, suspect.attributes
         )
-        if not isinstance(found, VendorFailure):
+        if not isinstance(identity, VendorFailure):
             return ProbeResult(CredentialVerdict.ACCEPTED)
-        return ProbeResult(_get_verdict(found), found.retry_after or 0.0)
+        return ProbeResult(_get_verdict(identity), identity.retry_after or 0.0)
 
 
 def _get_verdict(failure: VendorFailure) -> CredentialVerdict:

@@ -54,18 +54,18 @@ class RecheckOutcome(Enum):
 async def apply_verdict(
     work: UnitOfWork,
     suspect: RejectedCredential,
-    asked: ProbeResult,
+    probe: ProbeResult,
     timing: RejectionTiming,
     chance: Callable[[], float],
 ) -> RecheckOutcome:
     """Write down what the vendor has said."""
-    match asked.verdict:
+    match probe.verdict:
         case CredentialVerdict.ACCEPTED:
             return await _handle_accepted(work, suspect)
         case CredentialVerdict.REJECTED:
             return await _handle_rejected(work, suspect, timing, chance)
         case CredentialVerdict.BUSY:
-            return await _postpone(work, suspect, max(asked.retry_after, timing.min_pause), held=not suspect.broken)
+            return await _postpone(work, suspect, max(probe.retry_after, timing.min_pause), held=not suspect.broken)
         case CredentialVerdict.UNKNOWN:  # whether calls get through is for them to find out
             pause = timing.broken_interval if suspect.broken else timing.max_pause
             return await _postpone(work, suspect, pause * (0.75 + 0.5 * chance()), held=False)

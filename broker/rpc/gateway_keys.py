@@ -42,8 +42,8 @@ def compute_gateway_id(key: Ed25519PublicKey) -> str:
 def make_key_pair(private: Path, public: Path) -> None:
     """Make a gateway's key and the file of public keys with it, where they are missing. Of two processes, one does."""
     if not private.exists():
-        made = Ed25519PrivateKey.generate()
-        write_once(private, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
+        new_key = Ed25519PrivateKey.generate()
+        write_once(private, new_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
     if not public.exists():
         known = load_private_key(private).public_key()
         write_once(public, known.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())

@@ -85,10 +85,10 @@ def _load_keys(path: Path) -> InMemoryKeyProvider:
 
 def _read_stamp(path: Path) -> FileStamp:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return NO_FILE
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 class KeyProviderChain:

@@ -242,7 +242,7 @@ async def _read_object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
     if len(body) > MAX_RESPONSE_BYTES:
         raise ValueError
     try:
-        found = orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
         return {}  # an error page of some proxy: its status says enough
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    return cast("dict[str, Any]", document) if isinstance(document, dict) else {}

@@ -37,5 +37,5 @@ class OriginPolicy:
 
 def read_attributes(details: str) -> dict[str, str]:
     """Return the connection attributes that modules receive."""
-    found: dict[str, Any] = orjson.loads(details)
-    return {name: value for name, value in found.items() if isinstance(value, str) and name != WARNING_DETAIL}
+    document: dict[str, Any] = orjson.loads(details)
+    return {name: value for name, value in document.items() if isinstance(value, str) and name != WARNING_DETAIL}

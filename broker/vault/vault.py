@@ -203,8 +203,9 @@ class Vault:
     async def evict_expired(self, database: Database) -> int:
         """Drop unwrapped keys that are too old, and those of tenants that are gone; of how many tenants it has keys."""
         tenants = self._cached.evict_expired()
-        known = ",".join(map(str, tenants))
-        rows = await database.lookup("lookup_tenants", known, "SELECT tenant_id FROM core.tenants") if tenants else ()
+        tenant_ids = ",".join(map(str, tenants))
+        query = "SELECT tenant_id FROM core.tenants"
+        rows = await database.lookup("lookup_tenants", tenant_ids, query) if tenants else ()
         for gone in tenants - {row["tenant_id"] for row in rows}:
             self._cached.forget(gone)
         return len(tenants)

@@ -47,16 +47,16 @@ class VaultTransit:
         data = await self._call(
             "encrypt", {"plaintext": _encode_base64(plain), "associated_data": _encode_base64(context)}
         )
-        found = _CIPHERTEXT.fullmatch(str(data.get("ciphertext", "")))
-        if found is None:
+        match = _CIPHERTEXT.fullmatch(str(data.get("ciphertext", "")))
+        if match is None:
             raise KmsUnreachable
-        return WrappedKey(f"{self._name}:v{found[1]}", found[0].encode())
+        return WrappedKey(f"{self._name}:v{match[1]}", match[0].encode())
 
     async def decrypt(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        found = _CIPHERTEXT.fullmatch(wrapped.decode("ascii", "replace"))
-        if found is None or kek_id != f"{self._name}:v{found[1]}":
+        match = _CIPHERTEXT.fullmatch(wrapped.decode("ascii", "replace"))
+        if match is None or kek_id != f"{self._name}:v{match[1]}":
             raise DecryptionError
-        data = await self._call("decrypt", {"ciphertext": found[0], "associated_data": _encode_base64(context)})
+        data = await self._call("decrypt", {"ciphertext": match[0], "associated_data": _encode_base64(context)})
         try:
             return base64.b64decode(data["plaintext"], validate=True)
         except (KeyError, ValueError, TypeError):

@@ -31,10 +31,10 @@ _TOKEN_ID = re.compile(r"[0-9A-Za-z]{12}")
 
 
 def build_account_routes(
-    parts: WebDependencies, door: IdentityServices, tokens: ApiTokens, grants: Grants | None
+    parts: WebDependencies, identity_services: IdentityServices, tokens: ApiTokens, grants: Grants | None
 ) -> list[Route]:
     """Build the routes of the account pages. `grants` is None where another server issues access tokens."""
-    pages = AccountPages(parts, door, tokens, grants)
+    pages = AccountPages(parts, identity_services, tokens, grants)
     return [
         Route("/account", pages.show, methods=["GET"]),
         Route("/account/sessions/end", pages.end_session, methods=["POST"]),
@@ -50,10 +50,10 @@ class AccountPages:
     """The handlers. Nobody without a session gets to any of them."""
 
     def __init__(
-        self, parts: WebDependencies, door: IdentityServices, tokens: ApiTokens, grants: Grants | None
+        self, parts: WebDependencies, identity_services: IdentityServices, tokens: ApiTokens, grants: Grants | None
     ) -> None:
         self._parts = parts
-        self._door = door
+        self._door = identity_services
         self._tokens = tokens
         self._grants = grants
 

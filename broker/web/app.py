@@ -123,8 +123,8 @@ class _IdentityApp:
         if not _is_for_programs(request) and _wants_page(request):
             response = self._parts.pages.render_error(request, error)
         else:
-            told = f"there is nothing at this address; MCP clients connect to {self._parts.build_url('/mcp')}"
-            response = JSONResponse(OAuthError("not_found", told).as_json(), error.http_status)
+            message = f"there is nothing at this address; MCP clients connect to {self._parts.build_url('/mcp')}"
+            response = JSONResponse(OAuthError("not_found", message).as_json(), error.http_status)
         response.headers.add_vary_header("Accept")
         return response
 

@@ -149,29 +149,29 @@ class AuthorizePages:
         secret = self._parts.cookies.read(request, "session")
         return secret, await self._sessions.find(secret) if secret else None
 
-    def _restrict_to_session(self, session: Session, wanted: AuthorizationRequest) -> AuthorizationRequest:
+    def _restrict_to_session(self, session: Session, authorization: AuthorizationRequest) -> AuthorizationRequest:
         """Return the request as far as this session's user may be asked, or refuse another tenant's client as
         unknown."""
-        if wanted.client.tenant_id not in (None, session.tenant_id):
+        if authorization.client.tenant_id not in (None, session.tenant_id):
             raise PageError("unknown_client")
-        return wanted.narrow_to_role(session.system_role)
+        return authorization.narrow_to_role(session.system_role)
 
-    async def _issue_code(self, session: Session, wanted: AuthorizationRequest) -> str:
-        client = wanted.client
+    async def _issue_code(self, session: Session, authorization: AuthorizationRequest) -> str:
+        client = authorization.client
         approval = Approval(
             session.tenant_id,
             session.user_id,
             client.id,
             client.name[:MAX_CLIENT_NAME_LENGTH],
-            wanted.target.redirect_uri,
-            wanted.scopes,
-            wanted.resource,
-            wanted.challenge,
+            authorization.target.redirect_uri,
+            authorization.scopes,
+            authorization.resource,
+            authorization.challenge,
             session.authenticated_at,
         )
         self._count_code(session)
         code = await self._grants.create_code(approval)
-        return wanted.target.build_response_url(self._parts.issuer, {"code": code.reveal()})
+        return authorization.target.build_response_url(self._parts.issuer, {"code": code.reveal()})
 
     def _count_code(self, session: Session) -> None:
         person = str(session.user_id)
@@ -184,9 +184,13 @@ class AuthorizePages:
         self._people.record_failure(person)
 
     def _render_consent_page(
-        self, request: Request, secret: Secret, session: Session, wanted: AuthorizationRequest, *, known: bool
+        self, request: Request, secret: Secret, session: Session, authorization: AuthorizationRequest, *, known: bool
     ) -> Response:
-        client, redirect_uri, query = wanted.client, wanted.target.redirect_uri, wanted.build_query()
+        client, redirect_uri, query = (
+            authorization.client,
+            authorization.target.redirect_uri,
+            authorization.build_query(),
+        )
         return self._parts.pages.render(
             request,
             "consent.html",
@@ -197,14 +201,16 @@ class AuthorizePages:
             unknown=client.kind == "dynamic" or (client.kind == "metadata" and not known),
             email=session.email,
             tenant=session.tenant_name,
-            scopes=_list_uncovered_scopes(wanted.scopes),
+            scopes=_list_uncovered_scopes(authorization.scopes),
             fields={"request": query, "form_token": create_form_token(secret, query)},
         )
 
 
-def _redirect_to_sign_in(wanted: AuthorizationRequest, session: Session | None) -> Response:
+def _redirect_to_sign_in(authorization: AuthorizationRequest, session: Session | None) -> Response:
     notice = "" if session is None else "notice=recent&"
-    return RedirectResponse(f"/sign-in?{notice}next={quote(f'{AUTHORIZE_PATH}?{wanted.build_query()}', safe='')}", 303)
+    return RedirectResponse(
+        f"/sign-in?{notice}next={quote(f'{AUTHORIZE_PATH}?{authorization.build_query()}', safe='')}", 303
+    )
 
 
 def _is_untrusted_site(target: RedirectTarget) -> bool:
@@ -212,8 +218,8 @@ def _is_untrusted_site(target: RedirectTarget) -> bool:
     return target.client.kind != "registered" and target.redirect_uri.startswith("https:")
 
 
-def _build_consent_request(session: Session, wanted: AuthorizationRequest) -> ConsentRequest:
-    return _build_consent_request_for(session, wanted.target, wanted.scopes)
+def _build_consent_request(session: Session, authorization: AuthorizationRequest) -> ConsentRequest:
+    return _build_consent_request_for(session, authorization.target, authorization.scopes)
 
 
 def _build_consent_request_for(session: Session, target: RedirectTarget, scopes: frozenset[str]) -> ConsentRequest:

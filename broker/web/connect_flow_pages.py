@@ -72,11 +72,11 @@ class ConnectFlowPages:
         session = await self._find_session(request)
         if session is None:
             raise PageError("connect_unknown", 403)
-        asked = read_query(request)
+        query = read_query(request)
         try:
-            outcome = await self._authorization.handle_callback(session, request.path_params["provider"], asked)
+            outcome = await self._authorization.handle_callback(session, request.path_params["provider"], query)
         except ConnectError as refused:
-            await self._connect_sessions.record_failure(session, refused.key, state=asked.get("state", "")[:200])
+            await self._connect_sessions.record_failure(session, refused.key, state=query.get("state", "")[:200])
             raise _to_page_error(refused) from None
         if isinstance(outcome, ConsentDeclined):
             await self._connect_sessions.record_failure(session, "declined", flow_id=outcome.flow.id)

@@ -86,7 +86,7 @@ class ServicePages:
         session = await self._find_session(request)
         if session is None:
             return redirect_to_sign_in(CONNECT_PATH)
-        asked = read_query(request)
+        query = read_query(request)
         services = await self._connect.available_services.list_for_person(session)
         refused: Sequence[OAuthClient] = ()
         if session.system_role == ADMINISTRATOR:
@@ -101,8 +101,8 @@ class ServicePages:
             "connect_list.html",
             email=session.email,
             tenant=session.tenant_name,
-            done="connected" if asked.get("done") == "connected" else "",
-            done_title=find_connected_title(asked.get("module", ""), services, shared, titles),
+            done="connected" if query.get("done") == "connected" else "",
+            done_title=find_connected_title(query.get("module", ""), services, shared, titles),
             refused=build_refused_client_views(refused, self._parts.settings.public_url),
             by_roles=build_shared_views(shared, titles),
             more=more,
@@ -233,13 +233,13 @@ def build_connect_session_routes(parts: WebDependencies, sessions: Sessions, con
     return [Route(get_session_path("{session}"), redirect_to_next, methods=["GET"])]
 
 
-def _build_next_url(request: Request, found: ConnectSession) -> str:
-    asked = read_query(request)
-    left, after = list_remaining(asked, found.waiting), asked.get("after", "")
+def _build_next_url(request: Request, connect_session: ConnectSession) -> str:
+    query = read_query(request)
+    left, after = list_remaining(query, connect_session.waiting), query.get("after", "")
     if not left:
-        return found.return_path or build_path(CONNECT_PATH, {"done": after and "connected", "module": after})
-    queue = ConnectQueue(tuple(left[1:]), len(found.services), str(found.id))
-    role = "" if found.role_id is None else str(found.role_id)
+        return connect_session.return_path or build_path(CONNECT_PATH, {"done": after and "connected", "module": after})
+    queue = ConnectQueue(tuple(left[1:]), len(connect_session.services), str(connect_session.id))
+    role = "" if connect_session.role_id is None else str(connect_session.role_id)
     return build_path(f"{CONNECT_PATH}/{left[0]}", {**queue.to_fields(), "role": role, "after": after})
 
 

@@ -77,7 +77,7 @@ def list_remaining(fields: Mapping[str, str], waiting: Sequence[str]) -> list[st
     if "then" not in fields:
         return list(waiting)
     names = fields["then"].split(",")
-    return [one for one in waiting if one in names]
+    return [module for module in waiting if module in names]
 
 
 def parse_module(path_params: Mapping[str, Any]) -> str:
@@ -108,8 +108,8 @@ def parse_role_id(fields: Mapping[str, str]) -> UUID | None:
 
 def build_path(path: str, parameters: Mapping[str, str]) -> str:
     """A path with those of the parameters that have a value."""
-    asked = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
-    return f"{path}?{asked}" if asked else path
+    query = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
+    return f"{path}?{query}" if query else path
 
 
 def build_next_path(module: str, role_id: UUID | None, queue: ConnectQueue, done: str) -> str:

@@ -29,14 +29,14 @@ def build_service_list(services: Sequence[AvailableService]) -> Mapping[str, Any
     """The list: one entry a service, and how many their person can connect."""
     entries = [
         {
-            "name": one.required_tools.module.name,
-            "title": one.required_tools.module.title,
-            "own": _build_credential_view(one.own),
-            "shared": _build_credential_view(next(iter(one.shared), None)),
-            "state": get_display_state(one),
-            "connectable": one.connectable,
+            "name": service.required_tools.module.name,
+            "title": service.required_tools.module.title,
+            "own": _build_credential_view(service.own),
+            "shared": _build_credential_view(next(iter(service.shared), None)),
+            "state": get_display_state(service),
+            "connectable": service.connectable,
         }
-        for one in services
+        for service in services
     ]
     return {"services": entries, "open": len(list_connectable_modules(services))}
 
@@ -44,9 +44,9 @@ def build_service_list(services: Sequence[AvailableService]) -> Mapping[str, Any
 def list_connectable_modules(services: Sequence[AvailableService]) -> list[str]:
     """The modules that somebody can connect now, and that nothing counts for, or something that they can mend."""
     return [
-        one.required_tools.module.name
-        for one in services
-        if one.connectable and get_display_state(one) in ("none", "broken")
+        service.required_tools.module.name
+        for service in services
+        if service.connectable and get_display_state(service) in ("none", "broken")
     ]
 
 
@@ -61,26 +61,26 @@ def build_refused_client_views(clients: Sequence[OAuthClient], public_url: str) 
     """The OAuth clients that vendors refuse, for administrators."""
     return [
         {
-            "provider": one.provider,
-            "role": one.role,
-            "cause": one.cause if one.cause in CAUSES else "other",
-            "redirect_uri": build_redirect_uri(public_url, one.provider),
+            "provider": client.provider,
+            "role": client.role,
+            "cause": client.cause if client.cause in CAUSES else "other",
+            "redirect_uri": build_redirect_uri(public_url, client.provider),
         }
-        for one in clients
-        if one.state == "misconfigured"
+        for client in clients
+        if client.state == "misconfigured"
     ]
 
 
-def build_shared_views(held: Sequence[StoredCredential], titles: Mapping[str, str]) -> list[Mapping[str, Any]]:
+def build_shared_views(credentials: Sequence[StoredCredential], titles: Mapping[str, str]) -> list[Mapping[str, Any]]:
     """Build the views of shared credentials, for an administrator."""
     return [
         {
-            "module": one.module,
-            "title": titles[one.module],
-            "role_id": str(one.role_id),
-            **(_build_credential_view(one) or {}),
+            "module": credential.module,
+            "title": titles[credential.module],
+            "role_id": str(credential.role_id),
+            **(_build_credential_view(credential) or {}),
         }
-        for one in held
+        for credential in credentials
     ]
 
 
@@ -129,23 +129,23 @@ def build_service_view(service: AvailableService, public_url: str) -> Mapping[st
     }
 
 
-def _get_page_state(held: StoredCredential) -> str:
-    return "broken" if held.broken else "connected"
+def _get_page_state(credential: StoredCredential) -> str:
+    return "broken" if credential.broken else "connected"
 
 
-def _build_credential_view(held: StoredCredential | None) -> Mapping[str, Any] | None:
-    if held is None:
+def _build_credential_view(credential: StoredCredential | None) -> Mapping[str, Any] | None:
+    if credential is None:
         return None
     return {
-        "type": held.type,
-        "name": held.account,
-        "state": _get_page_state(held),
-        "cause": get_catalogue_word(held.cause, held.state),
-        "role": held.owner if held.role_id else "",
-        "site": str(held.details.get("site_name", "")),
-        "warning": held.warning if held.warning in WARNINGS else "",
-        "scopes": held.scopes,
-        "provider": held.provider,
+        "type": credential.type,
+        "name": credential.account,
+        "state": _get_page_state(credential),
+        "cause": get_catalogue_word(credential.cause, credential.state),
+        "role": credential.owner if credential.role_id else "",
+        "site": str(credential.details.get("site_name", "")),
+        "warning": credential.warning if credential.warning in WARNINGS else "",
+        "scopes": credential.scopes,
+        "provider": credential.provider,
     }
 
 

@@ -21,8 +21,8 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 def isolate_name(name: str) -> Markup:
     """The name as isolated text: without invisible characters, which could turn around or hide what stands beside it,
     and cut off after 120 characters."""
-    seen = "".join(" " if letter.isspace() else letter for letter in name if _is_visible(letter))
-    text = " ".join(seen.split())
+    visible = "".join(" " if letter.isspace() else letter for letter in name if _is_visible(letter))
+    text = " ".join(visible.split())
     if len(text) > MAX_NAME_LENGTH:
         text = text[: MAX_NAME_LENGTH - 1] + "…"
     return Markup("<bdi>%s</bdi>") % escape(text)
@@ -106,9 +106,9 @@ def negotiate_language(accept_language: str) -> Language:
     for entry in accept_language[:500].split(",")[:MAX_LANGUAGE_RANGES]:
         tag, _, parameter = entry.partition(";")
         primary = tag.strip().lower().partition("-")[0]
-        found: Language | None = "ja" if primary == "ja" else "en" if primary == "en" else None
-        if found is not None and (liked := _parse_weight(parameter)) > weight:
-            best, weight = found, liked
+        language: Language | None = "ja" if primary == "ja" else "en" if primary == "en" else None
+        if language is not None and (liked := _parse_weight(parameter)) > weight:
+            best, weight = language, liked
     return best
 
 

@@ -30,9 +30,9 @@ CONTACT_KEYS = frozenset({"suspended", "other_account", "unverified_email"})
 SIGN_IN_REFUSAL_STATUS = {"link_used": 410, "expired": 410, "provider_away": 503}
 
 
-def build_sign_in_routes(parts: WebDependencies, door: IdentityServices) -> list[Route]:
+def build_sign_in_routes(parts: WebDependencies, identity_services: IdentityServices) -> list[Route]:
     """Build the routes of sign-in."""
-    pages = SignInPages(parts, door)
+    pages = SignInPages(parts, identity_services)
     return [
         Route("/login", pages.redirect_login, methods=["GET"]),
         Route("/sign-in", pages.choose_provider, methods=["GET"]),
@@ -55,23 +55,23 @@ def identify_browser(parts: WebDependencies, request: Request) -> Browser:
 class SignInPages:
     """The handlers."""
 
-    def __init__(self, parts: WebDependencies, door: IdentityServices) -> None:
+    def __init__(self, parts: WebDependencies, identity_services: IdentityServices) -> None:
         self._parts = parts
-        self._door = door
-        self._sign_in = door.sign_in
+        self._door = identity_services
+        self._sign_in = identity_services.sign_in
 
     async def redirect_login(self, request: Request) -> Response:
         """The name that people guess."""
         return RedirectResponse("/sign-in", 307)
 
     async def choose_provider(self, request: Request) -> Response:
-        asked = read_query(request)
-        notice = asked.get("notice", "")
+        query = read_query(request)
+        notice = query.get("notice", "")
         return self._parts.pages.render(
             request,
             "sign_in.html",
             providers=self._sign_in.providers,
-            next=sanitize_return_to(asked["next"]) if "next" in asked else "",
+            next=sanitize_return_to(query["next"]) if "next" in query else "",
             notice=notice if notice in SIGN_IN_NOTICES else "",
         )
 
@@ -110,7 +110,7 @@ class SignInPages:
             found = await self._sign_in.list_choices(self._parts.cookies.read(request, "flow"))
         except SignInRefused as refused:
             return self._render_refusal(request, refused)
-        choices = [(str(one.tenant_id), one.name) for one in found.choices]
+        choices = [(str(choice.tenant_id), choice.name) for choice in found.choices]
         return self._parts.pages.render(request, "tenant.html", email=found.email, choices=choices, fields={})
 
     async def handle_tenant_choice(self, request: Request) -> Response:
@@ -128,20 +128,20 @@ class SignInPages:
         return await self._start_session(outcome, session)
 
     async def show_link(self, request: Request) -> Response:
-        asked = read_query(request)
+        query = read_query(request)
         try:
             target = await self._sign_in.find_link_target(
-                Secret(asked.get("code", "")), identify_browser(self._parts, request)
+                Secret(query.get("code", "")), identify_browser(self._parts, request)
             )
         except SignInRefused as refused:
             return self._render_refusal(request, refused)
         return self._parts.pages.render(
             request,
             "link.html",
-            code=asked.get("code", ""),
+            code=query.get("code", ""),
             email=target.email,
             tenant=target.tenant_name,
-            next=sanitize_return_to(asked.get("next", "")),
+            next=sanitize_return_to(query.get("next", "")),
         )
 
     async def use_link(self, request: Request) -> Response:

@@ -126,10 +126,10 @@ class OidcProvider:
         bearer = token.get("access_token")
         if not isinstance(bearer, str):
             return {}
-        found = require_object(await self._outgoing.fetch_json(client, metadata.userinfo_endpoint, bearer=bearer))
-        if found.get("sub") != subject:
+        reply = require_object(await self._outgoing.fetch_json(client, metadata.userinfo_endpoint, bearer=bearer))
+        if reply.get("sub") != subject:
             raise SignInFailed("provider", "userinfo sub")
-        return {name: found[name] for name in ("email", "email_verified", "name") if name in found}
+        return {name: reply[name] for name in ("email", "email_verified", "name") if name in reply}
 
     async def _fetch_metadata(self) -> ProviderMetadata:
         issuer = self._rules.issuer

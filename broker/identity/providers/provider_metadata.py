@@ -38,25 +38,25 @@ class ProviderMetadata:
     """Every authorization answer has `iss` (RFC 9207 §3)."""
 
 
-def read_metadata(found: Mapping[str, Any], configured: str) -> ProviderMetadata:
+def read_metadata(document: Mapping[str, Any], configured: str) -> ProviderMetadata:
     """Parse and check the metadata.
 
     Raises:
         SignInFailed: a URL is missing or of another kind, or no algorithm is left.
     """
     plain = urlsplit(configured).scheme == "http"
-    algorithms = _read_texts(found, "id_token_signing_alg_values_supported", ("RS256",)) & jose.ASYMMETRIC_ALGORITHMS
+    algorithms = _read_texts(document, "id_token_signing_alg_values_supported", ("RS256",)) & jose.ASYMMETRIC_ALGORITHMS
     if not algorithms:
         raise SignInFailed("provider", "algorithms")
     return ProviderMetadata(
-        issuer=_read_text(found, "issuer"),
-        authorization_endpoint=_read_url(found, "authorization_endpoint", plain),
-        token_endpoint=_read_url(found, "token_endpoint", plain),
-        jwks_uri=_read_url(found, "jwks_uri", plain),
-        userinfo_endpoint=_read_url(found, "userinfo_endpoint", plain) if found.get("userinfo_endpoint") else "",
+        issuer=_read_text(document, "issuer"),
+        authorization_endpoint=_read_url(document, "authorization_endpoint", plain),
+        token_endpoint=_read_url(document, "token_endpoint", plain),
+        jwks_uri=_read_url(document, "jwks_uri", plain),
+        userinfo_endpoint=_read_url(document, "userinfo_endpoint", plain) if document.get("userinfo_endpoint") else "",
         algorithms=algorithms,
-        auth_methods=_read_texts(found, "token_endpoint_auth_methods_supported", ("client_secret_basic",)),
-        sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
+        auth_methods=_read_texts(document, "token_endpoint_auth_methods_supported", ("client_secret_basic",)),
+        sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
     )
 
 
@@ -99,15 +99,15 @@ class CachedDocument(Generic[_T]):
         return moment is not None and now - moment < limit
 
 
-def _read_text(found: Mapping[str, Any], name: str) -> str:
-    value = found.get(name)
+def _read_text(document: Mapping[str, Any], name: str) -> str:
+    value = document.get(name)
     if not isinstance(value, str) or not 1 <= len(value) <= 2_000:
         raise SignInFailed("provider", "metadata")
     return value
 
 
-def _read_url(found: Mapping[str, Any], name: str, plain: bool) -> str:
-    value = _read_text(found, name)
+def _read_url(document: Mapping[str, Any], name: str, plain: bool) -> str:
+    value = _read_text(document, name)
     try:
         parts = urlsplit(value)
     except ValueError:
@@ -117,7 +117,7 @@ def _read_url(found: Mapping[str, Any], name: str, plain: bool) -> str:
     return value
 
 
-def _read_texts(found: Mapping[str, Any], name: str, default: tuple[str, ...]) -> frozenset[str]:
-    value = found.get(name, default)
+def _read_texts(document: Mapping[str, Any], name: str, default: tuple[str, ...]) -> frozenset[str]:
+    value = document.get(name, default)
     entries = cast("list[Any]", value) if isinstance(value, list | tuple) else []
     return frozenset(entry for entry in entries if isinstance(entry, str))
