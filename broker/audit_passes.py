@@ -36,12 +36,12 @@ class AuditPassSigner:
         step = int(self._clock()) // PASS_STEP_SECONDS
         if step != self._step or len(self._signed) >= MAX_CACHED_PASSES:
             self._step, self._signed = step, {}
-        if (known := self._signed.get(tenant_id)) is not None:
-            return known
+        if (signed := self._signed.get(tenant_id)) is not None:
+            return signed
         until = f"{step * PASS_STEP_SECONDS + PASS_STEP_SECONDS + PASS_LIFETIME_SECONDS:010d}"
         inner = hashlib.sha256(self._inner + f"{tenant_id}{until}".encode()).digest()
-        made = self._signed[tenant_id] = until + hashlib.sha256(self._outer + inner).hexdigest()
-        return made
+        signature = self._signed[tenant_id] = until + hashlib.sha256(self._outer + inner).hexdigest()
+        return signature
 
 
 async def load_signer(database: Database) -> AuditPassSigner:

@@ -104,8 +104,10 @@ class LeaseService:
                 for module, row in counting.items()
                 if row
             }
-        found = {module: build_connection(module, row, self._bounds) for module, row in counting.items()}
-        return {module: restrict_by_scopes(one, lacks.get(module, ())) for module, one in found.items()}
+        connections = {module: build_connection(module, row, self._bounds) for module, row in counting.items()}
+        return {
+            module: restrict_by_scopes(connection, lacks.get(module, ())) for module, connection in connections.items()
+        }
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         """See :meth:`broker.interface.Broker.lease`."""
@@ -129,9 +131,9 @@ class LeaseService:
             if state is HealthState.NEEDS_RECONNECT and (row["type"] == "A" or cause == ORIGIN_CHANGED):
                 return NoCredential(request.module, "broken", get_credential_kind(row), cause)
             if _is_fixed(row):
-                held = await self._find_hold_seconds(work, access, request, row)
-                if held is not None:
-                    return NoCredential(request.module, "broken", get_credential_kind(row), IN_DOUBT, held)
+                hold_seconds = await self._find_hold_seconds(work, access, request, row)
+                if hold_seconds is not None:
+                    return NoCredential(request.module, "broken", get_credential_kind(row), IN_DOUBT, hold_seconds)
                 await self._record_use(work, access, row)
             if row["type"] == "A":
                 return await self._lease_stored_key(work, access, row)
@@ -174,9 +176,9 @@ class LeaseService:
         """For how many seconds nothing is sent with a credential that the vendor has refused, and that nobody can
         renew; None where it may be."""
         version = row["version"] if row["type"] == "A" else row["account_version"]
-        held = get_hold_seconds(row, version, self._rejections)
-        if held is not None or request.rejected_version != version:
-            return held
+        hold_seconds = get_hold_seconds(row, version, self._rejections)
+        if hold_seconds is not None or request.rejected_version != version:
+            return hold_seconds
         return await report_rejection(
             work, row["id"], version, self._get_origin(access, row["module"]), self._rejections
         )
@@ -224,9 +226,11 @@ class LeaseService:
         """The modules of which the caller may use a tool, each with the roles that give it, the highest first."""
         usable: dict[str, list[UUID]] = {}
         for module, tools in self._tools.items():
-            seen = {tool: reads for tool, reads in tools.items() if _is_permitted(access, caller, module, tool, reads)}
-            if seen:
-                usable[module] = access.list_permitting_roles(module, seen)
+            permitted = {
+                tool: reads for tool, reads in tools.items() if _is_permitted(access, caller, module, tool, reads)
+            }
+            if permitted:
+                usable[module] = access.list_permitting_roles(module, permitted)
         return usable
 
 

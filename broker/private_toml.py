@@ -34,16 +34,16 @@ def read_toml(path: Path, model: type[T], most_bytes: int) -> T:
 
 
 def _describe_position(error: tomllib.TOMLDecodeError) -> str:
-    told = str(error)
-    return told[told.rfind(" (at ") :] if " (at " in told else ""
+    text = str(error)
+    return text[text.rfind(" (at ") :] if " (at " in text else ""
 
 
 def _describe_problems(path: Path, errors: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     for error in errors:
         key = ".".join(str(part) for part in error["loc"])[:200]
-        told = error["msg"].removeprefix("Value error, ")
+        message = error["msg"].removeprefix("Value error, ")
         if error["type"] == "extra_forbidden":
-            told = "there is no such key"
+            message = "there is no such key"
         elif error["type"] == "missing":
-            told = "it is missing"
-        yield f"{path}: {key}: {told}" if key else f"{path}: {told}"
+            message = "it is missing"
+        yield f"{path}: {key}: {message}" if key else f"{path}: {message}"

@@ -113,9 +113,11 @@ async def start_connect_session(
     if body.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
     session_request = ConnectSessionRequest(body.services, body.role_id, body.reconnect, body.return_path)
-    made, new = await connect.connect_sessions.start(caller.actor, caller, session_request, idempotency_key)
-    response.status_code = 201 if new else 200
-    return _build_view(made, connect.public_url)
+    connect_session, is_new = await connect.connect_sessions.start(
+        caller.actor, caller, session_request, idempotency_key
+    )
+    response.status_code = 201 if is_new else 200
+    return _build_view(connect_session, connect.public_url)
 
 
 @routes.get("/connect-sessions")
@@ -127,9 +129,13 @@ async def list_connect_sessions(
     Newest first.
     """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
-    found = await connect.connect_sessions.list_page(caller.tenant_id, caller.user_id, after, limit + 1)
-    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
-    return PageOf(items=[_build_view(one, connect.public_url) for one in shown], next_cursor=following)
+    connect_sessions = await connect.connect_sessions.list_page(caller.tenant_id, caller.user_id, after, limit + 1)
+    shown, following = split_page(
+        connect_sessions, limit, lambda connect_session: (connect_session.created_at, connect_session.id)
+    )
+    return PageOf(
+        items=[_build_view(connect_session, connect.public_url) for connect_session in shown], next_cursor=following
+    )
 
 
 @routes.get("/connect-sessions/{connect_session_id}")
@@ -140,8 +146,8 @@ async def read_connect_session(
 
     Only the caller's own sessions are found.
     """
-    found = await connect.connect_sessions.find(caller.tenant_id, caller.user_id, connect_session_id)
-    return _build_view(found, connect.public_url)
+    connect_session = await connect.connect_sessions.find(caller.tenant_id, caller.user_id, connect_session_id)
+    return _build_view(connect_session, connect.public_url)
 
 
 @routes.delete("/connect-sessions/{connect_session_id}", status_code=204)

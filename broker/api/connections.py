@@ -72,15 +72,15 @@ async def list_connections(
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     async with connect.database.tenant(caller.tenant_id) as work:
         if user_id is None:
-            found = await connect.connection_health.list_for_tenant(work, after=after, limit=limit + 1)
+            statuses = await connect.connection_health.list_for_tenant(work, after=after, limit=limit + 1)
         else:
-            found = [
-                one
-                for one in await connect.connection_health.list_for_user(work, user_id)
-                if after is None or one.sort_key > after
+            statuses = [
+                status
+                for status in await connect.connection_health.list_for_user(work, user_id)
+                if after is None or status.sort_key > after
             ]
-    shown, following = split_page(found[: limit + 1], limit, lambda one: one.sort_key)
-    return PageOf(items=[_build_view(one, connect.public_url) for one in shown], next_cursor=following)
+    shown, following = split_page(statuses[: limit + 1], limit, lambda status: status.sort_key)
+    return PageOf(items=[_build_view(status, connect.public_url) for status in shown], next_cursor=following)
 
 
 @routes.get("/connections/{credential_id}")
@@ -95,10 +95,10 @@ async def read_connection(
     """
     user_id = None if caller.is_administrator_with(ADMIN_READ) else caller.user_id
     async with connect.database.tenant(caller.tenant_id) as work:
-        found = await connect.connection_health.find_with_history(work, credential_id, user_id)
-    if found is None:
+        found_connection = await connect.connection_health.find_with_history(work, credential_id, user_id)
+    if found_connection is None:
         raise NotFound("there is no such connection")
-    standing, happened = found
+    standing, happened = found_connection
     shown = _build_view(standing, connect.public_url)
     return ConnectionDetailView(**shown.model_dump(), events=[_build_event_view(event) for event in happened])
 

@@ -86,9 +86,9 @@ async def list_credentials(
     user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     async with connect.database.tenant(caller.tenant_id) as work:
-        found = await connect.connection_health.list_stored(work, user_id, after=after, limit=limit + 1)
-    shown, following = split_page(found, limit, lambda one: one.sort_key)
-    return PageOf(items=[_build_view(one) for one in shown], next_cursor=following)
+        credentials = await connect.connection_health.list_stored(work, user_id, after=after, limit=limit + 1)
+    shown, following = split_page(credentials, limit, lambda credential: credential.sort_key)
+    return PageOf(items=[_build_view(credential) for credential in shown], next_cursor=following)
 
 
 @routes.delete("/credentials/{credential_id}")
@@ -130,10 +130,10 @@ async def check_credential(credential_id: CredentialId, caller: OwnerWrite, conn
 
 async def _find_writable(connect: ConnectDeps, caller: OwnerWrite, credential_id: UUID) -> StoredCredential:
     async with connect.database.tenant(caller.tenant_id) as work:
-        found = await connect.connection_health.find(work, credential_id)
-    if found.holder.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
+        credential = await connect.connection_health.find(work, credential_id)
+    if credential.holder.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such credential")
-    return found
+    return credential
 
 
 def _build_view(credential: StoredCredential) -> VendorCredentialView:

@@ -43,11 +43,11 @@ async def list_grants(
     Returns the caller's own, newest first. Administrators can name a `user`.
     """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
-    found = await parts.grants.list_page_for_user(
+    grants = await parts.grants.list_page_for_user(
         caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1
     )
-    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
-    return PageOf(items=[GrantView.model_validate(one) for one in shown], next_cursor=following)
+    shown, following = split_page(grants, limit, lambda grant: (grant.created_at, grant.id))
+    return PageOf(items=[GrantView.model_validate(grant) for grant in shown], next_cursor=following)
 
 
 @routes.delete("/oauth/grants/{grant_id}", status_code=204)

@@ -39,11 +39,11 @@ async def list_identities(
     Returns the caller's own, newest first; they are linked under `/account`. Administrators can name a `user`.
     """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
-    found = await parts.identities.list_page(
+    identities = await parts.identities.list_page(
         caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1
     )
-    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
-    return PageOf(items=[IdentityView.model_validate(one) for one in shown], next_cursor=following)
+    shown, following = split_page(identities, limit, lambda identity: (identity.created_at, identity.id))
+    return PageOf(items=[IdentityView.model_validate(identity) for identity in shown], next_cursor=following)
 
 
 @routes.delete("/identities/{identity_id}", status_code=204)

@@ -89,12 +89,12 @@ async def list_oauth_clients(
 
     Ordered by provider; the tenant's own come before those of roles.
     """
-    found = await connect.oauth_clients.list(caller.tenant_id)
+    clients = await connect.oauth_clients.list(caller.tenant_id)
     if cursor is not None:
         after = decode_cursor(cursor, tuple[TextKey, bool, TextKey])
-        found = [one for one in found if get_sort_key(one) > after]
-    shown, following = split_page(found[: limit + 1], limit, get_sort_key)
-    return PageOf(items=[build_client_view(one, connect.public_url) for one in shown], next_cursor=following)
+        clients = [client for client in clients if get_sort_key(client) > after]
+    shown, following = split_page(clients[: limit + 1], limit, get_sort_key)
+    return PageOf(items=[build_client_view(client, connect.public_url) for client in shown], next_cursor=following)
 
 
 @routes.put("/oauth-clients")

@@ -118,9 +118,11 @@ async def list_providers(
     Returns every provider that the tenant can use, by identifier, and custom ones that cannot be read, with the reason.
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    found = [one for one in await connect.provider_views.list_summaries(caller.tenant_id) if one.id > after]
-    shown, following = split_page(found[: limit + 1], limit, lambda one: one.id)
-    return PageOf(items=[ProviderView.model_validate(one) for one in shown], next_cursor=following)
+    summaries = [
+        summary for summary in await connect.provider_views.list_summaries(caller.tenant_id) if summary.id > after
+    ]
+    shown, following = split_page(summaries[: limit + 1], limit, lambda summary: summary.id)
+    return PageOf(items=[ProviderView.model_validate(summary) for summary in shown], next_cursor=following)
 
 
 @routes.get("/providers/{provider_id}")
@@ -163,6 +165,6 @@ async def discover_provider(body: DiscoveryRequest, caller: AdminWrite, connect:
     draft_request = DraftRequest(body.url, body.resource, body.id or "", body.title, tuple(body.modules))
     key = str(caller.tenant_id)
     with connect.draft_limits.track(key):
-        made = await draft_provider(connect.discovery, draft_request)
-    connect.custom_providers.serialize_document(made.id, made.document)
-    return ProviderDraftView.model_validate(made)
+        draft = await draft_provider(connect.discovery, draft_request)
+    connect.custom_providers.serialize_document(draft.id, draft.document)
+    return ProviderDraftView.model_validate(draft)

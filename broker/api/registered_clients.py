@@ -112,12 +112,12 @@ async def list_clients(
 
     Newest first, including disabled ones.
     """
-    found = await parts.clients.list(caller.tenant_id)
+    clients = await parts.clients.list(caller.tenant_id)
     if cursor is not None:
-        made, client_id = decode_cursor(cursor, tuple[datetime, TextKey])
-        found = [one for one in found if (one.created_at, client_id) < (made, one.client.id)]
-    shown, following = split_page(found, limit, lambda one: (one.created_at, one.client.id))
-    return PageOf(items=[_build_view(one) for one in shown], next_cursor=following)
+        created_at, client_id = decode_cursor(cursor, tuple[datetime, TextKey])
+        clients = [client for client in clients if (client.created_at, client_id) < (created_at, client.client.id)]
+    shown, following = split_page(clients, limit, lambda client: (client.created_at, client.client.id))
+    return PageOf(items=[_build_view(client) for client in shown], next_cursor=following)
 
 
 @routes.post("/oauth/clients", status_code=201)
@@ -127,7 +127,7 @@ async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, par
     It creates a credential, so a sign-in within the last ten minutes is required.
     """
     check_grantable_scopes(caller, body.scopes)
-    wanted = NewClient(
+    new_client = NewClient(
         name=body.name,
         auth_method=body.auth_method,
         redirect_uris=tuple(body.redirect_uris),
@@ -138,7 +138,7 @@ async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, par
         tool_result_format=body.tool_result_format,
     )
     try:
-        client, secret = await parts.clients.create(caller.actor, caller.tenant_id, wanted)
+        client, secret = await parts.clients.create(caller.actor, caller.tenant_id, new_client)
     except NotFound:
         raise Invalid("acts_as_user_id: there is no active user of this id") from None
     return CreatedClientView(id=client.id, secret=None if secret is None else secret.reveal())

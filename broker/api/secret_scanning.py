@@ -34,7 +34,7 @@ class LeakReport(RootModel[list[LeakedText | LeakedSecret]]):
 
     @property
     def tokens(self) -> set[str]:
-        return {one if isinstance(one, str) else one.token for one in self.root}
+        return {entry if isinstance(entry, str) else entry.token for entry in self.root}
 
 
 @routes.post("/leaked", dependencies=[Depends(allow("anyone"))])

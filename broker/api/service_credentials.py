@@ -87,10 +87,10 @@ async def store_key(
         raise Invalid("a key is a user's or a role's: send user_id or role_id")
     if body.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
-    found = await connect.available_services.find_with_subject(caller, module, body.role_id)
-    if found is None:
+    match = await connect.available_services.find_with_subject(caller, module, body.role_id)
+    if match is None:
         raise NotFound("there is no such service for you")
-    before, whom = found[0].own, found[1]
+    before, whom = match[0].own, match[1]
     pasted = PastedKey(Secret(body.secret.get_secret_value()), body.username, body.provider)
     try:
         account = await connect.api_keys.connect(
@@ -100,7 +100,7 @@ async def store_key(
         raise Conflict(_OTHER.format(now=other.now, before=other.before)) from None
     except ConnectError as refused:
         trouble = PROBLEMS_BY_MESSAGE_KEY.get(refused.key, "setup")
-        raise build_key_error(trouble, refused.title or found[0].required_tools.module.title) from None
+        raise build_key_error(trouble, refused.title or match[0].required_tools.module.title) from None
     owner = f"role {whom.shared_with}" if body.role_id is not None else await _get_email(connect, caller)
     previous = None if before is None else before.account
     return SavedVendorKeyView(

@@ -64,12 +64,12 @@ async def list_clients_of_service(
     Returns the clients at the module's providers, ordered by provider; the tenant's own come before those of roles.
     """
     providers = await _list_providers(connect, caller.tenant_id, module)
-    found = [one for one in await connect.oauth_clients.list(caller.tenant_id) if one.provider in providers]
+    clients = [client for client in await connect.oauth_clients.list(caller.tenant_id) if client.provider in providers]
     if cursor is not None:
         after = decode_cursor(cursor, tuple[TextKey, bool, TextKey])
-        found = [one for one in found if get_sort_key(one) > after]
-    shown, following = split_page(found[: limit + 1], limit, get_sort_key)
-    return PageOf(items=[build_client_view(one, connect.public_url) for one in shown], next_cursor=following)
+        clients = [client for client in clients if get_sort_key(client) > after]
+    shown, following = split_page(clients[: limit + 1], limit, get_sort_key)
+    return PageOf(items=[build_client_view(client, connect.public_url) for client in shown], next_cursor=following)
 
 
 @routes.put("/services/{module}/oauth-client")
@@ -96,11 +96,13 @@ async def set_client_of_service(
 
 async def _list_providers(connect: ConnectServices, tenant_id: UUID, module: str) -> list[str]:
     async with connect.database.tenant(tenant_id) as work:
-        known = (await connect.provider_registry.load_all(work)).known
-    found = sorted(one.id for one in known.values() if one.oauth is not None and module in one.modules)
-    if not found:
+        catalogue = (await connect.provider_registry.load_all(work)).known
+    names = sorted(
+        provider.id for provider in catalogue.values() if provider.oauth is not None and module in provider.modules
+    )
+    if not names:
         raise NotFound("no provider with OAuth has this service")
-    return found
+    return names
 
 
 def _select_provider(providers: list[str], wanted: str | None) -> str:

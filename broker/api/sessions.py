@@ -42,10 +42,12 @@ async def list_sessions(
     Returns the caller's own, newest first. Administrators can name a `user`.
     """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
-    found = await parts.sessions.list_page(caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1)
-    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
-    views = [SessionView.model_validate(one) for one in shown]
-    items = [one.model_copy(update={"current": str(one.id) == caller.credential_id}) for one in views]
+    sessions = await parts.sessions.list_page(
+        caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1
+    )
+    shown, following = split_page(sessions, limit, lambda session: (session.created_at, session.id))
+    views = [SessionView.model_validate(session) for session in shown]
+    items = [session.model_copy(update={"current": str(session.id) == caller.credential_id}) for session in views]
     return PageOf(items=items, next_cursor=following)
 
 

@@ -100,9 +100,9 @@ async def list_tokens(
     """
     owner = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[datetime, TextKey])
-    found = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1)
-    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
-    return PageOf(items=[TokenView.model_validate(one) for one in shown], next_cursor=following)
+    tokens = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1)
+    shown, following = split_page(tokens, limit, lambda token: (token.created_at, token.id))
+    return PageOf(items=[TokenView.model_validate(token) for token in shown], next_cursor=following)
 
 
 @routes.post("/tokens", status_code=201)

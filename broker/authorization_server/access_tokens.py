@@ -219,7 +219,7 @@ def _read_uuid(claims: Mapping[str, Any], name: str) -> UUID:
 
 
 def _parse_scopes(claims: Mapping[str, Any]) -> frozenset[str]:
-    said = claims.get("scope")
-    if not isinstance(said, str):
+    claim = claims.get("scope")
+    if not isinstance(claim, str):
         raise InvalidToken("scope")
-    return frozenset(said.split(" ")) & scopes.ALL_SCOPES
+    return frozenset(claim.split(" ")) & scopes.ALL_SCOPES

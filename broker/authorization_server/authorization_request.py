@@ -80,9 +80,9 @@ class RedirectTarget:
 
     def build_response_url(self, issuer: str, parameters: Mapping[str, str]) -> str:
         """Build the URL that returns `parameters` to the client."""
-        said = {**parameters, **({} if self.state is None else {"state": self.state}), "iss": issuer}
+        query = {**parameters, **({} if self.state is None else {"state": self.state}), "iss": issuer}
         separator = "" if self.redirect_uri.endswith(("?", "&")) else "&" if "?" in self.redirect_uri else "?"
-        return self.redirect_uri + separator + urlencode(said, quote_via=quote)
+        return self.redirect_uri + separator + urlencode(query, quote_via=quote)
 
     def build_error_url(self, issuer: str, error: OAuthError) -> str:
         """Build the URL that returns an error to the client."""
@@ -109,7 +109,7 @@ class AuthorizationRequest:
 
     def build_query(self) -> str:
         """The request as a query of our own making: the same for the same request, and nothing that was not checked."""
-        said = {
+        parameters = {
             "response_type": "code",
             "client_id": self.client.id,
             "redirect_uri": self.target.redirect_uri,
@@ -119,12 +119,12 @@ class AuthorizationRequest:
             "code_challenge_method": "S256",
         }
         if self.target.state is not None:
-            said["state"] = self.target.state
+            parameters["state"] = self.target.state
         if self.prompt:
-            said["prompt"] = self.prompt
+            parameters["prompt"] = self.prompt
         if self.signed_in_since is not None:
-            said[SIGNED_IN_SINCE] = str(int(self.signed_in_since.timestamp()))
-        return urlencode(said, quote_via=quote)
+            parameters[SIGNED_IN_SINCE] = str(int(self.signed_in_since.timestamp()))
+        return urlencode(parameters, quote_via=quote)
 
     def accepts_sign_in_at(self, authenticated_at: datetime) -> bool:
         """Check whether a sign-in at the given time satisfies the request (`max_age`, `prompt`)."""
@@ -153,8 +153,8 @@ class AuthorizationRequestParser:
             UntrustedRedirect: nowhere.
             core.errors.LimitReached: too many documents of clients were asked for lately.
         """
-        given = drop_empty_parameters(parameters)
-        client_id, redirect_uri = given.get("client_id", ""), given.get("redirect_uri", "")
+        present = drop_empty_parameters(parameters)
+        client_id, redirect_uri = present.get("client_id", ""), present.get("redirect_uri", "")
         client = await self._find_client(client_id) if 0 < len(client_id) <= MAX_CLIENT_ID_LENGTH else None
         if client is None:
             raise UntrustedRedirect("unknown_client")
@@ -162,7 +162,7 @@ class AuthorizationRequestParser:
             raise UntrustedRedirect("no_redirect_uri")
         if not is_redirect_allowed(client.redirect_uris, redirect_uri):
             raise UntrustedRedirect("redirect_uri", uri=redirect_uri)
-        state = given.get("state")
+        state = present.get("state")
         if state is not None and len(state) > MAX_STATE_LENGTH:
             raise UntrustedRedirect("client_request", detail=f"state is longer than {MAX_STATE_LENGTH} characters")
         return RedirectTarget(client, redirect_uri, state)
@@ -182,19 +182,19 @@ class AuthorizationRequestParser:
         Raises:
             OAuthError: for the client to read.
         """
-        given = drop_empty_parameters(parameters)
-        _check_response_type(given)
+        present = drop_empty_parameters(parameters)
+        _check_response_type(present)
         if AUTHORIZATION_CODE not in target.client.grant_types:
             raise OAuthError("unauthorized_client", "this client is not registered for authorization_code")
-        challenge = _parse_challenge(given)
-        resource = validate_resource(given.get("resource"), self._resource)
-        scopes = restrict_to_client(parse_scope_parameter(given.get("scope")), target.client.scopes)
-        prompt = given.get("prompt", "").split(" ", 3)
-        since = _parse_signed_in_since(given, prompt, now)
-        found = AuthorizationRequest(target, scopes, resource, challenge, _parse_prompt(prompt), since)
-        if len(found.build_query()) > MAX_REQUEST_LENGTH:
+        challenge = _parse_challenge(present)
+        resource = validate_resource(present.get("resource"), self._resource)
+        scopes = restrict_to_client(parse_scope_parameter(present.get("scope")), target.client.scopes)
+        prompt = present.get("prompt", "").split(" ", 3)
+        since = _parse_signed_in_since(present, prompt, now)
+        request = AuthorizationRequest(target, scopes, resource, challenge, _parse_prompt(prompt), since)
+        if len(request.build_query()) > MAX_REQUEST_LENGTH:
             raise OAuthError("invalid_request", f"the request is longer than {MAX_REQUEST_LENGTH} characters")
-        return found
+        return request
 
 
 def drop_empty_parameters(parameters: Mapping[str, str]) -> Mapping[str, str]:
@@ -202,7 +202,7 @@ def drop_empty_parameters(parameters: Mapping[str, str]) -> Mapping[str, str]:
     return {name: value for name, value in parameters.items() if value}
 
 
-def validate_resource(given: str | None, ours: str) -> str:
+def validate_resource(requested: str | None, expected: str) -> str:
     """Our resource, if that is what a client names, or if it names none (RFC 8707 §2).
 
     Scheme and host may be written in any case (RFC 3986 §6.2.2.1); everything else is compared as it is.
@@ -210,10 +210,10 @@ def validate_resource(given: str | None, ours: str) -> str:
     Raises:
         OAuthError: invalid_target.
     """
-    match = _URL.fullmatch(given) if given else None
-    if given and (match is None or f"{match[1].lower()}://{match[2].lower()}{match[3]}" != ours):
-        raise OAuthError("invalid_target", f"resource must be {ours}")
-    return ours
+    match = _URL.fullmatch(requested) if requested else None
+    if requested and (match is None or f"{match[1].lower()}://{match[2].lower()}{match[3]}" != expected):
+        raise OAuthError("invalid_target", f"resource must be {expected}")
+    return expected
 
 
 def _check_response_type(parameters: Mapping[str, str]) -> None:

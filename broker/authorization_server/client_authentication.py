@@ -107,23 +107,23 @@ class ClientAuthentication:
             core.errors.LimitReached: too many metadata documents were asked for lately.
         """
         presented = _parse_proof(headers.get("authorization"), form)
-        found = await self._clients.find_with_secret(presented.client_id)
+        client_and_secret = await self._clients.find_with_secret(presented.client_id)
         # An unknown client takes the same steps as one whose secret is wrong.
-        right = self._is_secret_valid(presented, found[1] if found else None)
-        if found is None or _METHODS[found[0].auth_method] != presented.method:
+        right = self._is_secret_valid(presented, client_and_secret[1] if client_and_secret else None)
+        if client_and_secret is None or _METHODS[client_and_secret[0].auth_method] != presented.method:
             raise _build_invalid_client()
         if presented.method == "secret" and not right:
             raise _build_invalid_client()
         if presented.assertion is not None:
-            await self._check_assertion(found[0], presented.assertion)
-        return found[0]
+            await self._check_assertion(client_and_secret[0], presented.assertion)
+        return client_and_secret[0]
 
     def _is_secret_valid(self, presented: _ClientProof, stored: SecretHash | None) -> bool:
         key = self._peppers.keys.get(stored.pepper_kid) if stored else None
-        made = hash_client_secret(
+        digest = hash_client_secret(
             key or self._peppers.keys[self._peppers.active], presented.client_id, presented.secret or Secret("")
         )
-        return hmac.compare_digest(stored.hmac if stored and key else bytes(32), made)
+        return hmac.compare_digest(stored.hmac if stored and key else bytes(32), digest)
 
     async def _check_assertion(self, client: Client, assertion: SignedJwt) -> None:
         try:
@@ -148,7 +148,7 @@ class ClientAuthentication:
             if read_text_claim(claims, name) != client_id:
                 raise InvalidToken(name)
         audience = claims.get("aud")
-        if audience not in self._audiences and audience not in [[one] for one in self._audiences]:
+        if audience not in self._audiences and audience not in [[own_audience] for own_audience in self._audiences]:
             raise InvalidToken("aud")
         ends = check_times(claims, now, leeway=LEEWAY)
         if ends > now + MAX_ASSERTION_LIFETIME + LEEWAY:
@@ -170,19 +170,19 @@ def _parse_proof(authorization: str | None, form: Mapping[str, str]) -> _ClientP
     if sum(proofs) > 1:
         raise OAuthError("invalid_request", "more than one client authentication method; send only one")
     if authorization is not None:
-        found = _parse_basic(authorization)
+        basic = _parse_basic(authorization)
     elif "client_assertion" in form or "client_assertion_type" in form:
-        found = _parse_assertion(form)
+        basic = _parse_assertion(form)
     else:
         secret = form.get("client_secret", "")
-        found = _ClientProof(form.get("client_id", ""), "secret" if secret else "none", Secret(secret))
-    if not found.client_id:
+        basic = _ClientProof(form.get("client_id", ""), "secret" if secret else "none", Secret(secret))
+    if not basic.client_id:
         raise _build_invalid_client("client_id is missing")
-    if form.get("client_id", found.client_id) != found.client_id:
+    if form.get("client_id", basic.client_id) != basic.client_id:
         raise OAuthError("invalid_request", "client_id does not match the authenticated client")
-    if len(found.client_id) > MAX_CLIENT_ID_LENGTH:
+    if len(basic.client_id) > MAX_CLIENT_ID_LENGTH:
         raise _build_invalid_client()
-    return found
+    return basic
 
 
 def _parse_basic(authorization: str) -> _ClientProof:

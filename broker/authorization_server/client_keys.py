@@ -23,19 +23,19 @@ def validate_jwks(document: object) -> dict[str, Any]:
     Raises:
         Invalid: it holds a private key, or one that cannot check RS256 or ES256 signatures, or none.
     """
-    given = _list_keys(document)
-    if not 1 <= len(given) <= MAX_KEYS:
+    keys = _list_keys(document)
+    if not 1 <= len(keys) <= MAX_KEYS:
         raise Invalid(f'key set must be {{"keys": [...]}} with 1 to {MAX_KEYS} keys')
-    if any(name in key for key in given for name in _PRIVATE):
+    if any(name in key for key in keys for name in _PRIVATE):
         raise Invalid("the key set contains a private key; generate a new key pair and send only the public key")
-    if any(_import_key(one) is None for one in given):
+    if any(_import_key(one) is None for one in keys):
         raise Invalid("keys must be RSA keys of at least 2048 bits or EC keys on the curve P-256")
-    return {"keys": [{name: value for name, value in key.items() if isinstance(value, str)} for key in given]}
+    return {"keys": [{name: value for name, value in key.items() if isinstance(value, str)} for key in keys]}
 
 
 def parse_client_keys(document: object) -> tuple[Key, ...]:
     """Those keys of a set that can check RS256 or ES256 signatures; others are passed over (RFC 7517 §5)."""
-    return tuple(key for one in _list_keys(document)[:MAX_KEYS] if (key := _import_key(one)) is not None)
+    return tuple(key for jwk in _list_keys(document)[:MAX_KEYS] if (key := _import_key(jwk)) is not None)
 
 
 def verify_with_keys(assertion: SignedJwt, keys: Iterable[Key]) -> Mapping[str, Any]:

@@ -130,10 +130,10 @@ class ClientMetadataResolver:
             UnusableClientDocument: it was asked for in vain within the last minute.
         """
         now = self._clock()
-        kept = self._good.get(url)
-        if kept is not None and now < kept.fresh_until:
+        cached = self._good.get(url)
+        if cached is not None and now < cached.fresh_until:
             self._good.move_to_end(url)
-            return kept.client
+            return cached.client
         until, trouble = self._bad.get(url, (0.0, "wrong"))
         if now >= until:
             return None
@@ -184,10 +184,10 @@ class ClientMetadataResolver:
         Raises:
             UnusableClientDocument: it has said nothing within the last day.
         """
-        now, kept = self._clock(), self._good.get(url)
-        if kept is not None and trouble == "unreachable" and now < kept.fetched_at + MAX_FRESH_SECONDS:
-            kept.fresh_until = now + FAILURE_CACHE_SECONDS
-            return kept.client
+        now, cached = self._clock(), self._good.get(url)
+        if cached is not None and trouble == "unreachable" and now < cached.fetched_at + MAX_FRESH_SECONDS:
+            cached.fresh_until = now + FAILURE_CACHE_SECONDS
+            return cached.client
         self._good.pop(url, None)
         self._bad[url] = (now + FAILURE_CACHE_SECONDS, trouble)
         self._bad.move_to_end(url)

@@ -104,8 +104,8 @@ class ClientRegistry:
         """
         if _is_url(client_id) and self._metadata is not None:
             return await self._metadata.read(client_id)
-        found = await self.find_with_secret(client_id)
-        return found[0] if found else None
+        client_and_secret = await self.find_with_secret(client_id)
+        return client_and_secret[0] if client_and_secret else None
 
     async def find_with_secret(self, client_id: str) -> tuple[Client, SecretHash | None] | None:
         """The client and what its secret is checked by; None too if its metadata document is of no use.

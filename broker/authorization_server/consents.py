@@ -136,10 +136,10 @@ def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -
     Raises:
         OAuthError: invalid_scope, nothing is left.
     """
-    kept = frozenset(scope for scope in scopes or MCP_SCOPES if covers(allowed, scope))
-    if not kept:
+    restricted = frozenset(scope for scope in scopes or MCP_SCOPES if covers(allowed, scope))
+    if not restricted:
         raise OAuthError("invalid_scope", "this client is not registered for these scopes")
-    return kept
+    return restricted
 
 
 def restrict_to_role(scopes: frozenset[str], system_role: str) -> frozenset[str]:
@@ -154,16 +154,16 @@ def restrict_to_role(scopes: frozenset[str], system_role: str) -> frozenset[str]
     return allowed
 
 
-def narrow_scopes(granted: frozenset[str], wanted: frozenset[str] | None) -> frozenset[str]:
+def narrow_scopes(granted: frozenset[str], requested: frozenset[str] | None) -> frozenset[str]:
     """The scopes of a refreshed access token: all that was granted, or less, and never more (RFC 6749 §6).
 
     Raises:
         OAuthError: invalid_scope.
     """
-    if wanted is None:
+    if requested is None:
         return granted
-    if not wanted <= granted:
+    if not requested <= granted:
         raise OAuthError(
             "invalid_scope", "not all of these scopes were granted; start a new authorization to request them"
         )
-    return wanted
+    return requested

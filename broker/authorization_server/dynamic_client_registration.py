@@ -80,8 +80,8 @@ class DynamicClientRegistration:
         network = get_network(address)
         self._enter_limits(network)
         try:
-            asked = _parse_request(document)
-            return _build_response(await self._insert_client(asked), asked, self._clock())
+            registration = _parse_request(document)
+            return _build_response(await self._insert_client(registration), registration, self._clock())
         finally:
             self._per_address.leave(network)
             self._all.leave("")
@@ -105,45 +105,45 @@ class DynamicClientRegistration:
         """The new client's id. One at a time, so the limit is one in this process (and one more in each other)."""
         client_id = "dyn_" + "".join(secrets.choice(BASE62_ALPHABET) for _ in range(22))
         async with self._one_by_one:
-            given = (
+            values = (
                 registration.name,
                 list(registration.redirect_uris),
                 registration.application_type,
                 sorted(MCP_SCOPES),
                 self._clock(),
             )
-            if await self._database.call(_INSERT, client_id, *given, self._most_rows) is None:
+            if await self._database.call(_INSERT, client_id, *values, self._most_rows) is None:
                 await self.sweep()
                 await self._database.call(_SWEEP_ABANDONED, self._clock() - ABANDONED_AFTER)
-                if await self._database.call(_INSERT, client_id, *given, self._most_rows) is None:
+                if await self._database.call(_INSERT, client_id, *values, self._most_rows) is None:
                     raise _build_limit_error(503, 3_600.0)
         return client_id
 
 
 def _parse_request(document: bytes) -> _RegistrationRequest:
-    given = _parse_object(document)
-    if "software_statement" in given:
+    metadata = _parse_object(document)
+    if "software_statement" in metadata:
         raise OAuthError("unapproved_software_statement", "software statements are not supported")
-    if given.get("token_endpoint_auth_method", "none") not in _REPLACED_METHODS:
+    if metadata.get("token_endpoint_auth_method", "none") not in _REPLACED_METHODS:
         raise OAuthError("invalid_client_metadata", "token_endpoint_auth_method must be none")
-    if not _includes(given, "grant_types", AUTHORIZATION_CODE) or not _includes(given, "response_types", "code"):
+    if not _includes(metadata, "grant_types", AUTHORIZATION_CODE) or not _includes(metadata, "response_types", "code"):
         raise OAuthError(
             "invalid_client_metadata", "only the grant type authorization_code with the response type code is supported"
         )
-    uris = _parse_redirect_uris(given.get("redirect_uris"))
+    uris = _parse_redirect_uris(metadata.get("redirect_uris"))
     return _RegistrationRequest(
-        sanitize_client_name(given.get("client_name")), uris, _choose_application_type(given, uris)
+        sanitize_client_name(metadata.get("client_name")), uris, _choose_application_type(metadata, uris)
     )
 
 
 def _parse_object(document: bytes) -> Mapping[str, Any]:
     try:
-        found = orjson.loads(document)
+        metadata = orjson.loads(document)
     except orjson.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict):
+        metadata = None
+    if not isinstance(metadata, dict):
         raise OAuthError("invalid_client_metadata", "the body must be a JSON object")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", metadata)
 
 
 def _parse_redirect_uris(value: object) -> tuple[str, ...]:
@@ -165,10 +165,10 @@ def _parse_redirect_uris(value: object) -> tuple[str, ...]:
 
 def _choose_application_type(document: Mapping[str, Any], uris: tuple[str, ...]) -> str:
     """A client whose answers stay on the person's machine is a native one, whatever it says (RFC 8252 §8.4)."""
-    told = document.get("application_type", "web")
-    if told not in ("web", "native"):
+    application_type = document.get("application_type", "web")
+    if application_type not in ("web", "native"):
         raise OAuthError("invalid_client_metadata", "application_type must be web or native")
-    return "web" if told == "web" and all(uri.startswith("https:") for uri in uris) else "native"
+    return "web" if application_type == "web" and all(uri.startswith("https:") for uri in uris) else "native"
 
 
 def _includes(document: Mapping[str, Any], name: str, wanted: str) -> bool:

@@ -115,8 +115,8 @@ class ExternalIssuerVerifier:
         return value.lower() if isinstance(value, str) and len(value) <= 320 and "@" in value else ""
 
     def _read_tenant_slug(self, claims: Mapping[str, Any]) -> str:
-        said = jose.read_text_claim(claims, self._settings.claims.tenant, most=300)
-        return self._settings.tenants.get(said, "" if self._settings.tenants else said)
+        claim = jose.read_text_claim(claims, self._settings.claims.tenant, most=300)
+        return self._settings.tenants.get(claim, "" if self._settings.tenants else claim)
 
     async def _find_tenant(self, slug: str) -> UUID | None:
         rows = await self._database.lookup("lookup_slug", slug, "SELECT tenant_id FROM core.tenants") if slug else ()
@@ -178,12 +178,14 @@ def _find_refusal(row: Row) -> RefusalReason | None:
     return RefusalReason.USER_SUSPENDED if row["user_status"] != "active" else None
 
 
-def _includes_audience(audience: object, wanted: str) -> bool:
+def _includes_audience(audience: object, expected: str) -> bool:
     """Check whether a token is issued for this server (RFC 7519 §4.1.3); it may name other audiences beside it."""
-    return audience == wanted or (isinstance(audience, list) and wanted in cast("list[object]", audience))
+    return audience == expected or (isinstance(audience, list) and expected in cast("list[object]", audience))
 
 
-def _parse_scopes(said: object) -> frozenset[str]:
+def _parse_scopes(claim: object) -> frozenset[str]:
     """Ours among the scopes of a token, which stand in a text or a list. Nobody administers by another's token."""
-    words = said.split(" ") if isinstance(said, str) else cast("list[object]", said) if isinstance(said, list) else []
+    words = (
+        claim.split(" ") if isinstance(claim, str) else cast("list[object]", claim) if isinstance(claim, list) else []
+    )
     return frozenset(word for word in words if isinstance(word, str)) & scopes.MCP_SCOPES

@@ -108,10 +108,10 @@ async def lock_grant(
 async def find_reusable(work: UnitOfWork, grant: ClientGrant, now: datetime, until: datetime) -> UUID | None:
     """A live grant for the same that lives beyond `until`; its use is noted."""
     same = (grant.user_id, grant.kind, grant.client_id, grant.client_name, sorted(grant.scopes))
-    found: UUID | None = await work.fetchval(_ALIKE, until, *same, grant.resource, grant.issuer)
-    if found is not None:
-        await record_use(work, found, now)
-    return found
+    grant_id: UUID | None = await work.fetchval(_ALIKE, until, *same, grant.resource, grant.issuer)
+    if grant_id is not None:
+        await record_use(work, grant_id, now)
+    return grant_id
 
 
 async def record_use(work: UnitOfWork, grant_id: UUID, now: datetime) -> None:

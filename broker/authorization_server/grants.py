@@ -75,10 +75,10 @@ class Grants:
         Raises:
             OAuthError: invalid_grant, or invalid_scope for a scope that was never granted.
         """
-        hashed, found = refresh_tokens.hash_refresh_token(token), await self.find_grant(token)
-        if hashed is None or found is None:
+        hashed, grant = refresh_tokens.hash_refresh_token(token), await self.find_grant(token)
+        if hashed is None or grant is None:
             raise _build_invalid_refresh_token()
-        tenant_id, grant_id = found
+        tenant_id, grant_id = grant
         async with self._database.tenant(tenant_id) as work:
             issued = await self._rotate_refresh_token(work, grant_id, hashed, client_id, scopes)
             if issued is RotationRefusal.REUSED:
@@ -101,9 +101,9 @@ class Grants:
                 raise OAuthError("invalid_grant", "the organisation no longer trusts the assertion's issuer")
             holder = await grant_records.load_active_user(work, requested_grant.user_id)
             grant = replace(requested_grant, scopes=restrict_to_role(requested_grant.scopes, holder.system_role))
-            found = await grant_records.find_reusable(work, grant, now, now + MIN_REMAINING_LIFETIME)
-            if found is not None:
-                return replace(grant, id=found)
+            reusable = await grant_records.find_reusable(work, grant, now, now + MIN_REMAINING_LIFETIME)
+            if reusable is not None:
+                return replace(grant, id=reusable)
             await grant_records.insert_grant(work, holder, grant, now, now + MACHINE_GRANT_LIFETIME)
             return grant
 
@@ -178,9 +178,9 @@ class Grants:
         if isinstance(token, RotationRefusal):
             return token
         # A scope that cannot be had undoes the rotation: the client may ask again with the same token.
-        given = restrict_to_role(narrow_scopes(grant.scopes, scopes), holder.system_role)
+        granted = restrict_to_role(narrow_scopes(grant.scopes, scopes), holder.system_role)
         await grant_records.record_use(work, grant_id, now)
-        return IssuedTokens(replace(grant, scopes=given), token)
+        return IssuedTokens(replace(grant, scopes=granted), token)
 
 
 def _build_invalid_refresh_token() -> OAuthError:

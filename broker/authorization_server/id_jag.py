@@ -143,20 +143,20 @@ def _build_account(issuer: str, claims: Mapping[str, Any]) -> VerifiedAccount:
 
 def _read_printable(claims: Mapping[str, Any], name: str, most: int) -> str:
     """A text without the characters that no database takes."""
-    found = read_text_claim(claims, name, most=most)
-    if not found.isprintable():
+    text = read_text_claim(claims, name, most=most)
+    if not text.isprintable():
         raise InvalidToken(name)
-    return found
+    return text
 
 
 def _parse_scopes(claims: Mapping[str, Any]) -> frozenset[str]:
     """Those of our scopes that the issuer allows; all of MCP's where it says nothing of scopes."""
-    told = cast("object", claims.get("scope"))
-    if told is None:
+    claim = cast("object", claims.get("scope"))
+    if claim is None:
         return MCP_SCOPES
-    if not isinstance(told, str):
+    if not isinstance(claim, str):
         raise InvalidToken("scope")
-    scopes = MCP_SCOPES.intersection(told.split(" "))
+    scopes = MCP_SCOPES.intersection(claim.split(" "))
     if not scopes:
         raise OAuthError("invalid_scope", "the assertion allows none of this server's scopes")
     return scopes

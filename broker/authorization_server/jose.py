@@ -91,9 +91,9 @@ def parse_jwt(token: str, *, most: int = MAX_JWT_BYTES) -> SignedJwt:
 
 def sign_jwt(key: Key, header: Mapping[str, Any], claims: Mapping[str, Any], algorithm: str) -> str:
     """The compact form of `claims`. `header` gets the algorithm and nothing else."""
-    said = {"alg": algorithm, **header}
+    full_header = {"alg": algorithm, **header}
     content = json.dumps(dict(claims), ensure_ascii=False, separators=(",", ":"))
-    return jws.serialize_compact(said, content, key, registry=_build_registry({algorithm}))
+    return jws.serialize_compact(full_header, content, key, registry=_build_registry({algorithm}))
 
 
 def import_public_key(data: Mapping[str, Any]) -> Key | None:
@@ -165,8 +165,8 @@ def _count_bits(number: str) -> int:
 
 
 def _select_public_members(data: Mapping[str, Any]) -> dict[str, Any]:
-    wanted = ("kty", "n", "e", "crv", "x", "y", "alg", "kid", "use")
-    return {name: data[name] for name in wanted if name in data}
+    members = ("kty", "n", "e", "crv", "x", "y", "alg", "kid", "use")
+    return {name: data[name] for name in members if name in data}
 
 
 def _decode_object(part: str) -> dict[str, Any]:
@@ -183,10 +183,10 @@ def _decode_object(part: str) -> dict[str, Any]:
 
 def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two readers might each take another of two equal names."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError
-    return found
+    return members
 
 
 def _reject_constant(_text: str) -> float:

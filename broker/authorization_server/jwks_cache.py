@@ -74,12 +74,12 @@ class RemoteKeySet:
         Raises:
             core.errors.Unavailable: no set could be fetched within the last day.
         """
-        known, age = self._keys.select(kid), self._clock() - self._read_at
-        if known and age < FRESH_SECONDS:
-            return known
+        keys, age = self._keys.select(kid), self._clock() - self._read_at
+        if keys and age < FRESH_SECONDS:
+            return keys
         fetching = self._start_fetch()
-        if known and age < MAX_UNCHECKED_SECONDS:
-            return known
+        if keys and age < MAX_UNCHECKED_SECONDS:
+            return keys
         if fetching is not None:
             await asyncio.shield(fetching)
         if self._clock() - self._read_at >= MAX_STALE_SECONDS:
@@ -98,14 +98,14 @@ class RemoteKeySet:
 
     async def _refetch(self) -> None:
         try:
-            found = parse_jwks(await self._fetch(self._url))
+            keys = parse_jwks(await self._fetch(self._url))
         except (OSError, ValueError, TimeoutError) as error:
             log.warning(
                 "JWK set cannot be fetched or parsed; the last good one stays in use",
                 extra={"event": "jwks_fetch_failed", "error": type(error).__name__},
             )
             return
-        self._keys, self._read_at = found, self._clock()
+        self._keys, self._read_at = keys, self._clock()
 
 
 def parse_jwks(body: bytes) -> PublicKeySet:
@@ -156,11 +156,11 @@ class JwksCache:
 
     def get_key_set(self, jwks_uri: str) -> RemoteKeySet:
         """Return the key set at `jwks_uri`; it is fetched when a key of it is looked for."""
-        found = self._sets.get(jwks_uri)
-        if found is None:
-            found = RemoteKeySet(jwks_uri, self._fetch_jwks, clock=self._clock)
-            self._sets.put(jwks_uri, found)
-        return found
+        key_set = self._sets.get(jwks_uri)
+        if key_set is None:
+            key_set = RemoteKeySet(jwks_uri, self._fetch_jwks, clock=self._clock)
+            self._sets.put(jwks_uri, key_set)
+        return key_set
 
     async def _fetch_jwks(self, jwks_uri: str) -> bytes:
         return (await self._documents.fetch_document(jwks_uri, MAX_JWKS_BYTES)).body

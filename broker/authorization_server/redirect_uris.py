@@ -25,12 +25,14 @@ _LOOPBACK = re.compile(
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%[01][0-9A-Fa-f]|%7[fF]|%5[cC]")
 
 
-def is_redirect_allowed(registered: Sequence[str], asked: str) -> bool:
+def is_redirect_allowed(registered: Sequence[str], redirect_uri: str) -> bool:
     """Check whether `asked` is a registered URI, or a registered loopback URI with another port."""
-    if asked in registered:
+    if redirect_uri in registered:
         return True
-    wanted = _strip_loopback_port(asked) if len(asked) <= MAX_REDIRECT_URI_LENGTH else None
-    return wanted is not None and any(_strip_loopback_port(registered_uri) == wanted for registered_uri in registered)
+    normalized = _strip_loopback_port(redirect_uri) if len(redirect_uri) <= MAX_REDIRECT_URI_LENGTH else None
+    return normalized is not None and any(
+        _strip_loopback_port(registered_uri) == normalized for registered_uri in registered
+    )
 
 
 def check_redirect_uri(uri: str) -> None:

@@ -20,7 +20,7 @@ _METHODS = ["none", "client_secret_basic", "client_secret_post", "private_key_jw
 def build_server_metadata(issuer: str, resource: str, settings: AuthorizationServerSettings) -> Mapping[str, Any]:
     """The document of RFC 8414 §2. What is switched off is not in it."""
     signing = sorted(ALGORITHMS)
-    said: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "issuer": issuer,
         "authorization_endpoint": f"{issuer}/oauth/authorize",
         "token_endpoint": f"{issuer}/oauth/token",
@@ -43,11 +43,11 @@ def build_server_metadata(issuer: str, resource: str, settings: AuthorizationSer
         "ui_locales_supported": ["en", "ja"],
     }
     if settings.dynamic_registration:
-        said["registration_endpoint"] = f"{issuer}/oauth/register"
-    return said
+        metadata["registration_endpoint"] = f"{issuer}/oauth/register"
+    return metadata
 
 
 def build_openid_configuration(issuer: str, resource: str, settings: AuthorizationServerSettings) -> Mapping[str, Any]:
     """The same for clients that look there only. We issue no ID tokens; their readers insist on these two names."""
-    said = build_server_metadata(issuer, resource, settings)
-    return {**said, "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"]}
+    metadata = build_server_metadata(issuer, resource, settings)
+    return {**metadata, "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"]}

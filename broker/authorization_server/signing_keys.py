@@ -76,12 +76,12 @@ class SigningKeys:
         Raises:
             core.errors.Unavailable: the keys could never be read.
         """
-        known = (await self._get_current()).keys.get(kid)
-        if known is None and self._monotonic() >= self._unknown_until:
+        key = (await self._get_current()).keys.get(kid)
+        if key is None and self._monotonic() >= self._unknown_until:
             self._unknown_until = self._monotonic() + FRESH_SECONDS
             self.invalidate()
-            known = (await self._get_current()).keys.get(kid)
-        return known
+            key = (await self._get_current()).keys.get(kid)
+        return key
 
     async def get_jwks(self) -> bytes:
         """The JWK set that is published (RFC 7517 §5).

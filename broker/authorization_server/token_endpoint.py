@@ -143,14 +143,16 @@ class TokenEndpoint:
         assertion = _require_parameter(form, "assertion")
         if len(assertion) > MAX_ASSERTION_LENGTH:
             raise OAuthError("invalid_grant", f"the assertion is longer than {MAX_ASSERTION_LENGTH} characters")
-        found = await self._assertions.verify(assertion, client)
-        validate_resource(found.resource, self._resource)
-        said_by_issuer = found.scopes or MCP_SCOPES
+        verified = await self._assertions.verify(assertion, client)
+        validate_resource(verified.resource, self._resource)
+        said_by_issuer = verified.scopes or MCP_SCOPES
         wanted = restrict_to_client(parse_scope_parameter(form.get("scope")) or said_by_issuer, client.scopes)
         scopes = frozenset(scope for scope in wanted if covers(said_by_issuer, scope))
         if not scopes:
             raise OAuthError("invalid_scope", "the assertion does not allow the requested scopes")
-        return await self._issue_direct_grant("id_jag", client, found.tenant_id, found.user_id, scopes, found.issuer)
+        return await self._issue_direct_grant(
+            "id_jag", client, verified.tenant_id, verified.user_id, scopes, verified.issuer
+        )
 
     async def _issue_direct_grant(
         self, kind: str, client: Client, tenant_id: UUID, user_id: UUID, scopes: frozenset[str], issuer: str = ""
@@ -206,8 +208,8 @@ class TokenRevocation:
         token = parameters.get("token")
         if token is None:
             raise OAuthError("invalid_request", "token is missing")
-        found = await self._find_grant(Secret(token)) if len(token) <= MAX_TOKEN_LENGTH else None
-        return found is not None and await self._grants.revoke_by_client(*found, client.id)
+        grant = await self._find_grant(Secret(token)) if len(token) <= MAX_TOKEN_LENGTH else None
+        return grant is not None and await self._grants.revoke_by_client(*grant, client.id)
 
     async def _find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
         return await self._grants.find_grant(token) or await self._access_tokens.find_grant(token)

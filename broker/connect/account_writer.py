@@ -74,7 +74,7 @@ class AccountWriter:
         scopes = flow.scopes if tokens.scopes is None else tokens.scopes
         owner, details = (
             flow.owner,
-            {"flow": str(flow.id), "origins": {name: list(one) for name, one in origins.items()}},
+            {"flow": str(flow.id), "origins": {name: list(urls) for name, urls in origins.items()}},
         )
         grant = AccountGrant(
             flow.provider, flow.oauth_client_id, owner, tokens, oauth.refresh, tuple(scopes), details=details

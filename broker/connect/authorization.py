@@ -186,7 +186,7 @@ class ConnectAuthorization:
         what: ScopeRequest,
         account_id: UUID | None,
     ) -> str:
-        ours = OAuthClientConfig(client.client_id, None, client.auth_method, client.settings)
+        client_config = OAuthClientConfig(client.client_id, None, client.auth_method, client.settings)
         scopes = what.scopes
         back = build_redirect_uri(self._public_url, provider.id)
         new = NewConnectFlow(
@@ -195,7 +195,7 @@ class ConnectAuthorization:
             modules=tuple(required_tools.module.name for required_tools in needs),
             role_id=whom.owner.role_id,
             account_id=account_id,
-            issuer=get_expected_issuer(provider, ours),
+            issuer=get_expected_issuer(provider, client_config),
             scopes=scopes,
             redirect_uri=back,
             next=connect_request.next,
@@ -204,7 +204,7 @@ class ConnectAuthorization:
         begun = await self._flows.begin(work, session, new, pkce=pkce)
         state = begun.state.reveal()
         return build_authorize_url(
-            provider, ours, redirect_uri=back, state=state, scopes=scopes, verifier=begun.verifier
+            provider, client_config, redirect_uri=back, state=state, scopes=scopes, verifier=begun.verifier
         )
 
     async def _is_expected_issuer(self, session: Session, flow: ConnectFlow, issuer: str | None) -> bool:

@@ -101,15 +101,15 @@ class AutomaticClientRegistration:
     async def _register_and_store(
         self, actor: Actor, key: tuple[UUID, str], provider: Provider
     ) -> RegistrationRefusal | None:
-        made = await self._register_permanent(provider)
-        if isinstance(made, RegisteredClient):
-            if not await self._clients.add_automatic(actor, key[0], provider.id, made.client, "registration"):
-                await unregister_client(self._http, made)  # another process was first
+        registered = await self._register_permanent(provider)
+        if isinstance(registered, RegisteredClient):
+            if not await self._clients.add_automatic(actor, key[0], provider.id, registered.client, "registration"):
+                await unregister_client(self._http, registered)  # another process was first
             return None
         if len(self._refused) >= MAX_REMEMBERED_REFUSALS:
             self._refused.clear()
-        self._refused[key] = self._clock() + RETRY_PAUSE_SECONDS, made
-        return made
+        self._refused[key] = self._clock() + RETRY_PAUSE_SECONDS, registered
+        return registered
 
     async def _register_permanent(self, provider: Provider) -> RegisteredClient | RegistrationRefusal:
         """A client whose secret does not end, for nobody would be there to renew it, and every account that it has
@@ -119,14 +119,14 @@ class AutomaticClientRegistration:
         assert oauth.registration_url is not None
         back = [build_redirect_uri(self._public_url, provider.id)]
         for method in dict.fromkeys((oauth.client_auth, "none" if oauth.pkce == "S256" else oauth.client_auth)):
-            made = await register_client(
+            registered = await register_client(
                 self._http, oauth.registration_url, method, name=self._name, redirect_uris=back
             )
-            if isinstance(made, VendorFailure):
-                return get_message_key(made), made.reason
-            if made.client.secret is None or made.secret_expires_at is None:
-                return made
-            await unregister_client(self._http, made)
+            if isinstance(registered, VendorFailure):
+                return get_message_key(registered), registered.reason
+            if registered.client.secret is None or registered.secret_expires_at is None:
+                return registered
+            await unregister_client(self._http, registered)
         return "connect_setup", error_reasons.SECRET_EXPIRED
 
     def _find_recent_refusal(self, key: tuple[UUID, str]) -> RegistrationRefusal | None:

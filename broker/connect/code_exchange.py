@@ -90,13 +90,13 @@ class CodeExchange:
         account_id = await self._store_tokens(session, flow, context, answer.tokens)
         await self._record_client_working(session, context.sealed_client)
         try:
-            who, sites = await self._identify_account(provider, client, answer.tokens, module)
+            identity, sites = await self._identify_account(provider, client, answer.tokens, module)
         except ConnectError:
             await self._finishing.discard_grant(session, account_id, "declined")
             raise
         reaches = await self._vendor.check_reach(provider, client.settings, answer.tokens.access_token)
         warning = NO_REACH if reaches is False else ""
-        return await self._finishing.complete_or_prompt(session, flow, account_id, who, sites, warning)
+        return await self._finishing.complete_or_prompt(session, flow, account_id, identity, sites, warning)
 
     def require_adopted(self) -> None:
         """Raises:
@@ -133,17 +133,19 @@ class CodeExchange:
         more: ten minutes are long."""
         async with self._database.tenant(session.tenant_id) as work:
             provider = await self._book.find(work, flow.provider)
-            chosen = await self._clients.find(work, flow.oauth_client_id)
+            sealed_client = await self._clients.find(work, flow.oauth_client_id)
             whom = await resolve_subject(work, session, flow.role_id)
-            if provider is None or provider.oauth is None or chosen is None or whom is None:
+            if provider is None or provider.oauth is None or sealed_client is None or whom is None:
                 raise ConnectError("connect_unknown", "gone")
             if await self._services.find_for_subject(work, whom, flow.modules[0]) is None:
                 raise ConnectError("connect_unknown", "role")
             origins = await resolve_module_origins(
-                work, provider, chosen.settings, self._services.get_manifests(flow.modules)
+                work, provider, sealed_client.settings, self._services.get_manifests(flow.modules)
             )
-            client = await self._clients.decrypt_client(work, chosen)
-            return _ExchangeContext(provider, chosen, client, origins, await self._flows.decrypt_verifier(work, flow))
+            client = await self._clients.decrypt_client(work, sealed_client)
+            return _ExchangeContext(
+                provider, sealed_client, client, origins, await self._flows.decrypt_verifier(work, flow)
+            )
 
     async def _store_tokens(
         self, session: Session, flow: ConnectFlow, context: "_ExchangeContext", tokens: TokenSet

@@ -252,9 +252,9 @@ def _select_origins(flow: ConnectFlow, pending: UnconfirmedAccount) -> Mapping[s
 
 
 def _build_details(details: Mapping[str, Any], site_id: str) -> dict[str, Any]:
-    kept = {name: value for name, value in details.items() if name not in ("flow", "sites", "origins")}
+    remaining = {name: value for name, value in details.items() if name not in ("flow", "sites", "origins")}
     site = next((entry for entry in _parse_sites(details) if entry.id == site_id), None)
-    return kept if site is None else {**kept, "site": site.id, "site_name": site.name, "site_url": site.url}
+    return remaining if site is None else {**remaining, "site": site.id, "site_name": site.name, "site_url": site.url}
 
 
 async def _audit_connected(work: UnitOfWork, session: Session, flow: ConnectFlow, account_id: UUID, name: str) -> None:

@@ -198,15 +198,15 @@ class ConnectSessionStore:
     async def _check_same_request(
         self, work: UnitOfWork, person: ConnectPrincipal, session_id: UUID, session_request: ConnectSessionRequest
     ) -> ConnectSession:
-        found = await self._load_session(work, person.user_id, session_id)
+        connect_session = await self._load_session(work, person.user_id, session_id)
         modules = None if session_request.modules is None else list(dict.fromkeys(session_request.modules))
-        there = [service.module for service in found.services]
-        if (found.role_id, found.return_path) != (
+        there = [service.module for service in connect_session.services]
+        if (connect_session.role_id, connect_session.return_path) != (
             session_request.role_id,
             session_request.return_path,
         ) or modules not in (None, there):
             raise Conflict("this Idempotency-Key has begun a connect session for something else; choose a new one")
-        return found
+        return connect_session
 
     async def _list_unconnected_modules(self, person: ConnectPrincipal) -> list[str]:
         """The person's modules that nothing counts for, or something broken."""
@@ -224,14 +224,14 @@ class ConnectSessionStore:
         Raises:
             NotFound: one does not exist for them.
         """
-        found: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         for name in names:
             service: AvailableService | None = await self._services.find_for_subject(work, whom, name)
             if service is None:
                 raise NotFound("there is no such service for you")
             if not service.methods:
-                found[name] = NOT_SET_UP
-        return found
+                reasons[name] = NOT_SET_UP
+        return reasons
 
     async def _load_session(self, work: UnitOfWork, user_id: UUID, session_id: UUID) -> ConnectSession:
         row = await work.fetchrow(_FIND, session_id, user_id)
@@ -243,9 +243,9 @@ class ConnectSessionStore:
         shared = row["role_id"] is not None
         owner = CredentialOwner("shared", row["role_id"]) if shared else CredentialOwner("personal", row["user_id"])
         credentials = await self._services.list_owner_credentials(work, row["modules"], owner)
-        held = {one.module: one for one in credentials}
+        by_module = {credential.module: credential for credential in credentials}
         before, failures = orjson.loads(row["before"]), orjson.loads(row["failures"])
-        services = tuple(build_progress(name, held.get(name), before, failures) for name in row["modules"])
+        services = tuple(build_progress(name, by_module.get(name), before, failures) for name in row["modules"])
         return ConnectSession(
             id=row["id"],
             role_id=row["role_id"],

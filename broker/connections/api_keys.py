@@ -106,14 +106,14 @@ class VendorApiKeys:
         """
         self._disconnecting.require_adopted()
         place = await self._load_target(session, module, role_id, pasted.provider)
-        held, title = place.held, place.module.title
+        credential, title = place.held, place.module.title
         try:
             secret = _build_whole_secret(place.key_origins.scheme, pasted)
             name = await self._identify_account(session, place, secret) if check else ""
         except KeyRefused as refused:
             raise ConnectError(f"key_{refused.trouble}", title=title, module=module) from None
-        if held is not None and check and not replace and _may_be_other(held, name):
-            raise OtherAccount(held.account, name)
+        if credential is not None and check and not replace and _may_be_other(credential, name):
+            raise OtherAccount(credential.account, name)
         try:
             await self._store_key(session, module, place, secret, name)
         except Invalid:
@@ -144,12 +144,12 @@ class VendorApiKeys:
         try:
             bound = place.key_origins
             if bound.provider is None:
-                found = await self._accounts.fetch_account(
+                identity = await self._accounts.fetch_account(
                     place.module, place.service_url, bound.scheme, secret, bound.origins, {}
                 )
             else:
-                found = await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
-            return _get_account_name(found)
+                identity = await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
+            return _get_account_name(identity)
         finally:
             self._limits.leave(key)
 

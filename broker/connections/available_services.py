@@ -89,20 +89,27 @@ class AvailableServices:
         """All that the person's roles give, by title; without the ways."""
         async with self._database.tenant(session.tenant_id) as work:
             whom = await load_person_subject(work, session)
-            found = list(self._find_required_tools(whom).values())
+            required = list(self._find_required_tools(whom).values())
             credentials = await self._list_credentials(
-                work, [one.module for one in found], session.user_id, whom.role_ids
+                work, [required_tools.module for required_tools in required], session.user_id, whom.role_ids
             )
             providers = (await self._book.load_all(work)).known.values()
             registered = await self._clients.list_registered_providers(work, whom.role_ids)
             settings = await load_service_settings(work)
-        keyed = {one.module.name for one in found if accepts_keys(get_service_url(one.module, settings))}
-        services = (_build_service(one, whom, credentials) for one in found)
+        keyed = {
+            required_tools.module.name
+            for required_tools in required
+            if accepts_keys(get_service_url(required_tools.module, settings))
+        }
+        services = (_build_service(required_tools, whom, credentials) for required_tools in required)
         shown = (
-            replace(one, connectable=self._is_connectable(one.required_tools, providers, registered, keyed))
-            for one in services
+            replace(
+                required_tools,
+                connectable=self._is_connectable(required_tools.required_tools, providers, registered, keyed),
+            )
+            for required_tools in services
         )
-        return sorted(shown, key=lambda one: one.required_tools.module.title)
+        return sorted(shown, key=lambda required_tools: required_tools.required_tools.module.title)
 
     async def find_with_subject(
         self, session: ConnectPrincipal, module: str, role_id: UUID | None
@@ -125,25 +132,31 @@ class AvailableServices:
         needs = self._find_required_tools(whom)
         if module not in needs:
             return None
-        providers = [one for one in (await self._book.load_all(work)).known.values() if module in one.modules]
-        related = {module, *(name for one in providers for name in one.modules if name in needs)}
+        providers = [
+            provider for provider in (await self._book.load_all(work)).known.values() if module in provider.modules
+        ]
+        related = {module, *(name for provider in providers for name in provider.modules if name in needs)}
         credentials = await self._list_credentials(
-            work, [needs[one].module for one in related], whom.owner.user_id, whom.role_ids
+            work, [needs[provider].module for provider in related], whom.owner.user_id, whom.role_ids
         )
         service, own = (
             _build_service(needs[module], whom, credentials),
-            {one.module: one for one in credentials if one.role_id == whom.owner.role_id},
+            {provider.module: provider for provider in credentials if provider.role_id == whom.owner.role_id},
         )
         clients = {
-            one.id: await self._clients.find_for_roles(work, one.id, whom.role_ids) for one in providers if one.oauth
+            provider.id: await self._clients.find_for_roles(work, provider.id, whom.role_ids)
+            for provider in providers
+            if provider.oauth
         }
         missing = tuple(
-            one
-            for one in providers
-            if one.oauth and clients[one.id] is None and not self._introductions.choose_method(one)
+            provider
+            for provider in providers
+            if provider.oauth and clients[provider.id] is None and not self._introductions.choose_method(provider)
         )
         keys = accepts_keys(await load_service_url(work, needs[module].module))
-        ways = list_connect_methods(module, needs, providers, clients, own, {one.id for one in missing}, keys=keys)
+        ways = list_connect_methods(
+            module, needs, providers, clients, own, {provider.id for provider in missing}, keys=keys
+        )
         lacks = _find_missing_scopes(service, ways)
         return AvailableService(
             service.required_tools, service.own, service.shared, tuple(ways), lacks, missing, bool(ways)
@@ -174,35 +187,43 @@ class AvailableServices:
         async with self._database.tenant(session.tenant_id) as work:
             services = await _load_enabled_modules(work)
             roles = dict(await load_roles(work, None))
-            modules = [one for name, one in self._offered.items() if name in services]
+            modules = [credential for name, credential in self._offered.items() if name in services]
             credentials = await self._list_credentials(work, modules, None, list(roles))
         usable = [
-            one
-            for one in credentials
-            if one.role_id and find_required_tools(self._offered[one.module], [roles[one.role_id]])
+            credential
+            for credential in credentials
+            if credential.role_id and find_required_tools(self._offered[credential.module], [roles[credential.role_id]])
         ]
-        usable.sort(key=lambda one: (not one.broken, one.owner, one.module))
+        usable.sort(key=lambda credential: (not credential.broken, credential.owner, credential.module))
         return usable[:MAX_SHARED_SHOWN], max(0, len(usable) - MAX_SHARED_SHOWN)
 
     def _is_connectable(
         self, needs: RequiredTools, providers: Iterable[Provider], registered: Collection[str], keyed: Collection[str]
     ) -> bool:
-        mine, keys = [one for one in providers if needs.module.name in one.modules], needs.module.name in keyed
-        return (keys and not mine) or any(
-            (one.key is not None and keys)
-            or (one.oauth is not None and (one.id in registered or bool(self._introductions.choose_method(one))))
-            for one in mine
+        usable, keys = (
+            [provider for provider in providers if needs.module.name in provider.modules],
+            needs.module.name in keyed,
+        )
+        return (keys and not usable) or any(
+            (provider.key is not None and keys)
+            or (
+                provider.oauth is not None
+                and (provider.id in registered or bool(self._introductions.choose_method(provider)))
+            )
+            for provider in usable
         )
 
     async def _list_credentials(
         self, work: UnitOfWork, modules: Sequence[ModuleManifest], user_id: UUID | None, role_ids: Sequence[UUID]
     ) -> list[StoredCredential]:
         """What there is, by module: one's own first, then in the order of the roles."""
-        names, order = [one.name for one in modules], {role_id: number for number, role_id in enumerate(role_ids)}
+        names, order = [module.name for module in modules], {role_id: number for number, role_id in enumerate(role_ids)}
         credentials = await list_credentials(
             work, self._origins, modules=names, user_id=user_id, role_ids=role_ids, limit=None
         )
-        return sorted(credentials, key=lambda one: (one.module, -1 if one.role_id is None else order[one.role_id]))
+        return sorted(
+            credentials, key=lambda module: (module.module, -1 if module.role_id is None else order[module.role_id])
+        )
 
     async def list_owner_credentials(
         self, work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
@@ -212,8 +233,10 @@ class AvailableServices:
 
     def _find_required_tools(self, whom: ConnectSubject) -> dict[str, RequiredTools]:
         roles = [role for _, role in whom.roles]
-        found = {name: find_required_tools(one, roles) for name, one in self._offered.items() if name in whom.services}
-        return {name: needs for name, needs in found.items() if needs}
+        required = {
+            name: find_required_tools(module, roles) for name, module in self._offered.items() if name in whom.services
+        }
+        return {name: needs for name, needs in required.items() if needs}
 
 
 async def load_person_subject(work: UnitOfWork, session: ConnectPrincipal) -> ConnectSubject:
@@ -238,9 +261,11 @@ async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: 
 def _build_service(
     needs: RequiredTools, whom: ConnectSubject, credentials: Sequence[StoredCredential]
 ) -> AvailableService:
-    mine = [one for one in credentials if one.module == needs.module.name]
-    own = next((one for one in mine if one.role_id == whom.owner.role_id), None)
-    shared = tuple(one for one in mine if one.role_id is not None and whom.owner.role_id is None)
+    own_credentials = [credential for credential in credentials if credential.module == needs.module.name]
+    own = next((credential for credential in own_credentials if credential.role_id == whom.owner.role_id), None)
+    shared = tuple(
+        credential for credential in own_credentials if credential.role_id is not None and whom.owner.role_id is None
+    )
     return AvailableService(needs, own, shared)
 
 

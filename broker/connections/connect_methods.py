@@ -43,13 +43,13 @@ class ScopeRequest:
 
 def find_required_tools(module: ModuleManifest, roles: Sequence[Role]) -> RequiredTools:
     """Find the module's tools that these roles, taken together, permit."""
-    seen = [
+    permitted = [
         (name, tool.read_only)
         for name, tool in module.tools.items()
         if any(role.permits(module.name, name, tool.read_only) for role in roles)
     ]
-    reading = tuple(tool for tool, reads in seen if reads)
-    return RequiredTools(module, reading, tuple(tool for tool, reads in seen if not reads))
+    reading = tuple(tool for tool, reads in permitted if reads)
+    return RequiredTools(module, reading, tuple(tool for tool, reads in permitted if not reads))
 
 
 def build_scope_request(
@@ -59,17 +59,17 @@ def build_scope_request(
     is nothing else to ask for. None where the vendor's app has fixed scopes."""
     oauth = provider.oauth
     assert oauth is not None, "only OAuth has scopes"
-    found: list[str] = []
+    scopes: list[str] = []
     more = False
     for required_tools in needs:
         families = provider.modules[required_tools.module.name]
         if required_tools.read_tools:
-            found += families.reading
+            scopes += families.reading
         if required_tools.write_tools and (required_tools.module.name in writing or not required_tools.read_tools):
-            found += families.writing
+            scopes += families.writing
         elif required_tools.write_tools and not set(families.writing) <= {*families.reading, *oauth.base_scopes}:
             more = True
-    return ScopeRequest(collect_scopes_to_request(oauth, found), more and not oauth.fixed_scopes)
+    return ScopeRequest(collect_scopes_to_request(oauth, scopes), more and not oauth.fixed_scopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,13 @@ def list_connect_methods(
 ) -> list[ConnectMethod]:
     """Every way to connect a module that somebody needs; `own` is what they have, by module, `missing` are providers
     that nobody has registered us at. `keys`: the service is where a key can be used."""
-    found: list[ConnectMethod] = []
+    methods: list[ConnectMethod] = []
     for provider in providers:
         if provider.oauth is not None and provider.id not in missing:
-            found.append(_build_oauth_method(module, needs, provider, clients.get(provider.id), own))
+            methods.append(_build_oauth_method(module, needs, provider, clients.get(provider.id), own))
         if provider.key is not None and keys:
-            found.append(ConnectMethod("key", provider, clients.get(provider.id)))
-    return found if providers or not keys else [ConnectMethod("key", None)]
+            methods.append(ConnectMethod("key", provider, clients.get(provider.id)))
+    return methods if providers or not keys else [ConnectMethod("key", None)]
 
 
 def _build_oauth_method(
@@ -121,19 +121,25 @@ def _build_oauth_method(
     client: SealedOAuthClient | None,
     own: Mapping[str, StoredCredential],
 ) -> ConnectMethod:
-    mine = own.get(module)
-    account = mine.account_id if mine is not None and mine.provider == provider.id else None
-    others = [needs[one] for one in provider.modules if one in needs and one != module]
-    before = mine.scopes if mine is not None and account is not None else ()
+    own_credential = own.get(module)
+    account = (
+        own_credential.account_id if own_credential is not None and own_credential.provider == provider.id else None
+    )
+    others = [
+        needs[required_tools]
+        for required_tools in provider.modules
+        if required_tools in needs and required_tools != module
+    ]
+    before = own_credential.scopes if own_credential is not None and account is not None else ()
     writing = {module} if has_write_scopes(provider, needs[module], before) else set[str]()
 
-    def shares_account(one: RequiredTools) -> bool:
-        theirs = own.get(one.module.name)
+    def shares_account(required_tools: RequiredTools) -> bool:
+        other_credential = own.get(required_tools.module.name)
         return (
             account is not None
-            and theirs is not None
-            and theirs.account_id == account
-            and theirs.cause != ORIGIN_CHANGED
+            and other_credential is not None
+            and other_credential.account_id == account
+            and other_credential.cause != ORIGIN_CHANGED
         )
 
     return ConnectMethod(
@@ -141,9 +147,11 @@ def _build_oauth_method(
         provider=provider,
         client=client,
         scope_request=build_scope_request(provider, (needs[module],), writing=writing),
-        joined_tools=tuple(one for one in others if shares_account(one)),
-        optional_tools=tuple(one for one in others if not shares_account(one)),
-        connected_modules=frozenset(one.module.name for one in others if one.module.name in own),
+        joined_tools=tuple(required_tools for required_tools in others if shares_account(required_tools)),
+        optional_tools=tuple(required_tools for required_tools in others if not shares_account(required_tools)),
+        connected_modules=frozenset(
+            required_tools.module.name for required_tools in others if required_tools.module.name in own
+        ),
         granted_scopes=before,
     )
 

@@ -43,11 +43,11 @@ class ConnectionHealth:
             work, await list_credentials(work, self._origins, user_id=user_id, role_ids=role_ids)
         )
         email = await work.fetchval(_EMAIL, user_id)
-        connected = {one.module for one in credentials}
+        connected = {credential.module for credential in credentials}
         missing = [name for name in self._list_needed_modules(access) if name not in connected]
         return sorted(
             [*credentials, *(UnconnectedModule(name, email or "") for name in missing)],
-            key=lambda one: one.sort_key,
+            key=lambda credential: credential.sort_key,
         )
 
     async def list_for_tenant(
@@ -109,22 +109,26 @@ class ConnectionHealth:
         roles = [role for _, role in access.roles]
         return [
             name
-            for name, one in self._offered.items()
-            if name in access.settings_json and find_required_tools(one, roles)
+            for name, module in self._offered.items()
+            if name in access.settings_json and find_required_tools(module, roles)
         ]
 
     async def _check_scopes(self, work: UnitOfWork, credentials: Sequence[StoredCredential]) -> list[StoredCredential]:
         """The same, and those that work but cover less than their owner's tools need, which is known here only."""
-        working = [one for one in credentials if one.provider and one.state is HealthState.CONNECTED]
+        working = [
+            credential
+            for credential in credentials
+            if credential.provider and credential.state is HealthState.CONNECTED
+        ]
         if not working:
             return list(credentials)
         providers = await self._book.load_all(work)
         roles = await _load_roles_by_owner(work, working)
         return [
-            replace(one, state=HealthState.NEEDS_RECONNECT, cause=SCOPE, next_retry_at=None)
-            if one in working and self._lacks_scopes(one, providers, roles[one.holder.id])
-            else one
-            for one in credentials
+            replace(credential, state=HealthState.NEEDS_RECONNECT, cause=SCOPE, next_retry_at=None)
+            if credential in working and self._lacks_scopes(credential, providers, roles[credential.holder.id])
+            else credential
+            for credential in credentials
         ]
 
     def _lacks_scopes(self, credential: StoredCredential, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
@@ -135,22 +139,22 @@ class ConnectionHealth:
         if not needs:
             return False
         writing = [credential.module] if has_write_scopes(provider, needs, credential.scopes) else []
-        asked = build_scope_request(provider, (needs,), writing=writing)
+        scope_request = build_scope_request(provider, (needs,), writing=writing)
         # What every grant of this provider has asked for besides (openid, offline_access) is no tool's.
-        own = [scope for scope in asked.scopes if scope not in provider.oauth.base_scopes]
+        own = [scope for scope in scope_request.scopes if scope not in provider.oauth.base_scopes]
         return bool(find_missing_scopes(provider.oauth, own, credential.scopes))
 
 
 async def _load_roles_by_owner(work: UnitOfWork, credentials: Iterable[StoredCredential]) -> Mapping[UUID, list[Role]]:
     roles: dict[UUID, list[Role]] = {}
-    for one in credentials:
-        if one.holder.id not in roles:
+    for credential in credentials:
+        if credential.holder.id not in roles:
             owner_roles = (
-                (await load_user_policy(work, one.holder.id)).roles
-                if one.kind == "personal"
-                else await load_roles(work, one.holder.id)
+                (await load_user_policy(work, credential.holder.id)).roles
+                if credential.kind == "personal"
+                else await load_roles(work, credential.holder.id)
             )
-            roles[one.holder.id] = [role for _, role in owner_roles]
+            roles[credential.holder.id] = [role for _, role in owner_roles]
     return roles
 
 

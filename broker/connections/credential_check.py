@@ -86,13 +86,13 @@ class CredentialChecker:
         except DecryptionError:
             message = "it was changed in the database and cannot be read any more"
             return await self._record_broken(tenant_id, stored, UNREADABLE, message)
-        found = await self._ask(tenant_id, None if actor.user_id is None else caller, module, stored, secret)
-        if isinstance(found, AccountIdentity):
-            return await self._record_working(actor, tenant_id, stored, secret, found.name or found.id)
-        if found.status == 401:
+        verdict = await self._ask(tenant_id, None if actor.user_id is None else caller, module, stored, secret)
+        if isinstance(verdict, AccountIdentity):
+            return await self._record_working(actor, tenant_id, stored, secret, verdict.name or verdict.id)
+        if verdict.status == 401:
             message = "the vendor does not accept it any more: it was revoked or has expired there"
             return await self._record_broken(tenant_id, stored, REJECTED, message)
-        return CredentialCheckResult(False, stored.broken, stored.account, "", get_key_problem(found))
+        return CredentialCheckResult(False, stored.broken, stored.account, "", get_key_problem(verdict))
 
     async def _ask(
         self, tenant_id: UUID, caller: str | None, module: ModuleManifest, stored: StoredCredential, secret: Secret

@@ -32,8 +32,8 @@ async def load_service_url(work: UnitOfWork, module: ModuleManifest) -> str:
 
 def get_service_url(module: ModuleManifest, settings: Mapping[str, Mapping[str, Any]]) -> str:
     """The same, where the settings of all services are known."""
-    found = settings.get(module.name, {}).get("base_url")
-    return found if isinstance(found, str) and found else module.base_url
+    base_url = settings.get(module.name, {}).get("base_url")
+    return base_url if isinstance(base_url, str) and base_url else module.base_url
 
 
 def accepts_keys(url: str) -> bool:

@@ -21,9 +21,9 @@ READING_ONLY = "reading_only"
 
 def select_credential(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -> Row | None:
     """The user's own, else that of the first role that has one. A broken one is not passed over for another account."""
-    mine = [row for row in rows if row["module"] == module]
-    personal = next((row for row in mine if row["role_id"] is None), None)
-    shared = {row["role_id"]: row for row in mine}
+    candidates = [row for row in rows if row["module"] == module]
+    personal = next((row for row in candidates if row["role_id"] is None), None)
+    shared = {row["role_id"]: row for row in candidates}
     return personal or next((shared[role_id] for role_id in roles if role_id in shared), None)
 
 

@@ -201,14 +201,14 @@ class OAuthClientStore:
                 "accounts are connected by the client that is registered now, and only that one can use their tokens; "
                 "remove it first, and they have to be connected again"
             )
-        kept = registration.secret
-        if kept is None and before.client_id == registration.client_id:
-            kept = (await self.decrypt_client(work, before)).secret
-        _check_secret(provider, registration, kept)
+        secret = registration.secret
+        if secret is None and before.client_id == registration.client_id:
+            secret = (await self.decrypt_client(work, before)).secret
+        _check_secret(provider, registration, secret)
         settings = before.settings if registration.settings is None else registration.settings
-        if used or (kept is not None and registration.secret is None):
+        if used or (secret is not None and registration.secret is None):
             _check_origins(provider, before.settings, settings)
-        client = OAuthClientConfig(registration.client_id, kept, registration.auth_method, settings)
+        client = OAuthClientConfig(registration.client_id, secret, registration.auth_method, settings)
         await update_client(work, self._vault, before.id, client)
         await _audit_client_set(work, actor, registration, before.id)
         return before.id
@@ -233,19 +233,19 @@ def _check_secret(provider: Provider, registration: OAuthClientRegistration, sec
 def _check_origins(provider: Provider, before: Mapping[str, str], settings: Mapping[str, str]) -> None:
     """Check that what is stored already, a secret or people's tokens, goes to no other host than before."""
     try:
-        known = {get_url_origin(url) for _, url in list_outbound_urls(provider, resolve_settings(provider, before))}
+        origins = {get_url_origin(url) for _, url in list_outbound_urls(provider, resolve_settings(provider, before))}
     except Invalid:  # settings of a provider that has others since
-        known = set[str]()
+        origins = set[str]()
     for key, url in list_outbound_urls(provider, resolve_settings(provider, settings)):
-        if get_url_origin(url) not in known:
+        if get_url_origin(url) not in origins:
             raise Conflict(
                 f"{provider.id}.{key} would be at another host, and what is stored must not go there: give the client "
                 "secret anew, and if accounts were connected by this client, remove it first"
             )
 
 
-def _parse_settings(found: Any) -> Mapping[str, str]:
-    document: dict[str, Any] = orjson.loads(found)
+def _parse_settings(text: Any) -> Mapping[str, str]:
+    document: dict[str, Any] = orjson.loads(text)
     return {name: value for name, value in document.items() if isinstance(value, str)}
 
 

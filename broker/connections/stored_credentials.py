@@ -154,8 +154,8 @@ async def load_credentials(
     key is read only `with_secrets`.
     """
     names = None if modules is None else list(modules)
-    wanted = names, everyone, user_id, list(role_ids), credential_id
-    return await work.fetch(_CREDENTIALS, *wanted, *(after or (None, None, None)), limit, with_secrets)
+    arguments = names, everyone, user_id, list(role_ids), credential_id
+    return await work.fetch(_CREDENTIALS, *arguments, *(after or (None, None, None)), limit, with_secrets)
 
 
 async def list_credentials(
@@ -198,8 +198,8 @@ async def find_credential(work: UnitOfWork, origins: OriginPolicy, credential_id
     Raises:
         NotFound: the tenant has none of that id.
     """
-    for one in await list_credentials(work, origins, everyone=True, credential_id=credential_id):
-        return one
+    for credential in await list_credentials(work, origins, everyone=True, credential_id=credential_id):
+        return credential
     raise NotFound("there is no such credential")
 
 

@@ -61,9 +61,9 @@ class BulkAccountRevoker:
             if await self._clients.find(work, client_id) is None:
                 raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
             account_ids = await list_account_ids(work, client_id=client_id, most=MAX_ACCOUNTS)
-        said = await self._end_all(actor, tenant_id, account_ids, "client_removed")
+        results = await self._end_all(actor, tenant_id, account_ids, "client_removed")
         await self._clients.remove(actor, tenant_id, client_id)
-        return said
+        return results
 
     async def _end_all(
         self, actor: Actor, tenant_id: UUID, account_ids: Sequence[UUID], cause: DisconnectCause
@@ -133,7 +133,10 @@ class GrantReaper:
             core.errors.Unavailable: the database is away.
         """
         return sum(
-            [await self._end_abandoned(one) for one in await list_abandoned_accounts(self._database, MAX_PER_SWEEP)]
+            [
+                await self._end_abandoned(account)
+                for account in await list_abandoned_accounts(self._database, MAX_PER_SWEEP)
+            ]
         )
 
     async def _end_abandoned(self, account: AbandonedAccount) -> bool:

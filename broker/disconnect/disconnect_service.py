@@ -123,11 +123,11 @@ class DisconnectService:
         if ending is None:
             return None
         context = await self._load_context(tenant_id, ending, with_others)
-        told = context.outcome or await self._revoke_at_vendor(context)
+        outcome = context.outcome or await self._revoke_at_vendor(context)
         latest = await self._load_newer_tokens(tenant_id, context)
         if latest is not None:
-            told = await self._revoke_at_vendor(latest)
-        return await self._delete_and_audit(actor, tenant_id, ending, told, _build_manage_url(context), cause)
+            outcome = await self._revoke_at_vendor(latest)
+        return await self._delete_and_audit(actor, tenant_id, ending, outcome, _build_manage_url(context), cause)
 
     async def _load_newer_tokens(self, tenant_id: UUID, context: "_RevocationContext") -> "_RevocationContext | None":
         """The tokens that a refresh under way has brought meanwhile, if any."""

@@ -59,20 +59,20 @@ class Admission:
 
     async def list_choices(self, account: VerifiedAccount) -> tuple[TenantChoice, ...] | AdmissionDenied:
         """The tenants that let the account in, by name; or why there is none."""
-        known = await self._find_tenants(account)
+        tenants = await self._find_tenants(account)
         choices: list[TenantChoice] = []
         reasons: set[DenialReason] = set()
-        for tenant_id in known:
+        for tenant_id in tenants:
             judged = await self._judge_tenant(tenant_id, account)
             if isinstance(judged, TenantChoice):
                 choices.append(judged)
             else:
                 reasons.add(judged)
         if choices:
-            return tuple(sorted(choices, key=lambda one: (one.name.casefold(), str(one.tenant_id))))
+            return tuple(sorted(choices, key=lambda choice: (choice.name.casefold(), str(choice.tenant_id))))
         if not reasons and not account.email:
             return AdmissionDenied("unverified_email")
-        return AdmissionDenied(_select_reason(reasons), tuple(known))
+        return AdmissionDenied(_select_reason(reasons), tuple(tenants))
 
     async def start_session(
         self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str = "", user_agent: str = ""
@@ -149,9 +149,9 @@ class Admission:
 
 def _select_reason(reasons: Collection[DenialReason]) -> DenialReason:
     """Select the reason to show where tenants refused for different reasons."""
-    for one in _ORDER:
-        if one in reasons:
-            return one
+    for reason in _ORDER:
+        if reason in reasons:
+            return reason
     return "not_listed"
 
 

@@ -102,14 +102,14 @@ class ApiTokens:
                 in the past or beyond the tenant's longest life, or more than 200 live tokens.
             Conflict: this user has made a token with this `request_key`; the text names its id.
         """
-        wanted = _check_request(name, frozenset(scopes), expires_at, self._clock())
+        request = _check_request(name, frozenset(scopes), expires_at, self._clock())
         parts, token = generate_token(None if request_key is None else _derive_id(tenant_id, user_id, request_key))
         async with self._database.tenant(tenant_id) as work:
-            await _check_rights(work, user_id, wanted, expires_at, self._clock())
+            await _check_rights(work, user_id, request, expires_at, self._clock())
             if await work.fetchval(_LIVE, user_id, self._clock()) >= MAX_TOKENS:
                 raise Invalid(f"limit of {MAX_TOKENS} tokens per user reached; revoke some first")
             hashed = _hash_secret(self._peppers.keys[self._peppers.active], parts)
-            stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(wanted), read_only, expires_at)
+            stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(request), read_only, expires_at)
             if not await work.execute(_INSERT, *stored, tool_result_format):
                 raise Conflict(
                     f"this request already created the token {parts.id}; revoke it if you did not receive it"
@@ -127,9 +127,9 @@ class ApiTokens:
         self, tenant_id: UUID, user_id: UUID | None, after: tuple[datetime, str] | None, limit: int
     ) -> Sequence[ApiToken]:
         """Like :meth:`list`, after the token made at that time with that id; at most `limit`."""
-        made, token_id = after or (None, None)
+        created_at, token_id = after or (None, None)
         async with self._database.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST, user_id, made, token_id, limit)
+            rows = await work.fetch(_LIST, user_id, created_at, token_id, limit)
             return [ApiToken(**_read_columns(row)) for row in rows]
 
     async def list_live(self, tenant_id: UUID, user_id: UUID) -> Sequence[ApiToken]:

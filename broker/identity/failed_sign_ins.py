@@ -23,9 +23,10 @@ class FailedSignInLog:
     ) -> None:
         """Record one for the tenants whose matter it is; where none is known, for the deployment."""
         detail: dict[str, str | int] = {"method": method, "reason": reason, "address": browser.address, "email": email}
-        told: list[UUID | None] = list(tenants[:MAX_TENANTS]) or [None]
+        tenant_ids: list[UUID | None] = list(tenants[:MAX_TENANTS]) or [None]
         kind, at = AuditEventKind.SIGN_IN_REFUSED, time.time_ns()
         events = [
-            AuditEvent(at=at, kind=kind, tenant_id=one, outcome="denied", actor=email, detail=detail) for one in told
+            AuditEvent(at=at, kind=kind, tenant_id=tenant_id, outcome="denied", actor=email, detail=detail)
+            for tenant_id in tenant_ids
         ]
         await append_events(self._database, events)

@@ -122,13 +122,13 @@ class SignInService:
         Raises:
             SignInRefused: it is over, or nobody lets the person in any more.
         """
-        found = await self._pending.find_verified(binding) if binding else None
-        if found is None:
+        pending = await self._pending.find_verified(binding) if binding else None
+        if pending is None:
             raise SignInRefused("expired")
-        choices = await self._admission.list_choices(found.account)
+        choices = await self._admission.list_choices(pending.account)
         if isinstance(choices, AdmissionDenied):
-            raise SignInRefused(choices.reason, self._get_label(found.provider), found.account.email)
-        return TenantSelection(found.account.email, choices)
+            raise SignInRefused(choices.reason, self._get_label(pending.provider), pending.account.email)
+        return TenantSelection(pending.account.email, choices)
 
     async def choose_tenant(self, binding: Secret | None, tenant_id: UUID, browser: Browser) -> SignInResult:
         """Go on in one of several tenants; a choice counts once.
@@ -136,10 +136,10 @@ class SignInService:
         Raises:
             SignInRefused: the sign-in is over, or the tenant does not let the person in.
         """
-        found = await self._pending.consume_verified(binding) if binding else None
-        if found is None:
+        pending = await self._pending.consume_verified(binding) if binding else None
+        if pending is None:
             raise SignInRefused("expired")
-        return await self._start_session(found.provider, found.account, tenant_id, found.next_path, browser)
+        return await self._start_session(pending.provider, pending.account, tenant_id, pending.next_path, browser)
 
     async def find_link_target(self, code: Secret, browser: Browser) -> LinkTarget:
         """Return the user that a one-time link signs in.

@@ -117,13 +117,13 @@ _ALLOWED = re.compile(
 )
 
 
-def sanitize_return_to(asked: str) -> str:
+def sanitize_return_to(path: str) -> str:
     """`asked` where it is such a path, with its query; else the account page.
 
     Only letters that mean one thing to every browser count: no backslash, dot or escape in the path, no control
     character and no fragment anywhere.
     """
-    return asked if len(asked) <= MAX_PATH_LENGTH and _ALLOWED.fullmatch(asked) else DEFAULT_PATH
+    return path if len(path) <= MAX_PATH_LENGTH and _ALLOWED.fullmatch(path) else DEFAULT_PATH
 
 
 RefusalKey = Literal[

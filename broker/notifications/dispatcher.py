@@ -73,8 +73,8 @@ class NotificationDispatcher:
             core.errors.Unavailable: the database is away.
         """
         taken = await take_due(self._database)
-        for one in taken:
-            await self._send(one)
+        for notice in taken:
+            await self._send(notice)
         return len(taken)
 
     async def _send(self, taken: NotificationKey) -> None:
@@ -88,8 +88,8 @@ class NotificationDispatcher:
                 return
         # No transaction is open while somebody else's server takes its time.
         wording = render_notification(notice, self._title(notice.service), self._public_url)
-        told = [await self._deliver(channel, notice, wording) for channel in self._channels]
-        if all(told):
+        delivered = [await self._deliver(channel, notice, wording) for channel in self._channels]
+        if all(delivered):
             async with self._database.tenant(tenant_id) as work:
                 await close_notification(work, notice_id, "told")
 

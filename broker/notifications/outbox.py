@@ -56,7 +56,7 @@ async def read_notification(work: UnitOfWork, notice_id: UUID) -> UserNotificati
     row = await work.fetchrow(_READ, notice_id)
     if row is None:
         return None
-    found = await work.fetch(_OWNER if row["user_id"] else _ADMINISTRATORS, row["user_id"], MOST_RECIPIENTS)
+    rows = await work.fetch(_OWNER if row["user_id"] else _ADMINISTRATORS, row["user_id"], MOST_RECIPIENTS)
     return UserNotification(
         tenant_id=work.tenant_id,
         id=notice_id,
@@ -72,7 +72,7 @@ async def read_notification(work: UnitOfWork, notice_id: UUID) -> UserNotificati
         created_at=row["created_at"],
         attempts=row["attempts"],
         delivered_channels=tuple(row["told_by"]),
-        recipients=tuple(one["email"] for one in found),
+        recipients=tuple(recipient["email"] for recipient in rows),
     )
 
 

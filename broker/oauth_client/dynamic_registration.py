@@ -47,7 +47,7 @@ def build_client_metadata(
     name: str, redirect_uris: Sequence[str], auth_method: str, scopes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Build the client metadata of MCPist, for registration requests and for the client ID metadata document."""
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "client_name": name,
         "redirect_uris": list(redirect_uris),
         "grant_types": ["authorization_code", "refresh_token"],
@@ -55,7 +55,7 @@ def build_client_metadata(
         "token_endpoint_auth_method": _THEIR_NAMES[auth_method],
         "application_type": _choose_application_type(redirect_uris),
     }
-    return told | ({"scope": " ".join(scopes)} if scopes else {})
+    return metadata | ({"scope": " ".join(scopes)} if scopes else {})
 
 
 def build_client_document(url: str, name: str, redirect_uris: Sequence[str]) -> dict[str, Any]:
@@ -94,26 +94,26 @@ async def register_client(
     if (
         reply.status in (200, 201)
         and answer is not None
-        and (made := _parse_registration(answer, auth_method, settings))
+        and (registered := _parse_registration(answer, auth_method, settings))
     ):
-        return made
-    found = classify_by_status(reply, utc_now())
+        return registered
+    classified = classify_by_status(reply, utc_now())
     if 200 <= reply.status < 300:
-        found = ClassifiedError(ErrorClass.UNCERTAIN, error_reasons.UNREADABLE)
-    elif found.error_class is ErrorClass.SERVICE and reply.status in (400, 401, 403):
+        classified = ClassifiedError(ErrorClass.UNCERTAIN, error_reasons.UNREADABLE)
+    elif classified.error_class is ErrorClass.SERVICE and reply.status in (400, 401, 403):
         error = answer.get("error") if answer is not None else None
-        known = error if isinstance(error, str) and error in _ERRORS else ""
-        found = ClassifiedError(ErrorClass.SERVICE, error_reasons.REGISTRATION_REFUSED, vendor_error=known)
-    return _build_failure(url, reply.status, found, seconds)
+        reason = error if isinstance(error, str) and error in _ERRORS else ""
+        classified = ClassifiedError(ErrorClass.SERVICE, error_reasons.REGISTRATION_REFUSED, vendor_error=reason)
+    return _build_failure(url, reply.status, classified, seconds)
 
 
-async def unregister_client(http: VendorHttpClient, made: RegisteredClient) -> None:
+async def unregister_client(http: VendorHttpClient, client: RegisteredClient) -> None:
     """Give back a client that nobody will use (RFC 7592 §2.3), where the server has told how. What it says is not
     looked at: such a client can do nothing."""
-    if made.management_token is None:
+    if client.management_token is None:
         return
-    headers = {"Authorization": f"Bearer {made.management_token.reveal()}"}
-    await http.send(VendorRequest("DELETE", made.management_url, headers))
+    headers = {"Authorization": f"Bearer {client.management_token.reveal()}"}
+    await http.send(VendorRequest("DELETE", client.management_url, headers))
 
 
 def _choose_application_type(redirect_uris: Sequence[str]) -> str:
@@ -130,11 +130,11 @@ def _parse_registration(
     The server may have chosen another client authentication method than the requested one.
     """
     client_id, secret = _read_text(answer, "client_id", MOST_ID), _read_text(answer, "client_secret", MOST_SECRET)
-    told = answer.get("token_endpoint_auth_method", _THEIR_NAMES[auth_method])
-    method = AUTH_METHODS.get(told) if isinstance(told, str) else None
+    auth_name = answer.get("token_endpoint_auth_method", _THEIR_NAMES[auth_method])
+    method = AUTH_METHODS.get(auth_name) if isinstance(auth_name, str) else None
     if not client_id or method is None or (method != "none" and not secret):
         return None
-    if told == _THEIR_NAMES[auth_method]:
+    if auth_name == _THEIR_NAMES[auth_method]:
         method = auth_method
     client = OAuthClientConfig(client_id, Secret(secret) if secret else None, method, settings)
     expires = answer.get("client_secret_expires_at")

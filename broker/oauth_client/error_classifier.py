@@ -84,13 +84,13 @@ def classify_error(
     code = _read_error_code(oauth, answer)
     later = _parse_retry_after(reply.headers, now)
     verdict = _find_rule(oauth, code, answer)
-    known = code if code in ERROR_CODES or (verdict is not None and verdict.error == code) else ""
+    known_code = code if code in ERROR_CODES or (verdict is not None and verdict.error == code) else ""
     if verdict is not None and verdict.code is not None:
-        known = f"{known}:{verdict.code}".lstrip(":")
+        known_code = f"{known_code}:{verdict.code}".lstrip(":")
     cls, reason = _classify(reply.status, code, verdict, overloaded=later is not None)
     if grant == "authorization_code" and reason == error_reasons.REVOKED:
         reason = error_reasons.CODE_REFUSED
-    return ClassifiedError(cls, reason, later if cls is ErrorClass.THROTTLED else None, known)
+    return ClassifiedError(cls, reason, later if cls is ErrorClass.THROTTLED else None, known_code)
 
 
 def classify_by_status(reply: VendorResponse, now: datetime) -> ClassifiedError:
@@ -151,17 +151,21 @@ def _classify_unknown(status: int, code: str) -> tuple[ErrorClass, str]:
 def _find_rule(oauth: OAuthServer, code: str, answer: Mapping[str, Any] | None) -> ErrorRule | None:
     if not oauth.verdicts or answer is None:
         return None
-    told = next((value for at in oauth.description_at if isinstance(value := resolve_pointer(answer, at), str)), "")
+    description = next(
+        (value for at in oauth.description_at if isinstance(value := resolve_pointer(answer, at), str)), ""
+    )
     numbers = answer.get("error_codes")
     codes = cast("list[object]", numbers) if isinstance(numbers, list) else []
-    return next((verdict for verdict in oauth.verdicts if _matches_rule(verdict, code, codes, told.lower())), None)
+    return next(
+        (verdict for verdict in oauth.verdicts if _matches_rule(verdict, code, codes, description.lower())), None
+    )
 
 
-def _matches_rule(verdict: ErrorRule, code: str, codes: list[object], told: str) -> bool:
+def _matches_rule(verdict: ErrorRule, code: str, codes: list[object], description: str) -> bool:
     return (
         (verdict.error is None or verdict.error == code)
         and (verdict.code is None or verdict.code in codes)
-        and (verdict.contains is None or verdict.contains.lower() in told)
+        and (verdict.contains is None or verdict.contains.lower() in description)
     )
 
 
@@ -176,19 +180,19 @@ def _read_error_code(oauth: OAuthServer, answer: Mapping[str, Any] | None) -> st
 
 def _parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds of Retry-After (RFC 9110 §10.2.3), a number or a date; None where there is none."""
-    told = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,3})?", told):
-        return min(float(told), MAX_RETRY_AFTER)
-    then = _parse_date(told)
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,3})?", value):
+        return min(float(value), MAX_RETRY_AFTER)
+    then = _parse_date(value)
     if then is None:
         return None
     base = _parse_date(headers.get("date", "")) or now  # the vendor's clock may differ from ours
     return min(max((then - base).total_seconds(), 0.0), MAX_RETRY_AFTER)
 
 
-def _parse_date(told: str) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     try:
-        found = parsedate_to_datetime(told)
+        date = parsedate_to_datetime(text)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -27,10 +27,10 @@ def build_code_request(
         Invalid: a setting of the client is missing or wrong.
     """
     oauth, values = _require_oauth(provider), resolve_settings(provider, client.settings)
-    asked = {"grant_type": "authorization_code", "code": code.reveal(), "redirect_uri": redirect_uri}
+    form = {"grant_type": "authorization_code", "code": code.reveal(), "redirect_uri": redirect_uri}
     if verifier is not None and oauth.pkce != "none":
-        asked["code_verifier"] = verifier.reveal()
-    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.code_params, values), **asked})
+        form["code_verifier"] = verifier.reveal()
+    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.code_params, values), **form})
 
 
 def build_refresh_request(provider: Provider, client: OAuthClientConfig, refresh: Secret) -> VendorRequest:
@@ -40,8 +40,8 @@ def build_refresh_request(provider: Provider, client: OAuthClientConfig, refresh
         Invalid: a setting of the client is missing or wrong.
     """
     oauth, values = _require_oauth(provider), resolve_settings(provider, client.settings)
-    asked = {"grant_type": "refresh_token", "refresh_token": refresh.reveal()}
-    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.refresh_params, values), **asked})
+    form = {"grant_type": "refresh_token", "refresh_token": refresh.reveal()}
+    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.refresh_params, values), **form})
 
 
 def build_revocation_request(
@@ -140,15 +140,15 @@ def build_authorize_url(
         raise Invalid(f"provider {provider.id} supports keys only, not OAuth")
     values = resolve_settings(provider, client.settings)
     parts = urlsplit(fill_url(oauth.authorize_url, values))
-    asked = dict(parse_qsl(parts.query, keep_blank_values=True)) | fill_parameters(oauth.authorize_params, values)
-    asked |= {"response_type": "code", "client_id": client.client_id, "redirect_uri": redirect_uri, "state": state}
+    query = dict(parse_qsl(parts.query, keep_blank_values=True)) | fill_parameters(oauth.authorize_params, values)
+    query |= {"response_type": "code", "client_id": client.client_id, "redirect_uri": redirect_uri, "state": state}
     if scope := join_scopes(oauth, scopes):
-        asked["scope"] = scope
+        query["scope"] = scope
     if verifier is not None and oauth.pkce == "S256":
-        asked |= {"code_challenge": compute_code_challenge(verifier), "code_challenge_method": "S256"}
+        query |= {"code_challenge": compute_code_challenge(verifier), "code_challenge_method": "S256"}
     if login_hint:
-        asked["login_hint"] = login_hint
-    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(asked), ""))
+        query["login_hint"] = login_hint
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query), ""))
 
 
 def get_expected_issuer(provider: Provider, client: OAuthClientConfig) -> str:

@@ -69,11 +69,11 @@ class HttpTokenEndpointClient:
         if request is None:
             return VendorRevocation(False)
         assert provider.oauth is not None, "build_revocation_request saw to it"
-        gone = provider.oauth.revoke.gone if provider.oauth.revoke else ()
+        gone_statuses = provider.oauth.revoke.gone if provider.oauth.revoke else ()
         began = self._http.clock()
         reply = await self._http.send(request)
         seconds = self._http.clock() - began
-        if isinstance(reply, VendorResponse) and (200 <= reply.status < 300 or reply.status in gone):
+        if isinstance(reply, VendorResponse) and (200 <= reply.status < 300 or reply.status in gone_statuses):
             return VendorRevocation(True, _redact_exchange(request, "revoke", seconds, reply.status))
         failed = self._classify_reply(provider.oauth, "revoke", request, reply, None, seconds)
         return VendorRevocation(False, failed.exchange)
@@ -110,9 +110,9 @@ class HttpTokenEndpointClient:
             return _build_failure(
                 request, grant, reply.status, ClassifiedError(reply.error_class, reply.reason), seconds
             )
-        found = answer if answer is not None else parse_fields(reply.body)
+        fields = answer if answer is not None else parse_fields(reply.body)
         return _build_failure(
-            request, grant, reply.status, classify_error(oauth, grant, reply, found, self._now()), seconds
+            request, grant, reply.status, classify_error(oauth, grant, reply, fields, self._now()), seconds
         )
 
 

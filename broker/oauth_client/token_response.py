@@ -31,16 +31,16 @@ def parse_fields(body: bytes) -> Mapping[str, Any] | None:
 
 def resolve_pointer(document: object, pointer: str) -> object:
     """Resolve a JSON pointer (RFC 6901); None where it points to nothing."""
-    found: Any = document
+    value: Any = document
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = cast("dict[str, Any]", found).get(key)
-        elif isinstance(found, list) and re.fullmatch("[0-9]{1,4}", key):
-            found = next(iter(cast("list[Any]", found)[int(key) : int(key) + 1]), None)
+        if isinstance(value, dict):
+            value = cast("dict[str, Any]", value).get(key)
+        elif isinstance(value, list) and re.fullmatch("[0-9]{1,4}", key):
+            value = next(iter(cast("list[Any]", value)[int(key) : int(key) + 1]), None)
         else:
             return None
-    return found
+    return value
 
 
 def clean_text(value: object) -> str:
@@ -65,8 +65,8 @@ def _parse_form(body: bytes) -> Mapping[str, Any] | None:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError:
         return None
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else None  # a field twice: which one is meant?
+    fields = dict(pairs)
+    return fields if len(fields) == len(pairs) else None  # a field twice: which one is meant?
 
 
 MOST_TOKEN = 16_384
@@ -115,9 +115,9 @@ def read_tokens(provider: Provider, client_id: str, answer: Mapping[str, Any]) -
 def read_account_fields(at: str, where: AccountPointers, document: object) -> dict[str, str]:
     """The account of a document: its ``id``, which stands at the pointer `at`, its ``name`` and details, without those
     that are not there."""
-    found = {"id": resolve_text(document, at), "name": resolve_text(document, *where.name)}
-    found |= {name: resolve_text(document, pointer) for name, pointer in where.details.items()}
-    return {name: value for name, value in found.items() if value}
+    fields = {"id": resolve_text(document, at), "name": resolve_text(document, *where.name)}
+    fields |= {name: resolve_text(document, pointer) for name, pointer in where.details.items()}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _parse_token(value: object) -> Secret | None:
@@ -136,12 +136,12 @@ def _parse_seconds(value: object) -> float | None:
 
 
 def _parse_scopes(answer: Mapping[str, Any], separator: str) -> tuple[str, ...] | None:
-    told = answer.get("scope")
-    if isinstance(told, list):
-        told = " ".join(one for one in cast("list[Any]", told) if isinstance(one, str))
-    if not isinstance(told, str):
+    scope = answer.get("scope")
+    if isinstance(scope, list):
+        scope = " ".join(entry for entry in cast("list[Any]", scope) if isinstance(entry, str))
+    if not isinstance(scope, str):
         return None
-    parts = told.replace(separator, " ").split()
+    parts = scope.replace(separator, " ").split()
     return tuple(dict.fromkeys(parts[:MOST_SCOPES]))
 
 

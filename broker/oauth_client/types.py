@@ -76,7 +76,7 @@ class RedactedExchange:
 
     def as_json(self) -> dict[str, Any]:
         """For events and the doctor; keys without a value are left out."""
-        told = {
+        fields = {
             "host": self.host,
             "path": self.path,
             "grant": self.grant,
@@ -86,7 +86,7 @@ class RedactedExchange:
             "vendor_error": self.vendor_error,
             "seconds": round(self.seconds, 3),
         }
-        return {key: value for key, value in told.items() if value not in (None, "")}
+        return {key: value for key, value in fields.items() if value not in (None, "")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,12 +95,12 @@ class UserinfoClient:
         where = provider.sites
         rows = (
             VendorSite(
-                resolve_text(one, where.id),
-                resolve_text(one, where.name),
-                resolve_text(one, where.site_url) if where.site_url else "",
-                _filter_texts(resolve_pointer(one, where.scopes)) if where.scopes else (),
+                resolve_text(entry, where.id),
+                resolve_text(entry, where.name),
+                resolve_text(entry, where.site_url) if where.site_url else "",
+                _filter_texts(resolve_pointer(entry, where.scopes)) if where.scopes else (),
             )
-            for one in cast("list[Any]", document)[:MOST_SITES]
+            for entry in cast("list[Any]", document)[:MOST_SITES]
         )
         return tuple(site for site in rows if site.id)
 
@@ -204,9 +204,9 @@ def _build_bearer_headers(access: Secret, headers: Mapping[str, str]) -> dict[st
     return {**headers, name: value}
 
 
-def _build_identity(told: Mapping[str, str]) -> AccountIdentity:
-    details = {name: value for name, value in told.items() if name not in ("id", "name")}
-    return AccountIdentity(told["id"], told.get("name", ""), MappingProxyType(details))
+def _build_identity(account_fields: Mapping[str, str]) -> AccountIdentity:
+    details = {name: value for name, value in account_fields.items() if name not in ("id", "name")}
+    return AccountIdentity(account_fields["id"], account_fields.get("name", ""), MappingProxyType(details))
 
 
 def _classify_refusal(kind: GrantKind, reply: VendorResponse, now: datetime) -> ClassifiedError:
@@ -241,4 +241,4 @@ def _build_unreadable_failure(kind: GrantKind, url: str, status: int | None, sec
 
 def _filter_texts(value: object) -> tuple[str, ...]:
     many = cast("list[Any]", value)[:MOST_SITE_SCOPES] if isinstance(value, list) else []
-    return tuple(one for one in many if isinstance(one, str) and len(one) <= 200)
+    return tuple(entry for entry in many if isinstance(entry, str) and len(entry) <= 200)

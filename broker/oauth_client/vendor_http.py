@@ -79,14 +79,14 @@ class VendorHttpClient(GuardedClient):
         """Send `request` once. `may_send` is asked with the connection open and nothing written on it."""
         if not self.is_askable(request.url):
             return TransportFailure(ErrorClass.SERVICE, error_reasons.URL_REFUSED)
-        asked = _MAY_SEND.set(may_send)
+        token = _MAY_SEND.set(may_send)
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._send(request)
         except TimeoutError:
             return TransportFailure(ErrorClass.UNCERTAIN, error_reasons.TIMEOUT)
         finally:
-            _MAY_SEND.reset(asked)
+            _MAY_SEND.reset(token)
 
     async def _send(self, request: VendorRequest) -> VendorResponse | TransportFailure:
         status: int | None = None

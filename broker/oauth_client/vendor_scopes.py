@@ -6,13 +6,13 @@ from broker.providers.schema import OAuthServer, Provider
 
 
 def collect_scopes_to_request(
-    oauth: OAuthServer, wanted: Iterable[str], *, kept: Iterable[str] = ()
+    oauth: OAuthServer, required: Iterable[str], *, kept: Iterable[str] = ()
 ) -> tuple[str, ...]:
     """The scopes of an authorization request: the provider's own, those of the grant so far, and the wanted ones;
     none where they are set at the vendor's app."""
     if oauth.fixed_scopes:
         return ()
-    return tuple(dict.fromkeys((*oauth.base_scopes, *kept, *wanted)))
+    return tuple(dict.fromkeys((*oauth.base_scopes, *kept, *required)))
 
 
 def join_scopes(oauth: OAuthServer, scopes: Iterable[str]) -> str:
@@ -20,13 +20,13 @@ def join_scopes(oauth: OAuthServer, scopes: Iterable[str]) -> str:
     return oauth.scope_separator.join(scopes)
 
 
-def find_missing_scopes(oauth: OAuthServer, wanted: Iterable[str], granted: Iterable[str] | None) -> tuple[str, ...]:
+def find_missing_scopes(oauth: OAuthServer, required: Iterable[str], granted: Iterable[str] | None) -> tuple[str, ...]:
     """Those of the wanted scopes that were not granted. `granted` is what the token answer says; None means that it
     says nothing, and so that all were (RFC 6749 §5.1)."""
     if granted is None or oauth.fixed_scopes:
         return ()
     have = expand_scopes(oauth, granted) | set(oauth.unreported_scopes)
-    return tuple(scope for scope in wanted if _normalize_scope(oauth, scope) not in have)
+    return tuple(scope for scope in required if _normalize_scope(oauth, scope) not in have)
 
 
 def covers_module(provider: Provider, module: str, granted: Iterable[str], *, reading: bool) -> bool:
@@ -38,8 +38,8 @@ def covers_module(provider: Provider, module: str, granted: Iterable[str], *, re
     oauth, families = provider.oauth, provider.modules.get(module)
     if oauth is None or families is None or oauth.fixed_scopes:
         return True
-    asked = set(families.reading if reading else families.writing) - {*oauth.base_scopes, *oauth.unreported_scopes}
-    needed = {_normalize_scope(oauth, scope) for scope in asked}
+    required = set(families.reading if reading else families.writing) - {*oauth.base_scopes, *oauth.unreported_scopes}
+    needed = {_normalize_scope(oauth, scope) for scope in required}
     return not needed or not needed.isdisjoint(expand_scopes(oauth, granted))
 
 

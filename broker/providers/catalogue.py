@@ -51,13 +51,13 @@ class ProviderCatalogue:
 
     def merge_custom(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> "ProviderCatalogue":
         """These and those that a tenant has added, as ids and documents. One that cannot be read harms no other."""
-        known, broken = dict(self.known), dict(self.broken)
+        providers, broken = dict(self.known), dict(self.broken)
         for provider_id, document in rows:
             try:
-                known[provider_id] = self.parse_custom(provider_id, document)
+                providers[provider_id] = self.parse_custom(provider_id, document)
             except Invalid as problem:
                 broken[provider_id] = str(problem)
-        return ProviderCatalogue(MappingProxyType(known), MappingProxyType(broken))
+        return ProviderCatalogue(MappingProxyType(providers), MappingProxyType(broken))
 
     def parse_custom(
         self, provider_id: str, document: Mapping[str, Any], allow: AllowedAddresses | None = None
@@ -97,7 +97,9 @@ def parse_providers_toml(text: str) -> ProviderCatalogue:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Invalid(f"{PROVIDERS_FILE} is not valid TOML: {error}") from None
-    return ProviderCatalogue(MappingProxyType({one: _parse_provider(one, table) for one, table in document.items()}))
+    return ProviderCatalogue(
+        MappingProxyType({provider: _parse_provider(provider, table) for provider, table in document.items()})
+    )
 
 
 def parse_provider_text(text: str) -> tuple[str, dict[str, Any]]:
@@ -165,14 +167,14 @@ def _check_reach(provider: Provider, allow: AllowedAddresses) -> None:
 
 
 def _describe_problems(provider_id: str, error: ValidationError) -> Iterable[str]:
-    for one in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
-        key = ".".join([provider_id, *(str(part) for part in one["loc"])])[:200]
-        told = one["msg"].removeprefix("Value error, ")
-        if one["type"] == "extra_forbidden":
-            told = "there is no such key"
-        elif one["type"] == "missing":
-            told = "it is missing"
-        yield f"{key}: {told}"
+    for problem in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
+        key = ".".join([provider_id, *(str(part) for part in problem["loc"])])[:200]
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            message = "there is no such key"
+        elif problem["type"] == "missing":
+            message = "it is missing"
+        yield f"{key}: {message}"
 
 
 class ProviderRegistry:
@@ -231,12 +233,12 @@ def get_api_endpoint_key(tenant_id: UUID, origin: str) -> str:
 
 @cache
 def _list_builtin_api_origins() -> frozenset[str]:
-    found: set[str] = set()
+    origins: set[str] = set()
     for provider in load_builtin_providers().known.values():
         with contextlib.suppress(Invalid):  # it has a setting that every tenant chooses
             values = resolve_settings(provider, {})
-            found |= {get_origin(fill_url(url, values)) for url in provider.api}
-    return frozenset(found)
+            origins |= {get_origin(fill_url(url, values)) for url in provider.api}
+    return frozenset(origins)
 
 
 def _get_token_origin(provider: Provider, settings: Mapping[str, str]) -> str:

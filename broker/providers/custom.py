@@ -48,11 +48,11 @@ def get_url_origin(url: str) -> str:
 
 
 def _get_text_at(document: Mapping[str, Any], path: tuple[str, ...]) -> str:
-    found: Any = document
+    value: Any = document
     for key in path:
-        table = as_table(found)
-        found = None if table is None else table.get(key)
-    return found if isinstance(found, str) else ""
+        table = as_table(value)
+        value = None if table is None else table.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def _get_origin_or_setting(url: str) -> str:
@@ -132,12 +132,12 @@ class CustomProviders:
             if before is not None and before.document == orjson.loads(text):
                 return before, False
             if before is None:
-                made = await self._insert(work, provider, text, version)
+                stored = await self._insert(work, provider, text, version)
             else:
-                made = await self._change(work, before, text, version)
-            kind, told = AuditEventKind.PROVIDER_SET, {"provider": provider, "version": made.version}
-            await audit_change(work, actor, kind, **told)
-            return made, before is None
+                stored = await self._change(work, before, text, version)
+            kind, detail = AuditEventKind.PROVIDER_SET, {"provider": provider, "version": stored.version}
+            await audit_change(work, actor, kind, **detail)
+            return stored, before is None
 
     async def remove(self, actor: Actor, tenant_id: UUID, provider: str) -> None:
         """Forget a provider on which nothing stands.

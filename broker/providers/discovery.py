@@ -61,11 +61,11 @@ class ServerMetadata:
 
     def build_settings(self, resource: str = "") -> dict[str, str]:
         """The settings of an OAuth client of :attr:`provider_id`; `resource` is what tokens are for (RFC 8707)."""
-        found = {"issuer": self.issuer, "authorize_url": self.authorize_url, "token_url": self.token_url}
-        found |= {"revoke_url": self.revoke_url}
+        values = {"issuer": self.issuer, "authorize_url": self.authorize_url, "token_url": self.token_url}
+        values |= {"revoke_url": self.revoke_url}
         if not self.is_open_id:
-            found |= {"userinfo_url": self.userinfo_url, "resource": resource}
-        return found
+            values |= {"userinfo_url": self.userinfo_url, "resource": resource}
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ class MetadataDiscovery:
         if len(issuer) > LONGEST_URL or not _ISSUER.fullmatch(issuer):
             raise Invalid("an issuer must be a URL with https://, a host in lower case, and no query or fragment")
         urls = list_server_metadata_urls(issuer)
-        found = await self._fetch(urls, "authorization server metadata", lambda named: named == issuer)
-        return self._build_server_metadata(issuer, found)
+        document = await self._fetch(urls, "authorization server metadata", lambda named: named == issuer)
+        return self._build_server_metadata(issuer, document)
 
-    async def fetch_resource_metadata(self, url: str, told: str = "") -> ResourceMetadata:
+    async def fetch_resource_metadata(self, url: str, hint: str = "") -> ResourceMetadata:
         """The metadata of the protected resource at `url`; `told` is where its 401 says that it is.
 
         Raises:
@@ -106,14 +106,17 @@ class MetadataDiscovery:
         """
         if len(url) > LONGEST_URL or not _ISSUER.fullmatch(url):
             raise Invalid("a resource must be a URL with https://, a host in lower case, and no query or fragment")
-        places = ([told] if told else []) + list_resource_metadata_urls(url)
-        found = await self._fetch(places, "protected resource metadata")
-        resource, servers = found.get("resource"), _filter_texts(found.get("authorization_servers"))[:MOST_SERVERS]
+        places = ([hint] if hint else []) + list_resource_metadata_urls(url)
+        document = await self._fetch(places, "protected resource metadata")
+        resource, servers = (
+            document.get("resource"),
+            _filter_texts(document.get("authorization_servers"))[:MOST_SERVERS],
+        )
         if not isinstance(resource, str) or not _covers(resource, url):
             raise Invalid("the metadata is for another resource than this URL")
         if not servers:
             raise Invalid("the resource metadata lists no authorization server; register a client manually")
-        return ResourceMetadata(resource, servers, _read_scopes(found))
+        return ResourceMetadata(resource, servers, _read_scopes(document))
 
     async def _fetch(
         self, urls: list[str], what: str, is_issuer: Callable[[str], bool] | None = None
@@ -167,13 +170,13 @@ def _covers(resource: str, url: str) -> bool:
 
 def _check_capabilities(document: Mapping[str, Any]) -> None:
     """Check the published capabilities; an absent one is assumed, because only OAuth 2.1 servers must publish all."""
-    for key, wanted in (
+    for key, needed in (
         ("code_challenge_methods_supported", "S256"),
         ("grant_types_supported", "authorization_code"),
         ("response_types_supported", "code"),
     ):
-        if key in document and wanted not in _filter_texts(document[key]):
-            raise Invalid(f"the server lacks a required capability: {wanted} is not in its {key}")
+        if key in document and needed not in _filter_texts(document[key]):
+            raise Invalid(f"the server lacks a required capability: {needed} is not in its {key}")
 
 
 def _read_browser_url(document: Mapping[str, Any], key: str, *, plain: bool) -> str:
@@ -187,17 +190,17 @@ def _read_browser_url(document: Mapping[str, Any], key: str, *, plain: bool) -> 
 
 
 def _select_auth_methods(document: Mapping[str, Any]) -> tuple[str, ...]:
-    told = _filter_texts(document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
-    methods = tuple(ours for theirs, ours in AUTH_METHODS.items() if theirs in told)
+    supported = _filter_texts(document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
+    methods = tuple(name for standard_name, name in AUTH_METHODS.items() if standard_name in supported)
     if not methods:
         raise Invalid(f"the server supports none of {', '.join(AUTH_METHODS)} at its token endpoint")
     return methods
 
 
 def _read_scopes(document: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(one for one in _filter_texts(document.get("scopes_supported")) if _SCOPE.fullmatch(one))
+    return tuple(scope for scope in _filter_texts(document.get("scopes_supported")) if _SCOPE.fullmatch(scope))
 
 
 def _filter_texts(value: object) -> tuple[str, ...]:
     many = cast("list[Any]", value)[:MOST_ENTRIES] if isinstance(value, list) else []
-    return tuple(one for one in many if isinstance(one, str) and len(one) <= LONGEST_URL)
+    return tuple(entry for entry in many if isinstance(entry, str) and len(entry) <= LONGEST_URL)

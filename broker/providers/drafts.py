@@ -77,7 +77,7 @@ def _build_oauth(server: ServerMetadata, resource: ResourceMetadata | None) -> d
     # OpenID Connect Core 1.0 §11: without a consent there is no refresh token.
     consent = {"prompt": "consent"} if server.is_open_id and offline else {}
     target = {} if resource is None else {"resource": resource.resource}
-    found: dict[str, Any] = {
+    table: dict[str, Any] = {
         "authorize_url": server.authorize_url,
         "token_url": server.token_url,
         "issuer": server.issuer,
@@ -88,11 +88,11 @@ def _build_oauth(server: ServerMetadata, resource: ResourceMetadata | None) -> d
         "authorize_params": consent | target,
         "code_params": target,
         "refresh_params": target,
-        "base_scopes": [one for one in _choose_base_scopes(server) if one in server.scopes],
+        "base_scopes": [scope for scope in _choose_base_scopes(server) if scope in server.scopes],
         "unreported_scopes": ["offline_access"] if offline else [],
         "revoke": {"url": server.revoke_url, "hint": True} if server.revoke_url else {},
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in table.items() if value}
 
 
 def _choose_base_scopes(server: ServerMetadata) -> tuple[str, ...]:

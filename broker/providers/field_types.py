@@ -51,24 +51,24 @@ def _check_pointer(text: str) -> str:
     return text
 
 
-def _check_headers(found: dict[str, str]) -> dict[str, str]:
-    for name, value in found.items():
+def _check_headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,63}", name) or _HEADERS_OF_OURS.fullmatch(name):
             raise ValueError(
                 "a header's name must be of letters, digits and hyphens, none that MCPist sets or that carries a secret"
             )
         if not _HEADER_SIGNS.fullmatch(value):
             raise ValueError("a header's value must be one line of ASCII characters")
-    return found
+    return headers
 
 
-def _check_parameters(found: dict[str, str]) -> dict[str, str]:
-    if any(_PARAMETERS_OF_OURS.fullmatch(name) for name in found):
+def _check_parameters(parameters: dict[str, str]) -> dict[str, str]:
+    if any(_PARAMETERS_OF_OURS.fullmatch(name) for name in parameters):
         raise ValueError(
             "MCPist sets some parameters itself (client_id, scope, state and the like), and secrets belong to the "
             "OAuth client: leave them out"
         )
-    return found
+    return parameters
 
 
 Word = Annotated[str, Field(pattern=NAME_PATTERN)]

@@ -307,6 +307,6 @@ class Provider(Table):
     def _check_complete(self) -> "Provider":
         if self.oauth is None and self.key is None:
             raise ValueError("give oauth, key, or both")
-        if self.oauth is None and any(one is not None for one in (self.account, self.sites, self.reach)):
+        if self.oauth is None and any(section is not None for section in (self.account, self.sites, self.reach)):
             raise ValueError("account, sites and reach require oauth")
         return self

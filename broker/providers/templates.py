@@ -41,7 +41,7 @@ def resolve_settings(provider: Provider, values: Mapping[str, str]) -> dict[str,
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """`template` with its placeholders filled."""
-    return PLACEHOLDER.sub(lambda found: values[found[1]], template)
+    return PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
 def fill_url(template: str, values: Mapping[str, str], *, client_id: str = "") -> str:
@@ -65,9 +65,9 @@ def check_placeholders(provider: Provider) -> None:
     """
     for key, template in _list_url_templates(provider):
         _check_known(provider, key, template, extra={CLIENT_ID} if key.startswith("oauth.revoke") else set())
-        for found in PLACEHOLDER.finditer(template):
-            setting = provider.settings.get(found[1])
-            if setting is not None and (setting.kind != "word") != (found.start() == 0):
+        for match in PLACEHOLDER.finditer(template):
+            setting = provider.settings.get(match[1])
+            if setting is not None and (setting.kind != "word") != (match.start() == 0):
                 raise Invalid(
                     f"{provider.id}.{key}: a setting of the kind word must be inside a URL, any other kind at its start"
                 )
@@ -107,14 +107,14 @@ def _is_of_kind(kind: str, value: str) -> bool:
 
 
 def _check_known(provider: Provider, key: str, template: str, extra: Iterable[str] = ()) -> None:
-    unknown = {found[1] for found in PLACEHOLDER.finditer(template)} - provider.settings.keys() - set(extra)
+    unknown = {match[1] for match in PLACEHOLDER.finditer(template)} - provider.settings.keys() - set(extra)
     if unknown:
         raise Invalid(f"{provider.id}.{key}: {{{min(unknown)}}} is none of its settings")
 
 
 def _list_url_templates(provider: Provider) -> Iterator[tuple[str, str]]:
     oauth, account, sites, key = provider.oauth, provider.account, provider.sites, provider.key
-    found = {
+    templates = {
         "console_url": provider.console_url,
         "docs_url": provider.docs_url,
         "manage_url": provider.manage_url,
@@ -130,7 +130,7 @@ def _list_url_templates(provider: Provider) -> Iterator[tuple[str, str]]:
         "key.check_url": key and key.check_url,
         "key.help_url": key and key.help_url,
     }
-    return ((name, url) for name, url in found.items() if url)
+    return ((name, url) for name, url in templates.items() if url)
 
 
 def _list_value_templates(provider: Provider) -> Iterator[tuple[str, str]]:

@@ -72,7 +72,7 @@ class ProviderViews:
         """Every provider that the tenant can use, by id; and those of its own that cannot be read."""
         async with self._database.tenant(tenant_id) as work:
             every = await self._book.load_all(work)
-        return [self._build_summary(one, every) for one in sorted({*every.known, *every.broken})]
+        return [self._build_summary(name, every) for name in sorted({*every.known, *every.broken})]
 
     async def get_details(self, tenant_id: UUID, provider: str) -> DetailedProvider:
         """One provider, and what stands on it.
@@ -96,32 +96,34 @@ class ProviderViews:
         )
 
     def _build_summary(self, provider: str, every: ProviderCatalogue) -> ProviderSummary:
-        known = every.known.get(provider)
+        parsed = every.known.get(provider)
         origin = "built_in" if provider in self._book.own.known else "custom"
-        if known is None:
+        if parsed is None:
             nothing: tuple[ProviderSettingSummary, ...] = ()
             problem = every.broken[provider]
             return ProviderSummary(provider, provider, origin, problem, False, False, (), None, "", None, None, nothing)
         return ProviderSummary(
             id=provider,
-            title=known.title,
+            title=parsed.title,
             origin=origin,
             problem="",
-            oauth=known.oauth is not None,
-            key=known.key is not None,
-            modules=tuple(sorted(known.modules)),
-            redirect_uri=build_redirect_uri(self._public_url, provider) if known.oauth else None,
-            client_registration=choose_registration_method(known, self._public_url),
-            console_url=known.console_url,
-            docs_url=known.docs_url,
-            settings=_build_settings(known),
+            oauth=parsed.oauth is not None,
+            key=parsed.key is not None,
+            modules=tuple(sorted(parsed.modules)),
+            redirect_uri=build_redirect_uri(self._public_url, provider) if parsed.oauth else None,
+            client_registration=choose_registration_method(parsed, self._public_url),
+            console_url=parsed.console_url,
+            docs_url=parsed.docs_url,
+            settings=_build_settings(parsed),
         )
 
 
 def _build_settings(provider: Provider) -> tuple[ProviderSettingSummary, ...]:
-    return tuple(ProviderSettingSummary(name, one.title, one.default) for name, one in provider.settings.items())
+    return tuple(
+        ProviderSettingSummary(name, setting.title, setting.default) for name, setting in provider.settings.items()
+    )
 
 
 def _get_version_and_times(added: CustomProvider | None) -> dict[str, Any]:
-    found = {"version": None, "created_at": None, "updated_at": None} if added is None else asdict(added)
-    return {name: found[name] for name in ("version", "created_at", "updated_at")}
+    fields = {"version": None, "created_at": None, "updated_at": None} if added is None else asdict(added)
+    return {name: fields[name] for name in ("version", "created_at", "updated_at")}

@@ -78,16 +78,16 @@ async def claim(
 ) -> Attempt | None:
     """Take the lease; None if another process was first, or the prepared data is outdated."""
     await failpoint("before_claim")
-    owner, began, seen = uuid4(), boottime(), prepared.snapshot
+    owner, began, snapshot = uuid4(), boottime(), prepared.snapshot
     async with database.tenant(prepared.ref.tenant_id) as work:
         row = await work.fetchrow(
             _CLAIM,
             prepared.ref.id,
-            seen.version,
+            snapshot.version,
             owner,
             timing.lease,
-            seen.client_row_id,
-            seen.client_version,
+            snapshot.client_row_id,
+            snapshot.client_version,
             prepared.endpoint,
         )
     await failpoint("claimed")

@@ -160,12 +160,12 @@ async def store(work: UnitOfWork, outcome: RefreshOutcome, exchange: RedactedExc
 
     The exchange with the vendor, where it is known, is recorded in the account's history.
     """
-    said = exchange.as_json() if exchange else {}
+    detail = exchange.as_json() if exchange else {}
     if await _write_row(work, outcome, late=False):
         await _drop_cached_leases(work, outcome)
         await work.execute(_NO_CANDIDATES, outcome.ref.id)
         await append_event(
-            work, outcome.ref.id, AccountEventKind.REFRESHED, detail={"version": outcome.version + 1, **said}
+            work, outcome.ref.id, AccountEventKind.REFRESHED, detail={"version": outcome.version + 1, **detail}
         )
         await failpoint("storing")
         return StoreResult.STORED
@@ -175,11 +175,13 @@ async def store(work: UnitOfWork, outcome: RefreshOutcome, exchange: RedactedExc
     if row["version"] == outcome.version + 1 and row["access"] == outcome.access:
         return StoreResult.ALREADY
     await _drop_cached_leases(work, outcome)
-    return await _store_late(work, outcome, row, said)
+    return await _store_late(work, outcome, row, detail)
 
 
-async def _store_late(work: UnitOfWork, outcome: RefreshOutcome, row: Row, said: Mapping[str, Any]) -> StoreResult:
-    await append_event(work, outcome.ref.id, AccountEventKind.LATE_ANSWER, detail={"version": outcome.version, **said})
+async def _store_late(work: UnitOfWork, outcome: RefreshOutcome, row: Row, detail: Mapping[str, Any]) -> StoreResult:
+    await append_event(
+        work, outcome.ref.id, AccountEventKind.LATE_ANSWER, detail={"version": outcome.version, **detail}
+    )
     if row["version"] == outcome.version and not row["claimed"]:
         await _write_row(work, outcome, late=True)
         return StoreResult.TAKEN_LATE

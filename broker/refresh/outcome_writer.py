@@ -164,11 +164,11 @@ async def revoke_orphaned_grant(
 ) -> None:
     """Tell the vendor that these tokens are not wanted: whoever disconnected the account could tell it of older ones
     only. Not where another account, or this one connected anew, may stand on the same grant."""
-    prepared, seen = attempt.prepared, attempt.prepared.snapshot
+    prepared, snapshot = attempt.prepared, attempt.prepared.snapshot
     try:
         async with database.tenant(attempt.ref.tenant_id) as work:
-            owner = seen.user_id or seen.role_id
-            if await work.fetchval(_STILL_USED, seen.client_row_id, seen.vendor_account_id, owner):
+            owner = snapshot.user_id or snapshot.role_id
+            if await work.fetchval(_STILL_USED, snapshot.client_row_id, snapshot.vendor_account_id, owner):
                 return
         refresh = tokens.refresh_token or prepared.refresh_token
         revocation = await endpoint.revoke(
@@ -177,12 +177,12 @@ async def revoke_orphaned_grant(
     except Exception as error:  # noqa: BLE001 whoever waits for the account gets their answer all the same
         log.error(
             "grant of a deleted account was not revoked",
-            extra={"event": "orphaned_grant_revocation_failed", "provider": seen.provider, **describe_error(error)},
+            extra={"event": "orphaned_grant_revocation_failed", "provider": snapshot.provider, **describe_error(error)},
         )
         return
     log.warning(
         "account was deleted during its refresh",
-        extra={"event": "account_deleted_during_refresh", "provider": seen.provider, "revoked": revocation.done},
+        extra={"event": "account_deleted_during_refresh", "provider": snapshot.provider, "revoked": revocation.done},
     )
 
 

@@ -97,14 +97,14 @@ async def _check_mass_refusal(work: UnitOfWork, prepared: PreparedRefresh, timin
     """
     window = timedelta(seconds=timing.mass_window)
     if _is_mass_refusal(of_one := await work.fetchrow(_OWN_ANSWERS, prepared.endpoint, window), timing):
-        told = of_one, await work.fetchval(_UNDO, prepared.endpoint, window, work.tenant_id)
+        counts = of_one, await work.fetchval(_UNDO, prepared.endpoint, window, work.tenant_id)
     elif _is_mass_refusal(
         of_all := await work.fetchrow(_ANSWERS, prepared.endpoint, window, timing.mass_of_one), timing
     ):
-        told = of_all, await work.fetchval(_UNDO, prepared.endpoint, window, None)
+        counts = of_all, await work.fetchval(_UNDO, prepared.endpoint, window, None)
     else:
         return False
-    row, undone = told
+    row, undone = counts
     detail = {"provider": prepared.provider.id, **dict(row or {}), "undone": undone}
     log.error(
         "vendor refuses many accounts at once; treated as a vendor outage, no user is asked to reconnect",

@@ -125,7 +125,7 @@ class Refresher:
                     return await self._hand_out(work, snapshot, requirement)
         return None
 
-    async def run(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
+    async def run(self, ref: AccountRef, requirement: TokenRequirement) -> AccessToken | TokenUnavailable:
         """Refresh as far as necessary and possible.
 
         Raises:
@@ -134,7 +134,7 @@ class Refresher:
         until = self._tools.boottime() + self._tools.timing.longest_wait
         granted = False
         while True:
-            step = await self._decide(ref, wish)
+            step = await self._decide(ref, requirement)
             if isinstance(step, AccessToken | TokenUnavailable):
                 return step
             if self.stopping:
@@ -147,7 +147,7 @@ class Refresher:
             if answer is None:
                 await asyncio.sleep(self._tools.timing.poll_interval)
             elif isinstance(answer, TokenResponse):
-                granted, wish = True, replace(wish, min_ttl=0.0)
+                granted, requirement = True, replace(requirement, min_ttl=0.0)
 
     async def refresh_ahead(self, ref: AccountRef, listed: float | None = None) -> AccessToken | TokenUnavailable:
         """Refresh an account whose token is good, ahead of its end; unless it was refreshed since `listed`, which is a

@@ -62,8 +62,8 @@ class Spool:
     def sync(self, path: Path) -> None:
         """Wait until the file is on disk. Blocks: call it in a thread."""
         with contextlib.suppress(OSError):
-            for one, flags in ((path, os.O_RDONLY), (self._folder, os.O_RDONLY | os.O_DIRECTORY)):
-                opened = os.open(one, flags)
+            for synced_path, flags in ((path, os.O_RDONLY), (self._folder, os.O_RDONLY | os.O_DIRECTORY)):
+                opened = os.open(synced_path, flags)
                 try:
                     os.fsync(opened)
                 finally:

@@ -58,15 +58,15 @@ class AccountTokenService:
         Raises:
             core.errors.Unavailable: the database or the keys' keeper is away.
         """
-        ref, wish = AccountRef(tenant_id, account_id), TokenRequirement(need_seconds, rejected_version)
-        answer = await self._looks.join((ref, wish), lambda: self._refresher.find_valid_token(ref, wish))
+        ref, requirement = AccountRef(tenant_id, account_id), TokenRequirement(need_seconds, rejected_version)
+        answer = await self._looks.join((ref, requirement), lambda: self._refresher.find_valid_token(ref, requirement))
         if answer is not None:
             return answer
         try:
             async with asyncio.timeout(within):
-                return await self._join_refresh(ref, wish)
+                return await self._join_refresh(ref, requirement)
         except TimeoutError:
-            return await self._refresher.get_unexpired_token(ref, wish)
+            return await self._refresher.get_unexpired_token(ref, requirement)
 
     async def find_provider(self, work: UnitOfWork, provider: str) -> Provider | None:
         """Return the provider of that id; None where the tenant has none."""

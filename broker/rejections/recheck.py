@@ -82,20 +82,22 @@ class Rechecker:
         if not self._parts.vault.outbound_allowed:
             return 0
         due = await self._parts.database.fetch(_DUE, MAX_PER_ENDPOINT, MAX_PER_SWEEP)
-        asked = (self._recheck_in_turn(row["tenant_id"], row["credential_id"], row["endpoint"]) for row in due)
-        settled = await asyncio.gather(*asked)
+        rechecks = (self._recheck_in_turn(row["tenant_id"], row["credential_id"], row["endpoint"]) for row in due)
+        settled = await asyncio.gather(*rechecks)
         self._log_mass_rejections([(row["endpoint"], outcome) for row, outcome in zip(due, settled, strict=True)])
         return sum(outcome is not None for outcome in settled)
 
     def _log_mass_rejections(self, settled: list[tuple[str, RecheckOutcome | None]]) -> None:
         """Log each vendor that refuses many once, until it takes one again."""
-        for endpoint in {endpoint for endpoint, one in settled if one is RecheckOutcome.HELD_BACK} - self._refusing:
+        for endpoint in {
+            endpoint for endpoint, outcome in settled if outcome is RecheckOutcome.HELD_BACK
+        } - self._refusing:
             self._refusing.add(endpoint)
             log.error(
                 "vendor rejects many credentials at once; treated as a vendor outage, no user is asked for a new one",
                 extra={"event": "vendor_mass_rejection", "endpoint": endpoint},
             )
-        self._refusing -= {endpoint for endpoint, one in settled if one is RecheckOutcome.ACCEPTED}
+        self._refusing -= {endpoint for endpoint, outcome in settled if outcome is RecheckOutcome.ACCEPTED}
 
     async def _recheck_in_turn(self, tenant_id: UUID, credential_id: UUID, endpoint: str) -> RecheckOutcome | None:
         async with self._turns.slot(tenant_id, endpoint):
@@ -115,10 +117,10 @@ class Rechecker:
     async def _recheck(self, tenant_id: UUID, credential_id: UUID) -> RecheckOutcome | None:
         parts = self._parts
         async with parts.database.tenant(tenant_id) as work:
-            found = await claim_recheck(work, parts.vault, credential_id, parts.base_urls, parts.timing)
-        if found is None:
+            claimed = await claim_recheck(work, parts.vault, credential_id, parts.base_urls, parts.timing)
+        if claimed is None:
             return None
-        suspect, settings = found
+        suspect, settings = claimed
         answer = await parts.probe(suspect, settings)
         async with parts.database.tenant(tenant_id) as work:
             return await apply_verdict(work, suspect, answer, parts.timing, self._chance)
@@ -155,5 +157,5 @@ def _get_verdict(failure: VendorFailure) -> CredentialVerdict:
         return CredentialVerdict.BUSY
     if failure.status == 401:
         return CredentialVerdict.REJECTED
-    known = failure.status is not None and 400 <= failure.status < 500 and failure.status not in TIMEOUT_STATUSES
-    return CredentialVerdict.ACCEPTED if known else CredentialVerdict.UNKNOWN
+    is_rejection = failure.status is not None and 400 <= failure.status < 500 and failure.status not in TIMEOUT_STATUSES
+    return CredentialVerdict.ACCEPTED if is_rejection else CredentialVerdict.UNKNOWN

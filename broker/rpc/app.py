@@ -118,16 +118,16 @@ class BrokerApp:
 
 
 def _read_bearer_token(scope: Scope) -> str:
-    given = _read_authorization(scope)
-    if not given.startswith("Bearer "):
+    values = _read_authorization(scope)
+    if not values.startswith("Bearer "):
         raise InvalidServiceToken("none")
-    return given.removeprefix("Bearer ")
+    return values.removeprefix("Bearer ")
 
 
 def _read_authorization(scope: Scope) -> str:
     """Return the Authorization header; empty if there is none or more than one."""
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    return given[0].decode("latin-1") if len(given) == 1 else ""
+    values = [value for name, value in scope["headers"] if name == b"authorization"]
+    return values[0].decode("latin-1") if len(values) == 1 else ""
 
 
 async def _read_body(receive: Receive) -> bytes:

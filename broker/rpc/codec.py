@@ -99,8 +99,8 @@ def decode_lease_request(body: bytes) -> LeaseRequest:
     Raises:
         Malformed: as the name says.
     """
-    said = _decode(body, TokenExchangeRequest)
-    return LeaseRequest(Secret(said.subject_token), said.module, said.tool, said.rejected_version)
+    request = _decode(body, TokenExchangeRequest)
+    return LeaseRequest(Secret(request.subject_token), request.module, request.tool, request.rejected_version)
 
 
 def encode_result(outcome: BrokerResult) -> bytes:
@@ -127,11 +127,11 @@ def decode_result(body: bytes) -> BrokerResult:
     """
     answer = _decode(body, BrokerResponse)
     lease = None if answer.lease is None else _build_lease(answer.lease)
-    said = [answer.credential, answer.connections, lease, answer.no_credential, answer.refused]
-    given: list[BrokerResult] = [one for one in said if one is not None]
-    if len(given) != 1:
+    fields = [answer.credential, answer.connections, lease, answer.no_credential, answer.refused]
+    results: list[BrokerResult] = [field for field in fields if field is not None]
+    if len(results) != 1:
         raise MalformedMessage
-    return given[0]
+    return results[0]
 
 
 def _decode(body: bytes, kind: type[_Message]) -> _Message:

@@ -45,8 +45,8 @@ def make_key_pair(private: Path, public: Path) -> None:
         new_key = Ed25519PrivateKey.generate()
         write_once(private, new_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
     if not public.exists():
-        known = load_private_key(private).public_key()
-        write_once(public, known.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())
+        public_key = load_private_key(private).public_key()
+        write_once(public, public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())
 
 
 def load_private_key(path: Path) -> Ed25519PrivateKey:
@@ -113,10 +113,10 @@ class TrustedGateways:
 
     def _reload_if_changed(self) -> None:
         self._looked_at = self._clock()
-        found = _read_file_version(self._path)
-        if found == self._seen:
+        version = _read_file_version(self._path)
+        if version == self._seen:
             return
-        self._seen = found
+        self._seen = version
         try:
             self._keys = load_public_keys(self._path)
         except (Invalid, OSError) as error:

@@ -157,5 +157,5 @@ async def _read_body(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _parse_retry_after(response: aiohttp.ClientResponse) -> float:
-    said = response.headers.get("Retry-After", "")
-    return min(float(said), MOST_RETRY_AFTER) if said.isascii() and said.isdigit() else RETRY_AFTER
+    value = response.headers.get("Retry-After", "")
+    return min(float(value), MOST_RETRY_AFTER) if value.isascii() and value.isdigit() else RETRY_AFTER

@@ -81,8 +81,8 @@ class ServiceTokenSigner:
 
     def sign_claims(self, claims: Claims) -> str:
         """The compact form of `claims`."""
-        said = HEADER + b"." + _encode_base64url(msgspec.json.encode(claims))
-        return (said + b"." + _encode_base64url(self._key.sign(said))).decode()
+        signed = HEADER + b"." + _encode_base64url(msgspec.json.encode(claims))
+        return (signed + b"." + _encode_base64url(self._key.sign(signed))).decode()
 
 
 class ServiceTokenVerifier:
@@ -109,12 +109,12 @@ class ServiceTokenVerifier:
         Raises:
             InvalidToken: anything else.
         """
-        claims, said, signature = _parse_token(token)
+        claims, signed, signature = _parse_token(token)
         key = self._gateways.find(claims.iss)
         if key is None:
             raise InvalidServiceToken("unknown gateway")
         try:
-            key.verify(signature, said)
+            key.verify(signature, signed)
         except InvalidSignature:
             raise InvalidServiceToken("wrong signature") from None
         if claims.aud != AUDIENCE or (claims.htm, claims.htu) != (method, path):

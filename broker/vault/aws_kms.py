@@ -117,8 +117,8 @@ class AwsKms:
             return KmsThrottled()
         if code in UNAVAILABLE_ERRORS or status >= 500:
             return KmsUnreachable()
-        told = DENIAL_TEXTS.get(code, "this machine's role may not use it (kms:Encrypt, kms:Decrypt)")
-        return KmsDenied(f"AWS KMS refuses the vault's key {self._arn}: {told}")
+        text = DENIAL_TEXTS.get(code, "this machine's role may not use it (kms:Encrypt, kms:Decrypt)")
+        return KmsDenied(f"AWS KMS refuses the vault's key {self._arn}: {text}")
 
 
 def _encode_context(context: bytes) -> dict[str, str]:

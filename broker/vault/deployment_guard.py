@@ -134,9 +134,9 @@ async def _store_first_id(database: Database, instance: UUID, place: str) -> Non
 
 def _create_id(file: Path) -> UUID:
     write_once(file, str(uuid4()))
-    made = _read(file)
-    assert made is not None
-    return made
+    deployment_id = _read(file)
+    assert deployment_id is not None
+    return deployment_id
 
 
 def _read(file: Path) -> UUID | None:

@@ -99,13 +99,13 @@ class GcpKms:
             return KmsUnreachable()  # changed on the way there
         if answer.status == 400 and what == "decrypt" and _read_error_field(answer, "status") == "INVALID_ARGUMENT":
             return DecryptionError()
-        told = {
+        texts = {
             400: "the key is disabled or destroyed there, or is none for encryption",
             401: "the credentials of this machine count no more",
             403: "this machine's account may not use it (roles/cloudkms.cryptoKeyEncrypterDecrypter)",
             404: "there is no such key",
         }.get(answer.status, f"it answers {answer.status}")
-        return KmsDenied(f"Google Cloud KMS refuses the vault's key {self._key}: {told}")
+        return KmsDenied(f"Google Cloud KMS refuses the vault's key {self._key}: {texts}")
 
 
 class _DefaultCredentials:
@@ -125,17 +125,17 @@ class _DefaultCredentials:
                 self._found = await asyncio.to_thread(self._refresh_credentials, self._found)
             return str(self._found.token)
 
-    def _refresh_credentials(self, found: Any) -> Any:
+    def _refresh_credentials(self, credentials: Any) -> Any:
         errors = _import_library("google.auth.exceptions")
         try:
-            if found is None:
-                found, _ = self._auth.default(scopes=[SCOPE])
-            found.refresh(self._transport.Request())
+            if credentials is None:
+                credentials, _ = self._auth.default(scopes=[SCOPE])
+            credentials.refresh(self._transport.Request())
         except errors.DefaultCredentialsError:
             raise KmsDenied("no credentials for Google Cloud KMS: give this machine a service account") from None
         except errors.GoogleAuthError:
             raise KmsUnreachable from None
-        return found
+        return credentials
 
 
 def _read_error_field(answer: KmsResponse, name: str) -> str:

@@ -37,8 +37,8 @@ async def list_key_states(database: Database, provider: KeyProvider) -> list[Key
     active = await provider.get_active_id()
     checks = await _load_checks(database)
     used = frozenset(kek_id for kek_id, mac in checks.items() if mac is not None)
-    known = (used | provider.kek_ids) - (checks.keys() - used)
-    return [_build_state(provider, kek_id, active, checks.get(kek_id)) for kek_id in sorted(known)]
+    kek_ids = (used | provider.kek_ids) - (checks.keys() - used)
+    return [_build_state(provider, kek_id, active, checks.get(kek_id)) for kek_id in sorted(kek_ids)]
 
 
 async def check_keys(database: Database, provider: KeyProvider) -> None:

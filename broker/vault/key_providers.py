@@ -118,8 +118,8 @@ class KeyProviderChain:
         return self._find_provider(kek_id).compute_check_value(kek_id)
 
     async def find_problem(self) -> str:
-        told = [await keeper.find_problem() for keeper in self._keepers]
-        return "; ".join(one for one in told if one)
+        problems = [await keeper.find_problem() for keeper in self._keepers]
+        return "; ".join(problem for problem in problems if problem)
 
     def _find_provider(self, kek_id: str) -> KeyProvider:
         for keeper in self._keepers:

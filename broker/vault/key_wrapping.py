@@ -94,10 +94,10 @@ def remove_key(path: Path, kek_id: str) -> bool:
     with _lock_file(path) as file:
         if kek_id == file.active:
             raise Conflict(f"the key {kek_id} is active; activate another one first")
-        kept = {known: key for known, key in file.keys.items() if known != kek_id}
-        if len(kept) < len(file.keys):
-            _write(path, KeyFile(file.active, kept))
-        return len(kept) < len(file.keys)
+        remaining = {known_id: key for known_id, key in file.keys.items() if known_id != kek_id}
+        if len(remaining) < len(file.keys):
+            _write(path, KeyFile(file.active, remaining))
+        return len(remaining) < len(file.keys)
 
 
 @contextlib.contextmanager

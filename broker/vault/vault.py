@@ -75,9 +75,9 @@ class DekCache:
 
     async def fill(self, name: DekName, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
         """Unwrap a key that is not kept, and keep it. It is unwrapped to the end even if whoever began gives up."""
-        if (kept := self.get(name)) is not None:  # somebody else was done while this one read the row
+        if (cached := self.get(name)) is not None:  # somebody else was done while this one read the row
             self.mark_seen(name)
-            return kept
+            return cached
         return await self._unwrapping.join(name, lambda: self._unwrap_and_cache(name, unwrap))
 
     def forget(self, tenant_id: UUID) -> None:
@@ -206,8 +206,8 @@ class Vault:
         tenant_ids = ",".join(map(str, tenants))
         query = "SELECT tenant_id FROM core.tenants"
         rows = await database.lookup("lookup_tenants", tenant_ids, query) if tenants else ()
-        for gone in tenants - {row["tenant_id"] for row in rows}:
-            self._cached.forget(gone)
+        for tenant_id in tenants - {row["tenant_id"] for row in rows}:
+            self._cached.forget(tenant_id)
         return len(tenants)
 
     async def _get_key(self, work: UnitOfWork, dek_id: UUID) -> AESGCM:

@@ -92,12 +92,12 @@ class VaultTransit:
         errors = str(answer.body.get("errors", ""))
         if answer.status == 400 and what == "decrypt" and "authentication failed" in errors:
             return DecryptionError()
-        told = {
+        texts = {
             400: "the key is missing there, too old to decrypt, or of a type other than aes256-gcm96",
             403: f"its token may not use it, or counts no more; see {self._token_file}",
             404: "nothing is mounted there",
         }.get(answer.status, f"it answers {answer.status}")
-        return KmsDenied(f"HashiCorp Vault refuses the vault's key {self._name.removeprefix(SCHEME)}: {told}")
+        return KmsDenied(f"HashiCorp Vault refuses the vault's key {self._name.removeprefix(SCHEME)}: {texts}")
 
 
 def _encode_base64(value: bytes) -> str:

@@ -63,8 +63,13 @@ class AccountPages:
             return _redirect_to_sign_in()
         done = read_query(request).get("done", "")
         whose = (session.tenant_id, session.user_id)
-        sessions = [_build_session_view(one, session.id) for one in await self._door.sessions.list(*whose)]
-        identities = [self._build_identity_view(one) for one in await self._door.identities.list(*whose)]
+        sessions = [
+            _build_session_view(browser_session, session.id)
+            for browser_session in await self._door.sessions.list(*whose)
+        ]
+        identities = [
+            self._build_identity_view(browser_session) for browser_session in await self._door.identities.list(*whose)
+        ]
         grants = await self._grants.list_for_user(*whose) if self._grants else []
         return self._parts.pages.render(
             request,
@@ -74,8 +79,8 @@ class AccountPages:
             done=done if done in DONE_NOTICES else "",
             sessions=sessions,
             identities=identities,
-            grants=[_build_grant_view(one) for one in grants],
-            tokens=[_build_token_view(one) for one in await self._tokens.list_live(*whose)],
+            grants=[_build_grant_view(browser_session) for browser_session in grants],
+            tokens=[_build_token_view(browser_session) for browser_session in await self._tokens.list_live(*whose)],
             providers=self._door.sign_in.providers,
         )
 

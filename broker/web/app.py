@@ -144,9 +144,9 @@ class _ResponseSender:
 
 
 def _add_default_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    given = {name.lower() for name, _ in headers}
+    present = {name.lower() for name, _ in headers}
     more = [(name.lower().encode(), value.encode()) for name, value in DEFAULT_HEADERS.items()]
-    return headers + [(name, value) for name, value in more if name not in given]
+    return headers + [(name, value) for name, value in more if name not in present]
 
 
 def _to_expected_error(error: Exception) -> MCPistError:
@@ -167,8 +167,8 @@ def _build_json_error(request: Request, error: MCPistError) -> Response:
     text = _render_plain_text(error) if isinstance(error, PageError) else str(error)
     if _get_path(request).startswith("/api/"):
         code = error.key if isinstance(error, PageError) else error.code
-        told = {"type": "about:blank", "status": status, "code": code, "detail": text}
-        return JSONResponse(told, status, headers, media_type="application/problem+json")
+        problem = {"type": "about:blank", "status": status, "code": code, "detail": text}
+        return JSONResponse(problem, status, headers, media_type="application/problem+json")
     oauth = OAuthError(_get_oauth_code(status), text, status)
     return JSONResponse(oauth.as_json(), status, headers)
 
@@ -195,8 +195,8 @@ def _get_host(request: Request, parts: WebDependencies) -> str:
 def _get_target(request: Request) -> str:
     """Path and query as they came; behind our own host they cannot lead anywhere else."""
     path: bytes = request.scope["raw_path"]
-    asked: bytes = request.scope["query_string"]
-    return (path + b"?" * bool(asked) + asked).decode("latin-1")
+    query: bytes = request.scope["query_string"]
+    return (path + b"?" * bool(query) + query).decode("latin-1")
 
 
 def _get_path(request: Request) -> str:

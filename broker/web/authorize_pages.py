@@ -92,35 +92,35 @@ class AuthorizePages:
             self._limits.record_failure(address)
             raise PageError(error.key, error.status, **error.words) from None
 
-    async def _handle_request(self, request: Request, wanted: AuthorizationRequest) -> Response:
+    async def _handle_request(self, request: Request, authorization: AuthorizationRequest) -> Response:
         secret, session = await self._find_session(request)
-        if secret is None or session is None or not wanted.accepts_sign_in_at(session.authenticated_at):
-            if wanted.prompt == "none":
+        if secret is None or session is None or not authorization.accepts_sign_in_at(session.authenticated_at):
+            if authorization.prompt == "none":
                 raise OAuthError(
                     "login_required", "login required: no session, or an older one than the client accepts"
                 )
-            return _redirect_to_sign_in(wanted, session)
-        wanted = self._restrict_to_session(session, wanted)
-        standing = await self._consents.get_status(_build_consent_request(session, wanted))
-        if standing.covers_request and wanted.prompt != "consent":
-            return self._redirect_to_client(request, await self._issue_code(session, wanted))
-        if wanted.prompt == "none":
+            return _redirect_to_sign_in(authorization, session)
+        authorization = self._restrict_to_session(session, authorization)
+        standing = await self._consents.get_status(_build_consent_request(session, authorization))
+        if standing.covers_request and authorization.prompt != "consent":
+            return self._redirect_to_client(request, await self._issue_code(session, authorization))
+        if authorization.prompt == "none":
             raise OAuthError("consent_required", "consent required: the user has not agreed yet")
-        return self._render_consent_page(request, secret, session, wanted, known=standing.has_prior_consent)
+        return self._render_consent_page(request, secret, session, authorization, is_known=standing.has_prior_consent)
 
     async def _handle_decision(
-        self, request: Request, wanted: AuthorizationRequest, form: Mapping[str, str]
+        self, request: Request, authorization: AuthorizationRequest, form: Mapping[str, str]
     ) -> Response | str:
         secret, session = await self._find_session(request)
-        if secret is None or session is None or not wanted.accepts_sign_in_at(session.authenticated_at):
-            return _redirect_to_sign_in(wanted, session)
-        if not is_valid_form_token(secret, wanted.build_query(), form.get("form_token", "")):
+        if secret is None or session is None or not authorization.accepts_sign_in_at(session.authenticated_at):
+            return _redirect_to_sign_in(authorization, session)
+        if not is_valid_form_token(secret, authorization.build_query(), form.get("form_token", "")):
             raise PageError("expired", 403)
         if form.get("decision") != "allow":
             raise OAuthError("access_denied", "the user denied the request")
-        wanted = self._restrict_to_session(session, wanted)
-        await self._consents.grant_consent(session.actor, _build_consent_request(session, wanted))
-        return await self._issue_code(session, wanted)
+        authorization = self._restrict_to_session(session, authorization)
+        await self._consents.grant_consent(session.actor, _build_consent_request(session, authorization))
+        return await self._issue_code(session, authorization)
 
     async def _handle_error(self, request: Request, target: RedirectTarget, error: OAuthError) -> Response:
         """Tell the client, unless that would lead whoever follows a made-up link straight to a stranger's site: anybody
@@ -184,7 +184,7 @@ class AuthorizePages:
         self._people.record_failure(person)
 
     def _render_consent_page(
-        self, request: Request, secret: Secret, session: Session, authorization: AuthorizationRequest, *, known: bool
+        self, request: Request, secret: Secret, session: Session, authorization: AuthorizationRequest, *, is_known: bool
     ) -> Response:
         client, redirect_uri, query = (
             authorization.client,
@@ -198,7 +198,7 @@ class AuthorizePages:
             host=client.verified_host,
             destination=describe_destination(redirect_uri),
             loopback=is_loopback(redirect_uri),
-            unknown=client.kind == "dynamic" or (client.kind == "metadata" and not known),
+            unknown=client.kind == "dynamic" or (client.kind == "metadata" and not is_known),
             email=session.email,
             tenant=session.tenant_name,
             scopes=_list_uncovered_scopes(authorization.scopes),

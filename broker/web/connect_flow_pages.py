@@ -90,21 +90,21 @@ class ConnectFlowPages:
         if session is None:
             return redirect_to_sign_in(CONNECT_PATH)
         try:
-            asked = await self._confirmation.get_prompt(session, _parse_flow_id(request))
+            prompt = await self._confirmation.get_prompt(session, _parse_flow_id(request))
         except NotFound:
             raise _build_expired_error() from None
-        offered = self._services.get_manifests(asked.flow.modules)
+        offered = self._services.get_manifests(prompt.flow.modules)
         return self._parts.pages.render(
             request,
             "connect_question.html",
-            flow=str(asked.flow.id),
-            services=", ".join(one.title for one in offered),
-            role=asked.role,
+            flow=str(prompt.flow.id),
+            services=", ".join(site.title for site in offered),
+            role=prompt.role,
             email=session.email,
-            account=asked.account,
-            before=asked.replaced_accounts,
-            untold=asked.identity_unknown,
-            sites=[{"id": one.id, "name": one.name, "url": one.url} for one in asked.sites],
+            account=prompt.account,
+            before=prompt.replaced_accounts,
+            untold=prompt.identity_unknown,
+            sites=[{"id": site.id, "name": site.name, "url": site.url} for site in prompt.sites],
         )
 
     async def decide(self, request: Request) -> Response:

@@ -93,8 +93,8 @@ class ServicePages:
             refused = await self._connect.oauth_clients.list(session.tenant_id)
         shared, more = await self._connect.available_services.list_shared_credentials(session)
         titles = {
-            one.name: one.title
-            for one in self._connect.available_services.get_manifests([one.module for one in shared])
+            manifest.name: manifest.title
+            for manifest in self._connect.available_services.get_manifests([manifest.module for manifest in shared])
         }
         return self._parts.pages.render(
             request,
@@ -118,15 +118,17 @@ class ServicePages:
         names = list_connectable_modules(services)[:MAX_SESSION_MODULES]
         if not names:
             return RedirectResponse(CONNECT_PATH, 303)
-        made, _ = await self._connect.connect_sessions.start(session.actor, session, ConnectSessionRequest(names))
-        return RedirectResponse(get_session_path(made.id), 303)
+        connect_session, _ = await self._connect.connect_sessions.start(
+            session.actor, session, ConnectSessionRequest(names)
+        )
+        return RedirectResponse(get_session_path(connect_session.id), 303)
 
     async def show(self, request: Request) -> Response:
-        module, asked = parse_module(request.path_params), read_query(request)
+        module, query = parse_module(request.path_params), read_query(request)
         session = await self._find_session(request)
         if session is None:
             return redirect_to_sign_in(_get_current_path(request))
-        return await self._render_page(request, session, module, parse_role_id(asked), parse_queue(asked), asked)
+        return await self._render_page(request, session, module, parse_role_id(query), parse_queue(query), query)
 
     async def store_key(self, request: Request) -> Response:
         module, fields = parse_module(request.path_params), await read_form(request)
@@ -153,10 +155,10 @@ class ServicePages:
         if session is None:
             return redirect_to_sign_in(f"{CONNECT_PATH}/{module}")
         role_id = parse_role_id(fields)
-        found = await self._connect.available_services.find_with_subject(session, module, role_id)
-        if found is None or found[0].own is None:
+        match = await self._connect.available_services.find_with_subject(session, module, role_id)
+        if match is None or match[0].own is None:
             raise NotFound("there is nothing to disconnect")
-        service, _ = found
+        service, _ = match
         assert service.own is not None
         ended = await self._connect.disconnect_service.disconnect(session.actor, session.tenant_id, service.own)
         done = "disconnected" if ended.revoked else "removed"
@@ -172,15 +174,15 @@ class ServicePages:
         module: str,
         role_id: UUID | None,
         queue: ConnectQueue,
-        asked: Mapping[str, str],
+        query: Mapping[str, str],
         **more: Any,
     ) -> Response:
-        found = await self._connect.available_services.find_with_subject(session, module, role_id)
-        if found is None:
+        match = await self._connect.available_services.find_with_subject(session, module, role_id)
+        if match is None:
             raise NotFound("there is no such service for you")
-        service, whom = found
+        service, whom = match
         refused: ConnectError | None = more.get("refused")
-        done = asked.get("done", "")
+        done = query.get("done", "")
         return self._parts.pages.render(
             request,
             "connect.html",
@@ -189,8 +191,8 @@ class ServicePages:
             tenant=session.tenant_name,
             done=done if done in DONE_NOTICES and is_current(done, service) else "",
             roles=[
-                (str(one), name)
-                for one, name in await self._connect.available_services.list_sharing_roles(session, module)
+                (str(role_id_or_name), name)
+                for role_id_or_name, name in await self._connect.available_services.list_sharing_roles(session, module)
             ],
             role_id="" if role_id is None else str(role_id),
             role=whom.shared_with,
@@ -199,7 +201,7 @@ class ServicePages:
             skip=queue.after() if queue.of else "",
             other=more.get("other"),
             refused="" if refused is None else refused.key,
-            after=await self._find_connected_title(session, asked.get("after", ""), role_id),
+            after=await self._find_connected_title(session, query.get("after", ""), role_id),
             administers=session.system_role == ADMINISTRATOR,
             standing=get_display_state(service),
             **build_service_view(service, self._parts.settings.public_url),
@@ -207,13 +209,13 @@ class ServicePages:
 
     async def _find_connected_title(self, session: Session, module: str, role_id: UUID | None) -> str:
         """The title of a service that is connected, "" for any other word."""
-        found = await self._connect.available_services.find_with_subject(session, module, role_id) if module else None
-        return "" if found is None else find_connected_title(module, [found[0]])
+        match = await self._connect.available_services.find_with_subject(session, module, role_id) if module else None
+        return "" if match is None else find_connected_title(module, [match[0]])
 
 
 def _get_current_path(request: Request) -> str:
-    asked: bytes = request.scope["query_string"]
-    return request.scope["path"] + ("?" + asked.decode("latin-1") if asked else "")
+    query: bytes = request.scope["query_string"]
+    return request.scope["path"] + ("?" + query.decode("latin-1") if query else "")
 
 
 def build_connect_session_routes(parts: WebDependencies, sessions: Sessions, connect: ConnectServices) -> list[Route]:
@@ -225,10 +227,10 @@ def build_connect_session_routes(parts: WebDependencies, sessions: Sessions, con
         session = await find_browser_session(parts.cookies, sessions, request)
         if session is None:
             return redirect_to_sign_in(get_session_path(session_id))
-        found = await connect.connect_sessions.find(session.tenant_id, session.user_id, session_id)
-        if found.state in ("cancelled", "expired"):
+        connect_session = await connect.connect_sessions.find(session.tenant_id, session.user_id, session_id)
+        if connect_session.state in ("cancelled", "expired"):
             raise PageError("connect_session_over", 410)
-        return RedirectResponse(_build_next_url(request, found), 303)
+        return RedirectResponse(_build_next_url(request, connect_session), 303)
 
     return [Route(get_session_path("{session}"), redirect_to_next, methods=["GET"])]
 

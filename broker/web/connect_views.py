@@ -92,10 +92,10 @@ def find_connected_title(
 ) -> str:
     """The title of a module that is connected for somebody, or by a role that they administer, "" for any other
     word."""
-    for one in services:
-        if one.required_tools.module.name == module and is_current("connected", one):
-            return one.required_tools.module.title
-    return titles[module] if any(one.module == module and not one.broken for one in shared) else ""
+    for service in services:
+        if service.required_tools.module.name == module and is_current("connected", service):
+            return service.required_tools.module.title
+    return titles[module] if any(service.module == module and not service.broken for service in shared) else ""
 
 
 def is_current(done: str, service: AvailableService) -> bool:
@@ -114,17 +114,17 @@ def build_service_view(service: AvailableService, public_url: str) -> Mapping[st
         "reading": service.required_tools.read_tools,
         "writing": service.required_tools.write_tools,
         "own": _build_credential_view(service.own),
-        "shared": [_build_credential_view(one) for one in service.shared],
+        "shared": [_build_credential_view(credential) for credential in service.shared],
         "ways": [_build_method_view(service, way) for way in service.methods],
         "lacking": service.missing_scopes,
         "unregistered": [
             {
-                "title": one.title,
-                "id": one.id,
-                "redirect_uri": build_redirect_uri(public_url, one.id),
-                "explained": one.id if one.id in EXPLAINED_PROVIDERS else "",
+                "title": credential.title,
+                "id": credential.id,
+                "redirect_uri": build_redirect_uri(public_url, credential.id),
+                "explained": credential.id if credential.id in EXPLAINED_PROVIDERS else "",
             }
-            for one in service.unregistered_providers
+            for credential in service.unregistered_providers
         ],
     }
 
@@ -150,7 +150,7 @@ def _build_credential_view(credential: StoredCredential | None) -> Mapping[str, 
 
 
 def _build_method_view(service: AvailableService, way: ConnectMethod) -> Mapping[str, Any]:
-    provider, asked = way.provider, way.scope_request
+    provider, scope_request = way.provider, way.scope_request
     shown: dict[str, Any] = {
         "kind": way.kind,
         "provider": provider.id if provider else "",
@@ -158,7 +158,7 @@ def _build_method_view(service: AvailableService, way: ConnectMethod) -> Mapping
         "help_url": _get_fixed_url(provider.key.help_url if provider and provider.key else None),
         "user_kind": provider.key.user_kind if provider and provider.key else None,
     }
-    if provider is None or asked is None:
+    if provider is None or scope_request is None:
         return shown
     base = build_method_scope_request(way, service.required_tools, writing=False)
     more = build_method_scope_request(way, service.required_tools, writing=True)
@@ -166,21 +166,22 @@ def _build_method_view(service: AvailableService, way: ConnectMethod) -> Mapping
     return shown | {
         "scopes": base.scopes,
         "fixed_scopes": provider.oauth is not None and provider.oauth.fixed_scopes,
-        "more_scopes": tuple(one for one in more.scopes if one not in base.scopes),
-        "offers_writing": asked.can_request_write,
-        "writing": not asked.can_request_write,
+        "more_scopes": tuple(required_tools for required_tools in more.scopes if required_tools not in base.scopes),
+        "offers_writing": scope_request.can_request_write,
+        "writing": not scope_request.can_request_write,
         "again": granted,
-        "joined": [one.module.title for one in way.joined_tools],
+        "joined": [required_tools.module.title for required_tools in way.joined_tools],
         "also": [
             {
-                "name": one.module.name,
-                "title": one.module.title,
+                "name": required_tools.module.name,
+                "title": required_tools.module.title,
                 "adds": _list_added(
-                    base.scopes, build_method_scope_request(way, service.required_tools, [one], writing=False).scopes
+                    base.scopes,
+                    build_method_scope_request(way, service.required_tools, [required_tools], writing=False).scopes,
                 ),
-                "taken": one.module.name in way.connected_modules,
+                "taken": required_tools.module.name in way.connected_modules,
             }
-            for one in way.optional_tools
+            for required_tools in way.optional_tools
         ],
         "manage_url": _get_fixed_url(provider.manage_url),
         "reach_url": _build_reach_url(way),
@@ -200,7 +201,7 @@ def _build_reach_url(way: ConnectMethod) -> str:
 
 
 def _list_added(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-    return tuple(one for one in now if one not in before)
+    return tuple(name for name in now if name not in before)
 
 
 def _get_fixed_url(url: str | None) -> str:

@@ -32,9 +32,9 @@ class Cookies:
         """The value that the browser sent; None if there is none, several, or one that we never made."""
         if not self.usable:
             return None
-        wanted = self._prefix + name
+        full_name = self._prefix + name
         pairs = [part.strip().partition("=") for line in request.headers.getlist("cookie") for part in line.split(";")]
-        values = [value for found, _, value in pairs if found == wanted]
+        values = [value for cookie_name, _, value in pairs if cookie_name == full_name]
         return Secret(values[0]) if len(values) == 1 and _VALUE.fullmatch(values[0]) else None
 
     def set(self, response: Response, name: Name, value: Secret, seconds: int | None = None) -> None:

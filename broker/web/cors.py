@@ -45,10 +45,10 @@ async def _call_endpoint(endpoint: Endpoint, request: Request) -> Response:
         return JSONResponse(error.as_json(), error.status, _build_error_headers(request, error))
     except MCPistError as error:
         code = "temporarily_unavailable" if error.status in (429, 503) else "invalid_request"
-        told = OAuthError(code, str(error))
+        oauth_error = OAuthError(code, str(error))
         retry = getattr(error, "retry_after", None)
         headers = {} if retry is None else {"Retry-After": str(max(1, -int(-retry // 1)))}
-        return JSONResponse(told.as_json(), error.status, headers)
+        return JSONResponse(oauth_error.as_json(), error.status, headers)
 
 
 def _build_error_headers(request: Request, error: OAuthError) -> Mapping[str, str]:

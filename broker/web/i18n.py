@@ -73,8 +73,8 @@ def get_browser_name(user_agent: str) -> str:
     """Such as ``Firefox, Windows``; for other programs the first word of what they say; empty for nothing."""
     if not user_agent.startswith("Mozilla/"):
         return user_agent.split(" ", 1)[0][:40]
-    found = [next((name for mark, name in names if mark in user_agent), "") for names in (_BROWSERS, _SYSTEMS)]
-    return ", ".join(name for name in found if name)
+    matches = [next((name for mark, name in names if mark in user_agent), "") for names in (_BROWSERS, _SYSTEMS)]
+    return ", ".join(name for name in matches if name)
 
 
 Language = Literal["en", "ja"]
@@ -85,7 +85,7 @@ _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 
 def _render_causes(language: Language) -> Mapping[str, str]:
     """The sentences of the catalogue of causes, by key."""
-    return {f"connect.cause.{word}": one.render_page(language) for word, one in {**CAUSES, "other": OTHER}.items()}
+    return {f"connect.cause.{word}": cause.render_page(language) for word, cause in {**CAUSES, "other": OTHER}.items()}
 
 
 def _load_messages(language: Language) -> Mapping[str, str]:

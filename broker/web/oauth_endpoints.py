@@ -81,7 +81,7 @@ def build_oauth_routes(
     programs = _OAuthEndpoints(parts, server, create_limits(TOKEN_LIMIT_FACTOR), create_limits(), create_limits())
     resource = parts.build_url("/mcp")
     document = build_server_metadata(parts.issuer, resource, settings)
-    found = [
+    routes = [
         Route(AUTHORIZE_PATH, pages.begin, methods=["GET"]),
         Route(AUTHORIZE_PATH, pages.decide, methods=["POST"]),
         build_public_route("/oauth/token", programs.issue_token, ["POST"]),
@@ -95,7 +95,7 @@ def build_oauth_routes(
         ),
     ]
     open_to_all = settings.dynamic_registration and server.registration is not None
-    return [*found, *_build_registration_routes(parts, programs.register if open_to_all else None)]
+    return [*routes, *_build_registration_routes(parts, programs.register if open_to_all else None)]
 
 
 def _build_registration_routes(parts: WebDependencies, register: Endpoint | None) -> list[Route]:
@@ -130,8 +130,8 @@ class _OAuthEndpoints:
     async def issue_token(self, request: Request) -> Response:
         async def answer(_address: str) -> Response:
             form = await request_parsing.read_form(request)
-            found = await self._server.token_endpoint.handle_request(request.headers, form)
-            return JSONResponse(dict(found), headers={"Cache-Control": "no-store", "Pragma": "no-cache"})
+            issued = await self._server.token_endpoint.handle_request(request.headers, form)
+            return JSONResponse(dict(issued), headers={"Cache-Control": "no-store", "Pragma": "no-cache"})
 
         return await self._answer_limited(request, self._tokens, answer)
 
@@ -147,8 +147,8 @@ class _OAuthEndpoints:
         assert registration is not None, "there is no route without it"
 
         async def answer(address: str) -> Response:
-            found = await registration.register(await _read_json_body(request), address)
-            return JSONResponse(dict(found), 201, headers={"Cache-Control": "no-store"})
+            registered = await registration.register(await _read_json_body(request), address)
+            return JSONResponse(dict(registered), 201, headers={"Cache-Control": "no-store"})
 
         return await self._answer_limited(request, self._registrations, answer)
 

@@ -125,7 +125,7 @@ def _load_templates() -> jinja2.Environment:
 
 def _get_home_path(path: str) -> str:
     """Return the path that an error page links to: the section that it belongs to."""
-    return next((one for one in ("/connect", "/sign-in") if path.startswith(one)), "/account")
+    return next((prefix for prefix in ("/connect", "/sign-in") if path.startswith(prefix)), "/account")
 
 
 def _describe_error(error: MCPistError, path: str) -> tuple[str, int, Mapping[str, Any]]:

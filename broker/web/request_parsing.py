@@ -80,9 +80,9 @@ def get_client_address(request: Request, proxies: TrustedProxies) -> str:
 
 
 def _collect_unique(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in pairs:
-        if name in found:
+        if name in values:
             raise Invalid(f"the parameter {name[:40]!a} came twice; send it once")
-        found[name] = value
-    return found
+        values[name] = value
+    return values

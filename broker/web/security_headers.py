@@ -67,6 +67,6 @@ def create_form_token(session: Secret, content: str) -> str:
     return hmac.new(session.reveal().encode(), f"form\n{content}".encode(), hashlib.sha256).hexdigest()
 
 
-def is_valid_form_token(session: Secret, content: str, given: str) -> bool:
+def is_valid_form_token(session: Secret, content: str, token: str) -> bool:
     """Check whether the token `given` was made for this session and `content`."""
-    return hmac.compare_digest(create_form_token(session, content).encode(), given.encode())
+    return hmac.compare_digest(create_form_token(session, content).encode(), token.encode())

@@ -107,11 +107,11 @@ class SignInPages:
 
     async def choose_tenant(self, request: Request) -> Response:
         try:
-            found = await self._sign_in.list_choices(self._parts.cookies.read(request, "flow"))
+            pending = await self._sign_in.list_choices(self._parts.cookies.read(request, "flow"))
         except SignInRefused as refused:
             return self._render_refusal(request, refused)
-        choices = [(str(choice.tenant_id), choice.name) for choice in found.choices]
-        return self._parts.pages.render(request, "tenant.html", email=found.email, choices=choices, fields={})
+        choices = [(str(choice.tenant_id), choice.name) for choice in pending.choices]
+        return self._parts.pages.render(request, "tenant.html", email=pending.email, choices=choices, fields={})
 
     async def handle_tenant_choice(self, request: Request) -> Response:
         fields = await read_form(request)
@@ -184,9 +184,9 @@ class SignInPages:
     def _render_refusal(self, request: Request, refused: SignInRefused) -> Response:
         whom = self._parts.identity.contact
         if refused.key == "not_listed":
-            asked = render_contact(whom) if whom else ""
+            contact = render_contact(whom) if whom else ""
             response: Response = self._parts.pages.render(
-                request, "refused.html", status=403, email=refused.email, provider=refused.provider, contact=asked
+                request, "refused.html", status=403, email=refused.email, provider=refused.provider, contact=contact
             )
         else:
             words: dict[str, str] = {"provider": refused.provider, "email": refused.email}

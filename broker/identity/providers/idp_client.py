@@ -96,15 +96,15 @@ class IdpClient:
             raise SignInFailed("provider_away", "unreachable") from None
 
 
-def require_object(found: Any) -> Mapping[str, Any]:
+def require_object(document: Any) -> Mapping[str, Any]:
     """Return the JSON object, or raise if it is another value.
 
     Raises:
         SignInFailed: it is something else.
     """
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise SignInFailed("provider", "form")
-    return cast("Mapping[str, Any]", found)
+    return cast("Mapping[str, Any]", document)
 
 
 @contextlib.contextmanager

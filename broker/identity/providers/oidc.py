@@ -134,11 +134,11 @@ class OidcProvider:
     async def _fetch_metadata(self) -> ProviderMetadata:
         issuer = self._rules.issuer
         try:
-            found = await self._reader.fetch([get_openid_url(issuer)], is_issuer=self._rules.is_issuer)
+            document = await self._reader.fetch([get_openid_url(issuer)], is_issuer=self._rules.is_issuer)
         except MetadataUnavailable as error:
             away = error.failure == "unreachable"
             raise SignInFailed("provider_away" if away else "provider", f"metadata {error.failure}") from None
-        return read_metadata(found, issuer)
+        return read_metadata(document, issuer)
 
 
 def _check_response(metadata: ProviderMetadata, query: Mapping[str, str]) -> None:

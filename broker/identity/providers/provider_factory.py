@@ -49,9 +49,9 @@ class MicrosoftProfile:
 
     def _get_directory(self, issuer: str) -> str:
         """The directory that an issuer of this cloud is for; empty where it is none."""
-        found = issuer.removeprefix(f"{self.base_url}/").removesuffix("/v2.0")
-        matches = issuer == f"{self.base_url}/{found}/v2.0" and _DIRECTORY.fullmatch(found)
-        return found if matches else ""
+        directory = issuer.removeprefix(f"{self.base_url}/").removesuffix("/v2.0")
+        matches = issuer == f"{self.base_url}/{directory}/v2.0" and _DIRECTORY.fullmatch(directory)
+        return directory if matches else ""
 
 
 GOOGLE_DOMAINS = ("gmail.com", "googlemail.com")
@@ -141,9 +141,9 @@ def _find_primary_email(emails: Sequence[Any]) -> str:
     for entry in emails[:1_000]:
         if not isinstance(entry, dict):
             continue
-        found = cast("Mapping[str, Any]", entry)
-        if found.get("primary") is True and found.get("verified") is True:
-            return normalize_email(found.get("email"))
+        email = cast("Mapping[str, Any]", entry)
+        if email.get("primary") is True and email.get("verified") is True:
+            return normalize_email(email.get("email"))
     return ""
 
 
@@ -154,16 +154,16 @@ def build_identity_providers(
     outgoing, metadata = IdpClient(http), MetadataReader(http)
     keys = JwksCache(http, clock=lambda: clock().timestamp())
 
-    def build_provider(one: ProviderSettings) -> IdentityProvider:
-        match one.kind:
+    def build_provider(provider_settings: ProviderSettings) -> IdentityProvider:
+        match provider_settings.kind:
             case "github":
-                return GitHubProvider(one, outgoing)
+                return GitHubProvider(provider_settings, outgoing)
             case "microsoft":
-                profile = MicrosoftProfile(one.base_url, one.tenant)
+                profile = MicrosoftProfile(provider_settings.base_url, provider_settings.tenant)
             case "google":
-                profile = GoogleProfile(one.issuer)
+                profile = GoogleProfile(provider_settings.issuer)
             case "oidc":
-                profile = StandardOidcProfile(one.issuer)
-        return OidcProvider(one, profile, outgoing, metadata=metadata, keys=keys, clock=clock)
+                profile = StandardOidcProfile(provider_settings.issuer)
+        return OidcProvider(provider_settings, profile, outgoing, metadata=metadata, keys=keys, clock=clock)
 
-    return {one.id: build_provider(one) for one in settings}
+    return {provider_settings.id: build_provider(provider_settings) for provider_settings in settings}
