@@ -105,9 +105,9 @@ async def _list_providers(connect: ConnectServices, tenant_id: UUID, module: str
     return names
 
 
-def _select_provider(providers: list[str], wanted: str | None) -> str:
-    if wanted is None and len(providers) == 1:
+def _select_provider(providers: list[str], provider_id: str | None) -> str:
+    if provider_id is None and len(providers) == 1:
         return providers[0]
-    if wanted not in providers:
+    if provider_id not in providers:
         raise Invalid(f"name the provider: {', '.join(providers)}")
-    return wanted
+    return provider_id

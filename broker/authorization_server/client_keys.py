@@ -28,7 +28,7 @@ def validate_jwks(document: object) -> dict[str, Any]:
         raise Invalid(f'key set must be {{"keys": [...]}} with 1 to {MAX_KEYS} keys')
     if any(name in key for key in keys for name in _PRIVATE):
         raise Invalid("the key set contains a private key; generate a new key pair and send only the public key")
-    if any(_import_key(one) is None for one in keys):
+    if any(_import_key(jwk) is None for jwk in keys):
         raise Invalid("keys must be RSA keys of at least 2048 bits or EC keys on the curve P-256")
     return {"keys": [{name: value for name, value in key.items() if isinstance(value, str)} for key in keys]}
 

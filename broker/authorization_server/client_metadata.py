@@ -254,9 +254,9 @@ def _is_usable(uri: str) -> bool:
     return True
 
 
-def _includes(content: Mapping[str, Any], name: str, wanted: str) -> bool:
+def _includes(content: Mapping[str, Any], name: str, expected: str) -> bool:
     value = content.get(name)
-    return value is None or (isinstance(value, list) and wanted in value)
+    return value is None or (isinstance(value, list) and expected in value)
 
 
 def _has_dot_segments(path: str) -> bool:

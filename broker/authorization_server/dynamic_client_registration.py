@@ -171,9 +171,9 @@ def _choose_application_type(document: Mapping[str, Any], uris: tuple[str, ...])
     return "web" if application_type == "web" and all(uri.startswith("https:") for uri in uris) else "native"
 
 
-def _includes(document: Mapping[str, Any], name: str, wanted: str) -> bool:
+def _includes(document: Mapping[str, Any], name: str, expected: str) -> bool:
     value = document.get(name)
-    return value is None or (isinstance(value, list) and wanted in value)
+    return value is None or (isinstance(value, list) and expected in value)
 
 
 def _build_response(client_id: str, registration: _RegistrationRequest, now: datetime) -> dict[str, Any]:

@@ -145,9 +145,9 @@ class TokenEndpoint:
             raise OAuthError("invalid_grant", f"the assertion is longer than {MAX_ASSERTION_LENGTH} characters")
         verified = await self._assertions.verify(assertion, client)
         validate_resource(verified.resource, self._resource)
-        said_by_issuer = verified.scopes or MCP_SCOPES
-        wanted = restrict_to_client(parse_scope_parameter(form.get("scope")) or said_by_issuer, client.scopes)
-        scopes = frozenset(scope for scope in wanted if covers(said_by_issuer, scope))
+        issuer_scopes = verified.scopes or MCP_SCOPES
+        requested_scopes = restrict_to_client(parse_scope_parameter(form.get("scope")) or issuer_scopes, client.scopes)
+        scopes = frozenset(scope for scope in requested_scopes if covers(issuer_scopes, scope))
         if not scopes:
             raise OAuthError("invalid_scope", "the assertion does not allow the requested scopes")
         return await self._issue_direct_grant(

@@ -227,7 +227,14 @@ class ConnectAuthorization:
 
 
 def _find_oauth_method(ways: Sequence[ConnectMethod], provider: str) -> ConnectMethod:
-    method = next((one for one in ways if one.kind == "oauth" and one.provider and one.provider.id == provider), None)
+    method = next(
+        (
+            candidate
+            for candidate in ways
+            if candidate.kind == "oauth" and candidate.provider and candidate.provider.id == provider
+        ),
+        None,
+    )
     if method is None:
         raise NotFound("this way to connect the service is not available")
     return method

@@ -174,12 +174,12 @@ class GrantConfirmation:
                 rules = await self._load_refresh_rules(work, flow)
                 account_id = await self._rows.renew(work, same, owner, pending, rules, details)
             await self._rows.link_credentials(work, _select_origins(flow, pending), owner, account_id, pending.name)
-            left = [
+            remaining = [
                 credential.account_id
                 for credential in before
                 if credential.account_id is not None and credential.account_id != account_id
             ]
-            orphans = await self._rows.find_orphans(work, left)
+            orphans = await self._rows.find_orphans(work, remaining)
             await _audit_connected(work, session, flow, account_id, pending.name)
         for orphan_id in orphans:
             await self._disconnecting.end_account(session.actor, session.tenant_id, orphan_id, "replaced")

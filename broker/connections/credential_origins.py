@@ -49,13 +49,13 @@ async def resolve_module_origins(
     Raises:
         ConnectError: a service is set to an address that the provider's tokens are not for.
     """
-    found: dict[str, Sequence[str]] = {}
+    by_module: dict[str, Sequence[str]] = {}
     for module in modules:
         origins = resolve_origins(provider, settings, await load_service_url(work, module))
         if not origins:
             raise ConnectError("connect_elsewhere", title=provider.title, module=modules[0].name)
-        found[module.name] = origins
-    return found
+        by_module[module.name] = origins
+    return by_module
 
 
 def resolve_origins(provider: Provider, settings: Mapping[str, str], url: str) -> tuple[str, ...]:

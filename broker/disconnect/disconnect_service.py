@@ -182,14 +182,14 @@ class DisconnectService:
         """Load the data of the revocation request, or the reason why none is sent."""
         async with self._database.tenant(tenant_id) as work:
             provider = await self._book.find(work, ending.provider)
-            chosen = await self._clients.find(work, ending.oauth_client_id)
-            if provider is None or chosen is None:
+            sealed_client = await self._clients.find(work, ending.oauth_client_id)
+            if provider is None or sealed_client is None:
                 return _RevocationContext(provider, outcome="tokens_unreadable")
-            client = OAuthClientConfig(chosen.client_id, None, chosen.auth_method, chosen.settings)
+            client = OAuthClientConfig(sealed_client.client_id, None, sealed_client.auth_method, sealed_client.settings)
             if await is_shared_grant(work, ending.id, with_others):
                 return _RevocationContext(provider, client, outcome="shared_grant")
             try:
-                client = await self._clients.decrypt_client(work, chosen)
+                client = await self._clients.decrypt_client(work, sealed_client)
                 return _RevocationContext(provider, client, await self._rows.load_grant(work, ending.id))
             except MCPistError:  # changed in the database, without its key, or in a copy that may not tell anybody
                 return _RevocationContext(provider, client, outcome="tokens_unreadable")
@@ -243,7 +243,7 @@ async def _audit_disconnect(
     work: UnitOfWork, actor: Actor, ending: EndingAccount, ended: DisconnectResult, cause: DisconnectCause
 ) -> None:
     detail = {"provider": ending.provider, "modules": " ".join(ended.modules), "account": ending.name, "cause": cause}
-    kind, told = AuditEventKind.ACCOUNT_DISCONNECTED, {"revoked": int(ended.revoked)}
+    kind, audit_detail = AuditEventKind.ACCOUNT_DISCONNECTED, {"revoked": int(ended.revoked)}
     await audit_change(
         work,
         actor,
@@ -251,6 +251,6 @@ async def _audit_disconnect(
         credential=str(ending.id),
         revocation=ended.outcome,
         **detail,
-        **told,
+        **audit_detail,
         **ending.owner.audit_details,
     )

@@ -83,10 +83,10 @@ class ProviderSettings(_Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_defaults(cls, given: Any) -> Any:
+    def _fill_defaults(cls, values: Any) -> Any:
         """The defaults of its kind."""
-        table = _get_table(given)
-        return given if table is None else {**_DEFAULTS.get(str(table.get("kind")), {}), **table}
+        table = _get_table(values)
+        return values if table is None else {**_DEFAULTS.get(str(table.get("kind")), {}), **table}
 
     @model_validator(mode="after")
     def _check_complete(self) -> "ProviderSettings":
@@ -180,12 +180,12 @@ class IdentitySettings(_Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _disable_own_server(cls, given: Any) -> Any:
+    def _disable_own_server(cls, values: Any) -> Any:
         """Another server switches ours off."""
-        table = _get_table(given)
+        table = _get_table(values)
         ours = _get_table(table.get("authorization_server", {})) if table else None
         if table is None or ours is None or table.get("external") is None:
-            return given
+            return values
         return {**table, "authorization_server": {"enabled": False, **ours}}
 
     @model_validator(mode="after")
@@ -207,5 +207,5 @@ def load_identity_settings(path: Path) -> IdentitySettings:
     return read_toml(path, IdentitySettings, MAX_FILE_BYTES)
 
 
-def _get_table(given: object) -> dict[str, Any] | None:
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else None
+def _get_table(value: object) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -46,8 +46,12 @@ class ModuleAccountClient:
         reply = await self._vendor.fetch_json("key", url.rstrip("/") + account.path, headers)
         if isinstance(reply, VendorFailure):
             return reply
-        told = resolve_text(reply, account.name)
-        return AccountIdentity(told, told) if told else self._vendor.build_unreadable_failure("key", url)
+        account_name = resolve_text(reply, account.name)
+        return (
+            AccountIdentity(account_name, account_name)
+            if account_name
+            else self._vendor.build_unreadable_failure("key", url)
+        )
 
 
 def fill_base_url(base_url: str, attributes: Mapping[str, str]) -> str:
@@ -55,7 +59,7 @@ def fill_base_url(base_url: str, attributes: Mapping[str, str]) -> str:
     names = _PLACEHOLDER.findall(base_url)
     if not all(_SEGMENT.fullmatch(attributes.get(name, "")) for name in names):
         return ""
-    return _PLACEHOLDER.sub(lambda found: attributes[found[1]], base_url)
+    return _PLACEHOLDER.sub(lambda match: attributes[match[1]], base_url)
 
 
 def _is_within(url: str, origins: Container[str]) -> bool:

@@ -164,8 +164,8 @@ def _covers(resource: str, url: str) -> bool:
     if resource == url:
         return True
     origin, path = split_origin(resource)
-    asked_origin, asked = split_origin(url)
-    return origin == asked_origin and f"{asked}/".startswith(f"{path}/")
+    requested_origin, requested_path = split_origin(url)
+    return origin == requested_origin and f"{requested_path}/".startswith(f"{path}/")
 
 
 def _check_capabilities(document: Mapping[str, Any]) -> None:

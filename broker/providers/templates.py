@@ -87,8 +87,8 @@ _FOR_BROWSERS = frozenset(
 )
 
 
-def _check_setting(provider_id: str, name: str, setting: ProviderSetting, given: str | None) -> str:
-    value = setting.default if given is None else given
+def _check_setting(provider_id: str, name: str, setting: ProviderSetting, text: str | None) -> str:
+    value = setting.default if text is None else text
     if value is None:
         raise Invalid(f"{provider_id}: the setting {name} ({setting.title}) is missing: {_EXPECTED[setting.kind]}")
     if value == "" and setting.default == "":

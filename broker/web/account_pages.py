@@ -153,7 +153,11 @@ class AccountPages:
 
     def _build_identity_view(self, identity: Identity) -> Mapping[str, Any]:
         provider = next(
-            (one.label for one in self._parts.identity.providers if identity.issuer in (one.issuer, one.base_url)),
+            (
+                candidate.label
+                for candidate in self._parts.identity.providers
+                if identity.issuer in (candidate.issuer, candidate.base_url)
+            ),
             urlsplit(identity.issuer).hostname or identity.issuer,
         )
         return {
