@@ -158,9 +158,9 @@ async def test_a_body_that_does_not_come_ends_the_request(
 
 
 async def test_one_person_cannot_ask_for_everything_at_once(app: AdminApp, acme: Tenant) -> None:
-    app = app.app(callers=CallerLimits(1, 2, 5, clock=lambda: 0.0))
+    limited = app.app(callers=CallerLimits(1, 2, 5, clock=lambda: 0.0))
     cookie = {"Cookie": f"{COOKIE}={acme.user.session.reveal()}"}
-    async with app.client(app, cookie) as user:
+    async with app.client(limited, cookie) as user:
         answers = [await user.get("/me") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[2].headers["retry-after"]

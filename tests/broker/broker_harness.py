@@ -170,7 +170,7 @@ class BrokerHarness:
 
 
 @contextlib.asynccontextmanager
-async def world_on(database: ScratchDatabase, vaulted: Database | None = None) -> AsyncIterator[BrokerHarness]:
+async def broker_harness_on(database: ScratchDatabase, vaulted: Database | None = None) -> AsyncIterator[BrokerHarness]:
     """A deployment with one key-encryption key and nobody in it; `vaulted` is another way to the vault's tables."""
     clock, keys = Clock(), InMemoryKeyProvider("k1", {"k1": b"k" * 32})
     async with database.open("mcpist_broker") as broker, database.open("mcpist_console") as console:

@@ -25,7 +25,7 @@ from core.db import Database, UnitOfWork
 from core.directory.services import set_service
 from core.errors import Conflict, MCPistError, NotFound
 from core.policy_loader import load_roles
-from tests.broker.broker_harness import ACTOR, READ, WRITE, BrokerHarness, Person, world_on
+from tests.broker.broker_harness import ACTOR, READ, WRITE, BrokerHarness, Person, broker_harness_on
 from tests.broker.sealed_rows import connect, texts
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator
@@ -276,7 +276,7 @@ async def test_without_row_level_security_the_same_mutants_are_noticed(
     """The control: the story tells a missing filter from one that is there, if nothing stands behind it."""
     superuser = Database(database.admin)
     await superuser.open()
-    async with world_on(database, superuser) as app:
+    async with broker_harness_on(database, superuser) as app:
         for _ in range(2):
             expected = await outcome(app, monkeypatch, Mutator())
         unnoticed = [

@@ -35,8 +35,8 @@ async def product(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Pr
 
 @pytest.fixture
 async def site() -> AsyncIterator[RawVendor]:
-    async with RawVendor() as app:
-        yield app
+    async with RawVendor() as server:
+        yield server
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def closed() -> str:
         return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-def serving(product: Product, *listed: str, app: dict[str, Any] | None = None, **settings: Any) -> Any:
+def serving(product: Product, *listed: str, server: dict[str, Any] | None = None, **settings: Any) -> Any:
     options = {"failed_auth_per_minute": 100_000, **settings}
-    return identity_on(product, providers=False, app=app, allowed_private_hosts=listed, **options)
+    return identity_on(product, providers=False, server=server, allowed_private_hosts=listed, **options)
 
 
 async def asks(identity: Identity, client_id: str, language: str = "en", **changes: str | None) -> httpx2.Response:
@@ -122,9 +122,9 @@ async def test_a_document_that_is_none(product: Product, site: RawVendor, script
 OFF = [{"client_metadata": False}, {"client_metadata_hosts": []}]
 
 
-@pytest.mark.parametrize("app", OFF, ids=["client_metadata", "client_metadata_hosts"])
-async def test_documents_are_switched_off(product: Product, site: RawVendor, app: dict[str, Any]) -> None:
-    async with serving(product, f"127.0.0.1:{site.port}", app=app) as identity:
+@pytest.mark.parametrize("server", OFF, ids=["client_metadata", "client_metadata_hosts"])
+async def test_documents_are_switched_off(product: Product, site: RawVendor, server: dict[str, Any]) -> None:
+    async with serving(product, f"127.0.0.1:{site.port}", server=server) as identity:
         async with httpx2.AsyncClient(base_url=identity.url) as http:
             for name in ("oauth-authorization-server", "openid-configuration"):
                 document = (await http.get(f"/.well-known/{name}")).json()
@@ -136,7 +136,9 @@ async def test_documents_are_switched_off(product: Product, site: RawVendor, app
 
 
 async def test_only_listed_hosts(product: Product, site: RawVendor) -> None:
-    async with serving(product, f"127.0.0.1:{site.port}", app={"client_metadata_hosts": ["*.example.com"]}) as identity:
+    async with serving(
+        product, f"127.0.0.1:{site.port}", server={"client_metadata_hosts": ["*.example.com"]}
+    ) as identity:
         page = await asks(identity, f"{site.url}/{SECRET}.json")
         assert (page.status_code, "not accept documents" in page.text, HELPS in page.text) == (400, True, True)
         async with httpx2.AsyncClient(base_url=identity.url) as http:
@@ -157,7 +159,7 @@ async def test_an_id_that_is_no_address_of_a_document_is_an_unknown_client(produ
 
 async def test_logs_are_not_flooded(product: Product, caplog: pytest.LogCaptureFixture) -> None:
     """Anybody can name a thousand hosts; nobody else's text gets in."""
-    async with serving(product, app={"client_metadata_hosts": []}) as identity:
+    async with serving(product, server={"client_metadata_hosts": []}) as identity:
         for number in range(100):
             await asks(identity, f"https://host-{number}.example/{SECRET}.json")
         for odd in ("<b>bold</b>", "x" * 300 + ".example", "日本.example", "a\u202eb.example"):

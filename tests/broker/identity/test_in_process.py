@@ -11,7 +11,7 @@ from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status
 from core.scopes import MCP_SCOPES
 from core.secret import Secret
-from tests.broker.broker_harness import ACTOR, BrokerHarness, Person, world_on
+from tests.broker.broker_harness import ACTOR, BrokerHarness, Person, broker_harness_on
 from tests.support.directory import set_status
 from tests.support.postgres import ScratchDatabase
 
@@ -20,7 +20,7 @@ UNKNOWN = CredentialRefusal(RefusalReason.UNKNOWN)
 
 @pytest.fixture
 async def app(database: ScratchDatabase) -> AsyncIterator[BrokerHarness]:
-    async with world_on(database) as made:
+    async with broker_harness_on(database) as made:
         yield made
 
 

@@ -20,7 +20,7 @@ from core.db import Database
 from core.errors import Conflict, MCPistError, NotFound
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
-from tests.broker.broker_harness import ACTOR, BrokerHarness, world_on
+from tests.broker.broker_harness import ACTOR, BrokerHarness, broker_harness_on
 from tests.broker.sealed_rows import connect
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator
@@ -172,7 +172,7 @@ async def test_without_row_level_security_the_same_mutants_are_noticed(
     """The control: the story tells a missing filter from one that is there, if nothing stands behind it."""
     superuser = Database(database.admin)
     await superuser.open()
-    async with world_on(database, superuser) as app:
+    async with broker_harness_on(database, superuser) as app:
         expected = await outcome(app, monkeypatch, Mutator())
         unnoticed = [
             sql

@@ -1,5 +1,6 @@
 """Leases of linked accounts: what the gateway gets of them, and what it is told where there is nothing to get."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -17,9 +18,10 @@ from broker.refresh.refresher import RefreshDependencies
 from broker.refresh.token_service import AccountTokenService
 from core.connection_state import ConnectionState, ModuleConnection
 from core.secret import Secret
-from tests.broker.broker_harness import BASE_URLS, TOOL_HINTS, BrokerHarness, Person
+from tests.broker.broker_harness import BASE_URLS, TOOL_HINTS, BrokerHarness, Person, broker_harness_on
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.refresh_app import FixedProviders
+from tests.support.postgres import ScratchDatabase
 
 OAUTH = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
 PROVIDER = Provider.model_validate({"id": "vendor", "title": "Vendor", "oauth": OAUTH})
@@ -69,23 +71,24 @@ class LeasesApp:
 
 
 @pytest.fixture
-async def app(app: BrokerHarness) -> LeasesApp:
-    tenant = await app.tenant("acme")
-    await app.role(tenant, "all", allow=["*"])
-    ada = await app.person(tenant, "ada@example.test", "all")
-    timing, endpoint = RefreshTiming(), Scripted()
-    settler = OutcomeWriter(app.trusted, app.vault, None, timing, boottime)
-    tools = RefreshDependencies(app.trusted, app.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
-    leases = LeaseService(
-        app.tokens,
-        app.trusted,
-        app.vault,
-        TOOL_HINTS,
-        base_urls=BASE_URLS,
-        clock=app.clock,
-        accounts=AccountTokenService(tools),
-    )
-    return LeasesApp(app, leases, endpoint, ada)
+async def app(database: ScratchDatabase) -> AsyncIterator[LeasesApp]:
+    async with broker_harness_on(database) as broker:
+        tenant = await broker.tenant("acme")
+        await broker.role(tenant, "all", allow=["*"])
+        ada = await broker.person(tenant, "ada@example.test", "all")
+        timing, endpoint = RefreshTiming(), Scripted()
+        settler = OutcomeWriter(broker.trusted, broker.vault, None, timing, boottime)
+        tools = RefreshDependencies(broker.trusted, broker.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
+        leases = LeaseService(
+            broker.tokens,
+            broker.trusted,
+            broker.vault,
+            TOOL_HINTS,
+            base_urls=BASE_URLS,
+            clock=broker.clock,
+            accounts=AccountTokenService(tools),
+        )
+        yield LeasesApp(broker, leases, endpoint, ada)
 
 
 async def test_one_account_behind_two_modules_is_one_token(app: LeasesApp) -> None:
