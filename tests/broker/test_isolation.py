@@ -11,7 +11,12 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from broker.connections.stored_credentials import StoredCredential, find_credential, list_credentials
+from broker.connections.stored_credentials import (
+    StoredCredential,
+    find_credential,
+    list_account_events,
+    list_credentials,
+)
 from broker.interface import CredentialRefusal, Lease
 from broker.user_policy import load_user_policy
 from broker.vault import reencryption
@@ -33,7 +38,7 @@ from tests.support.postgres import ScratchDatabase
 
 ROOT = Path(__file__).parents[2]
 WRITTEN_IN = (
-    "broker/vault/*.py", "broker/user_policy.py", "broker/lease_service.py", "broker/connections/repository.py",
+    "broker/vault/*.py", "broker/user_policy.py", "broker/lease_service.py", "broker/connections/stored_credentials.py",
     "core/policy_loader.py",
 )  # fmt: skip
 NO_ORIGINS = OriginPolicy({})
@@ -148,17 +153,20 @@ async def listed(app: BrokerHarness, person: Person) -> list[Any]:
 
 
 async def found(app: BrokerHarness, tenant: UUID) -> list[Any]:
-    """Credentials by their ids: the tenant's own, and one of another tenant."""
+    """Credentials by their ids with what happened to them: the tenant's own, and one of another tenant."""
     ids = [one.id for one in await app.stored(tenant)]
     async with app.database.admin_connection() as admin:
-        foreign = await admin.fetchval("SELECT id FROM vault.credentials WHERE tenant_id <> $1 LIMIT 1", tenant)
+        foreign = await admin.fetchval(
+            "SELECT id FROM vault.credentials WHERE tenant_id <> $1 ORDER BY account_id NULLS LAST LIMIT 1", tenant
+        )
     async with app.trusted.tenant(tenant) as work:
         answers: list[Any] = [shown(await find_credential(work, NO_ORIGINS, one)) for one in ids]
         try:
             answers.append(await find_credential(work, NO_ORIGINS, foreign or uuid4()))
         except NotFound:
             answers.append(None)
-    return answers
+        histories = [await list_account_events(work, one) for one in (*ids, foreign or uuid4())]
+    return [*answers, [[event.kind for event in history] for history in histories]]
 
 
 async def seen(app: BrokerHarness, person: Person) -> list[Any]:
@@ -215,7 +223,9 @@ BUILT = frozenset(
 
 
 def sources() -> list[ast.AST]:
-    trees = (ast.parse(path.read_text("utf-8")) for pattern in WRITTEN_IN for path in ROOT.glob(pattern))
+    paths = {pattern: list(ROOT.glob(pattern)) for pattern in WRITTEN_IN}
+    assert all(paths.values()), f"a file was moved: {[pattern for pattern, found in paths.items() if not found]}"
+    trees = (ast.parse(path.read_text("utf-8")) for found in paths.values() for path in found)
     return [node for tree in trees for node in ast.walk(tree)]
 
 

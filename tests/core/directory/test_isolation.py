@@ -74,7 +74,8 @@ async def noted(monkeypatch: pytest.MonkeyPatch, stories: Stories, app: StoryApp
 
 def written() -> list[str]:
     """Every text with a filter in the source of what the story is about."""
-    paths = [path for path in WRITTEN_IN for path in (ROOT.glob(path)) if path.name not in ELSEWHERE]
+    assert all(list(ROOT.glob(pattern)) for pattern in WRITTEN_IN), "a file was moved"
+    paths = [path for pattern in WRITTEN_IN for path in ROOT.glob(pattern) if path.name not in ELSEWHERE]
     texts = (
         node.value
         for path in paths
