@@ -1,5 +1,6 @@
 """Which tenant and which user a command means."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cli.runner import read_settings
@@ -9,6 +10,9 @@ if TYPE_CHECKING:
     from core.directory.tenants import Tenant
     from core.directory.users import User
     from server.operator_context import OperatorContext
+
+MAX_LISTED_SLUGS = 20
+"""Of the tenants in an error that asks to choose one."""
 
 
 async def resolve_tenant(context: "OperatorContext", slug: str | None) -> "Tenant":
@@ -22,30 +26,35 @@ async def resolve_tenant(context: "OperatorContext", slug: str | None) -> "Tenan
 
     if slug is not None:
         return await find_tenant(context.console, slug)
-    tenants, default = await list_tenants(context.console), read_settings().tenant
-    if default:
-        return _find_default_tenant(tenants, default)
-    if len(tenants) == 1:
-        return tenants[0]
-    if not tenants:
+    tenants = {tenant.slug: tenant for tenant in await list_tenants(context.console)}
+    return tenants[choose_tenant(list(tenants), read_settings().tenant)]
+
+
+def choose_tenant(slugs: Sequence[str], default: str) -> str:
+    """Return the slug of the tenant that a command means that names none: `default` (the setting MCPIST_TENANT), else
+    the only one of `slugs`.
+
+    Raises:
+        NotFound: there is none, or none that is called `default`.
+        Invalid: there are several.
+    """
+    if default and default not in slugs:
+        raise NotFound(
+            f"MCPIST_TENANT names the tenant {default}, and there is none; there are: {_join_slugs(slugs) or 'none'}"
+        )
+    if default or len(slugs) == 1:
+        return default or slugs[0]
+    if not slugs:
         raise NotFound("there is no tenant yet: `mcpist up` makes the first one, or `mcpist tenant create`")
     raise Invalid(
-        f"there are {len(tenants)} tenants ({_join_slugs(tenants)}); choose one with --tenant SLUG, or with "
+        f"there are {len(slugs)} tenants ({_join_slugs(slugs)}); choose one with --tenant SLUG, or with "
         "MCPIST_TENANT=SLUG for all commands"
     )
 
 
-def _find_default_tenant(tenants: "list[Tenant]", slug: str) -> "Tenant":
-    tenant = next((tenant for tenant in tenants if tenant.slug == slug), None)
-    if tenant is None:
-        raise NotFound(
-            f"MCPIST_TENANT names the tenant {slug}, and there is none; there are: {_join_slugs(tenants) or 'none'}"
-        )
-    return tenant
-
-
-def _join_slugs(tenants: "list[Tenant]") -> str:
-    return ", ".join(tenant.slug for tenant in tenants[:20])
+def _join_slugs(slugs: Sequence[str]) -> str:
+    omitted = len(slugs) - MAX_LISTED_SLUGS
+    return ", ".join([*slugs[:MAX_LISTED_SLUGS], *([f"and {omitted} more"] if omitted > 0 else [])])
 
 
 def format_tenant_option(tenant: str | None) -> str:

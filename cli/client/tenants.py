@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from cli.client.me import fetch_profile
+from cli.lookup import choose_tenant
 from core.directory.account_revocation import RevocationResult
 from core.directory.tenants import Tenant
-from core.errors import Conflict, Invalid, NotFound
-
-MAX_LISTED_SLUGS = 20
-"""Of the tenants in an error that asks to choose one."""
+from core.errors import Conflict, NotFound
 
 
 def fetch_tenants(api: AdminApiClient) -> list[Tenant]:
@@ -72,21 +70,4 @@ def select_tenant(api: AdminApiClient, slug: str | None, default: str) -> str:
     """
     if slug is not None:
         return _fetch_tenant(api, slug).slug
-    slugs = [tenant.slug for tenant in fetch_tenants(api)]
-    if default and default not in slugs:
-        raise NotFound(
-            f"MCPIST_TENANT names the tenant {default}, and there is none; there are: {_join_slugs(slugs) or 'none'}"
-        )
-    if default or len(slugs) == 1:
-        return default or slugs[0]
-    if not slugs:
-        raise NotFound("there is no tenant yet: `mcpist up` makes the first one, or `mcpist tenant create`")
-    raise Invalid(
-        f"there are {len(slugs)} tenants ({_join_slugs(slugs)}); choose one with --tenant SLUG, or with "
-        "MCPIST_TENANT=SLUG for all commands"
-    )
-
-
-def _join_slugs(slugs: Sequence[str]) -> str:
-    omitted = len(slugs) - MAX_LISTED_SLUGS
-    return ", ".join([*slugs[:MAX_LISTED_SLUGS], *([f"and {omitted} more"] if omitted > 0 else [])])
+    return choose_tenant([tenant.slug for tenant in fetch_tenants(api)], default)
