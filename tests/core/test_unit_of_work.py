@@ -1,10 +1,13 @@
 """One transaction is one tenant's, and nothing of it stays on its connection."""
 
 import asyncio
+from collections.abc import Collection
 from uuid import UUID
 
+import asyncpg
 import pytest
 
+from core import db
 from core.db import Database
 from tests.support.postgres import ScratchDatabase
 
@@ -61,3 +64,24 @@ async def test_nor_after_a_transaction_that_failed_or_was_cancelled(database: Sc
         with pytest.raises(asyncio.CancelledError):
             await task
         assert await left_behind(pool) == NOTHING
+
+
+async def test_built_in_types_are_asked_for_once(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types that a database adds are asked for on every connection: their OIDs mean something else in another one."""
+    asked: list[frozenset[int]] = []
+    introspect = vars(asyncpg.Connection)["_introspect_types"]
+
+    async def count(self: asyncpg.Connection, oids: Collection[int], timeout: float | None) -> object:
+        asked.append(frozenset(oids))
+        return await introspect(self, oids, timeout)
+
+    monkeypatch.setattr(asyncpg.Connection, "_introspect_types", count)
+    monkeypatch.setattr(db, "_builtin_types", {})
+    async with database.admin_connection() as admin:
+        await admin.execute("CREATE TYPE public.colour AS ENUM ('red')")
+    for _ in range(2):
+        async with database.open("mcpist_gateway", max_connections=1) as pool, pool.connection() as connection:
+            assert await connection.fetchval("SELECT $1::bool[]", [True, None]) == [True, None]
+            assert await connection.fetchval("SELECT array['red'::public.colour]") == ["red"]
+    built_in = [oids for oids in asked if max(oids) < db.FIRST_UNRESERVED_OID]
+    assert (len(built_in), len(asked)) == (1, 3)
