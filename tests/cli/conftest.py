@@ -1,7 +1,6 @@
 """A running product on a data folder of its own, and ways to run `mcpist` on it: in this process, or as a process."""
 
 import contextlib
-import io
 import itertools
 import json
 import logging
@@ -9,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,16 +68,17 @@ class Home:
 
     def run(self, *arguments: str, **more: str) -> Ended:
         """Run a command in this process."""
-        out, err = io.StringIO(), io.StringIO()
         environment = {**self.environment, **more}
         with (
+            tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+            tempfile.TemporaryFile("w+", encoding="utf-8") as err,
             mock.patch.dict(os.environ, environment, clear=True),
             _logging_kept(),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
             code = run_command(arguments)
-        return heard(arguments, Ended(code, out.getvalue(), err.getvalue()))
+            return heard(arguments, Ended(code, _read(out), _read(err)))
 
     def start(
         self, *arguments: str, stdin: int | IO[bytes] = subprocess.DEVNULL, **more: str
@@ -128,6 +129,11 @@ class Product:
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=LONG)
         return heard(("up",), Ended(self.process.returncode, out.decode(), err.decode()))
+
+
+def _read(stream: IO[str]) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 @contextlib.contextmanager

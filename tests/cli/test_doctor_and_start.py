@@ -123,7 +123,8 @@ def _socket(home: Home) -> str:
 
 def refusal(home: Home, command: tuple[str, ...]) -> str:
     """Why a start ends: the last line of its log."""
-    ended = home.process(*command) if command is UP else home.process(*command, MCPIST_BROKER_URL=_socket(home))
+    more = {} if command is UP else {"MCPIST_BROKER_URL": _socket(home)}
+    ended = home.run(*command, **more)
     assert (ended.code != 0, ended.out) == (True, ""), ended
     return json.loads(ended.err.splitlines()[-1])["error"]["message"]
 

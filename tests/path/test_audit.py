@@ -1,8 +1,5 @@
 """Every call leaves its intent and its outcome; what must not be kept is not there."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import orjson
 import pytest
 
@@ -15,7 +12,6 @@ from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.product import ACTOR, Node, Product
 from tests.support.toy_modules import Lab
 
-UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) FROM mcpist_gateway"
 AWAY = "MCPist is not ready: its database is unavailable; try again in 2 s"
 
 
@@ -105,17 +101,6 @@ async def test_equal_arguments_are_recognised_within_a_tenant_only(
     assert len({first, other, foreign}) == 3
 
 
-@asynccontextmanager
-async def unwritable_audit(product: Product) -> AsyncIterator[None]:
-    """The fail-point: no gateway can write a record."""
-    async with product.database.admin_connection() as admin:
-        await admin.execute(UNWRITABLE)
-        try:
-            yield
-        finally:
-            await admin.execute(UNWRITABLE.replace("REVOKE", "GRANT").replace("FROM", "TO"))
-
-
 @pytest.mark.parametrize("writing", ["write", "add"])
 async def test_a_writing_tool_waits_for_its_intent(product: Product, people: People, lab: Lab, writing: str) -> None:
     """The intent cannot be written, so nothing happens, whether the tool replaces (`write`) or only adds (`add`), and a
@@ -123,7 +108,7 @@ async def test_a_writing_tool_waits_for_its_intent(product: Product, people: Peo
     steps = [{"id": "a", "module": "lab", "tool_name": writing, "params": {"text": "after"}}]
     async with product.gateway() as node:
         assert (await node.call(people.admin.token, "lab", writing, {"text": "before"})).value == {"said": "before"}
-        async with unwritable_audit(product):
+        async with product.unwritable_audit():
             written = await node.call(people.admin.token, "lab", writing, {"text": "after"})
             assert (written.failed, written.text) == (True, AWAY)
             read = await node.call(people.admin.token, "lab", "look", {"at": "x"})
@@ -145,7 +130,7 @@ async def test_a_refusal_waits_for_its_record(product: Product, people: People, 
     limited = await product.with_token(people.admin, scopes=["mcp:read"])
     async with product.gateway() as node:
         steps = [{"id": "a", "module": "lab", "tool_name": "write", "params": {"text": "x"}}]
-        async with unwritable_audit(product):
+        async with product.unwritable_audit():
             answers = [
                 await node.call(people.admin.token, "lab", "write", {"text": 7}),
                 await node.call(limited.token, "lab", "write", {"text": "x"}),

@@ -11,7 +11,6 @@ from tests.path.conftest import People
 from tests.path.test_hidden import digest_of
 from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY
-from tests.support.postgres import ScratchDatabase
 from tests.support.product import Node, Product
 
 MODULES, TOOLS, STEPS = 20, 100, 50
@@ -151,24 +150,15 @@ async def test_existing_and_missing_names_cost_the_same(product: Product, people
 
 
 async def test_the_answer_is_withheld_if_the_event_cannot_be_written(
-    product: Product, node: Node, people: People, database: ScratchDatabase
+    product: Product, node: Node, people: People
 ) -> None:
     """Hidden and made-up names get the same error."""
-    async with database.admin_connection() as admin:
-        await admin.execute(
-            "REVOKE EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) FROM mcpist_gateway"
-        )
-    try:
+    async with product.unwritable_audit():
         texts = {
             (await node.tool(people.reader.token, "get_module_schema", asked)).text
             for asked in (EVERY_NAME, {"module": ["a", "b"]}, {"module": "lab", "tools": ["write", "made_up"]})
         }
         assert texts == {"MCPist is not ready: its database is unavailable; try again in 2 s"}
-    finally:
-        async with database.admin_connection() as admin:
-            await admin.execute(
-                "GRANT EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) TO mcpist_gateway"
-            )
 
 
 async def test_the_event_is_written_although_the_client_has_disconnected(

@@ -20,9 +20,11 @@ Fixtures (``tests/conftest.py``)::
 """
 
 import asyncio
+import concurrent.futures
 import contextlib
 import os
 import secrets
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +35,7 @@ import asyncpg
 
 from broker.audit_passes import AuditPassSigner
 from core.database_url import DatabaseAddress
-from core.db import Database
+from core.db import Connection, Database
 from core.migrations import LOGIN_ROLES, OWNER_ROLE, migrate
 from core.secret import Secret
 from tests.support.canary import SUITE
@@ -88,7 +90,7 @@ class ScratchDatabase:
     @contextlib.asynccontextmanager
     async def admin_connection(self) -> AsyncIterator[Any]:
         """A connection that sees every row."""
-        connection: Any = await asyncpg.connect(**self.admin.connect_args())
+        connection: Any = await asyncpg.connect(**self.admin.connect_args(), connection_class=Connection)
         try:
             yield connection
         finally:
@@ -104,6 +106,39 @@ class MadeTenant:
     users: tuple[UUID, ...]
 
 
+class _Statements:
+    """Runs statements of the server's administrator, in their order, in a thread: databases are made and dropped while
+    tests run."""
+
+    def __init__(self, admin: DatabaseAddress) -> None:
+        self._admin = admin
+        self._connection: Any = None
+        self._loop = asyncio.new_event_loop()
+        self._turn = asyncio.Lock()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def submit(self, sql: str) -> "concurrent.futures.Future[None]":
+        return asyncio.run_coroutine_threadsafe(self._execute(sql), self._loop)
+
+    async def _execute(self, sql: str) -> None:
+        async with self._turn:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await asyncpg.connect(**self._admin.connect_args())
+            await self._connection.execute(sql)
+
+    def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _close(self) -> None:
+        async with self._turn:
+            if self._connection is not None:
+                await self._connection.close()
+
+
 @dataclass(slots=True)
 class DatabaseServer:
     """A PostgreSQL server that the tests may fill with databases; `admin` is a role that may make them."""
@@ -111,22 +146,42 @@ class DatabaseServer:
     admin: DatabaseAddress
     _template: str | None = field(default=None)
     _kept: list[str] = field(default_factory=list[str])
+    _statements: _Statements | None = None
+    _spare: "tuple[str, concurrent.futures.Future[None]] | None" = None
 
     @contextlib.asynccontextmanager
     async def database(self, *, migrated: bool = True, copy_of: str | None = None) -> AsyncIterator[ScratchDatabase]:
         """A database that lives as long as the block: at the newest schema, or empty, or a copy of one that nobody
         is connected to."""
-        name = f"mcpist_test_{secrets.token_hex(6)}"
-        template = copy_of or (await self.template() if migrated else "template0")
-        await self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY {COPYING}')
+        name = await self._take_copy(copy_of or (None if migrated else "template0"))
+        made = ScratchDatabase(name, self._address(name))
         try:
-            made = ScratchDatabase(name, self._address(name))
             yield made
             if migrated:
                 with contextlib.suppress(asyncpg.PostgresError, OSError):  # a test may have damaged it on purpose
                     await made.hear()
         finally:
-            await self._execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+            self._submit(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+    async def _take_copy(self, source: str | None) -> str:
+        """The name of a new copy of `source`, else of the template: of that, one is always made ahead."""
+        if source is not None:
+            name, made = self._start_copy(source)
+        else:
+            template = await self.template()
+            name, made = self._spare or self._start_copy(template)
+            self._spare = self._start_copy(template)
+        await asyncio.wrap_future(made)
+        return name
+
+    def _start_copy(self, source: str) -> "tuple[str, concurrent.futures.Future[None]]":
+        name = f"mcpist_test_{secrets.token_hex(6)}"
+        return name, self._submit(f'CREATE DATABASE "{name}" TEMPLATE "{source}" STRATEGY {COPYING}')
+
+    def _submit(self, sql: str) -> "concurrent.futures.Future[None]":
+        if self._statements is None:
+            self._statements = _Statements(self.admin)
+        return self._statements.submit(sql)
 
     async def template(self) -> str:
         """The name of the migrated template, made at the first call."""
@@ -146,23 +201,24 @@ class DatabaseServer:
     async def keep_database(self) -> ScratchDatabase:
         """A database at the newest schema that lives as long as the server, for tests to fill once and copy."""
         name = f"mcpist_kept_{secrets.token_hex(6)}"
-        await self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{await self.template()}" STRATEGY {COPYING}')
+        await asyncio.wrap_future(
+            self._submit(f'CREATE DATABASE "{name}" TEMPLATE "{await self.template()}" STRATEGY {COPYING}')
+        )
         self._kept.append(name)
         return ScratchDatabase(name, self._address(name))
 
-    async def drop_templates(self) -> None:
-        """Leave an own server as it was."""
-        for name in (*self._kept, self._template):
+    def close(self) -> None:
+        """Leave a server as it was."""
+        spare = self._spare[0] if self._spare is not None else None
+        for name in (*self._kept, spare, self._template):
             if name is not None:
-                await self._execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+                self._submit(f'DROP DATABASE "{name}" WITH (FORCE)')
+        if self._statements is not None:
+            self._statements.close()
 
     def _address(self, database: str) -> DatabaseAddress:
         parts = urlsplit(self.admin.url.reveal())
         return DatabaseAddress(Secret(f"{parts.scheme}://{parts.netloc}/{database}?{parts.query}"))
-
-    async def _execute(self, sql: str) -> None:
-        async with self._connection() as connection:
-            await connection.execute(sql)
 
     @contextlib.asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
@@ -197,15 +253,12 @@ def server_for_tests() -> Iterator[DatabaseServer]:
         with own_server() as server:
             yield server
         return
-    server = DatabaseServer(DatabaseAddress(Secret(url)))
-    try:
+    with contextlib.closing(DatabaseServer(DatabaseAddress(Secret(url)))) as server:
         yield server
-    finally:
-        asyncio.run(server.drop_templates())
 
 
 @contextlib.contextmanager
 def own_server() -> Iterator[DatabaseServer]:
     """A server that ends with the block, about 0.5 s to start."""
-    with running_server() as url:
-        yield DatabaseServer(DatabaseAddress(Secret(url)))
+    with running_server() as url, contextlib.closing(DatabaseServer(DatabaseAddress(Secret(url)))) as server:
+        yield server

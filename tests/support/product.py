@@ -52,6 +52,11 @@ from tests.support.postgres import PASSWORDS, ScratchDatabase
 
 ACTOR = Actor("tests")
 SPLIT = "MCPIST_TEST_SPLIT"
+REFUSE_RECORDS = """
+CREATE FUNCTION audit.refuse() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN RAISE insufficient_privilege; END $$;
+CREATE TRIGGER refuse BEFORE INSERT ON audit.incoming FOR EACH ROW EXECUTE FUNCTION audit.refuse();
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,17 @@ class Product:
             )
         events = [unpack(row["record"]) for row in rows]
         return [event for event in events if not kinds or event.kind in kinds]
+
+    @contextlib.asynccontextmanager
+    async def unwritable_audit(self) -> AsyncIterator[None]:
+        """The fail-point: no gateway can write a record. By a trigger, whose lock every session notices: a right that
+        is revoked counts once more where a statement was prepared before."""
+        async with self.database.admin_connection() as admin:
+            await admin.execute(REFUSE_RECORDS)
+            try:
+                yield
+            finally:
+                await admin.execute("DROP FUNCTION audit.refuse CASCADE")
 
 
 def over_http() -> bool:
