@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Protocol, cast
 from core.http_server.asgi import Application
 from core.http_server.exchange import HttpExchange, build_plain_answer
 from core.http_server.http_limits import HttpLimits
+from core.http_server.known_heads import KnownHeads, RequestHead
 from core.http_server.request_head import BadRequest
-from core.http_server.request_reader import RequestHead, RequestPart, RequestReader
+from core.http_server.request_reader import RequestPart, RequestReader
 
 
 class SocketAddresses(NamedTuple):
@@ -23,6 +24,7 @@ class ConnectionRegistry(Protocol):
 
     app: Application
     limits: HttpLimits
+    known_heads: KnownHeads
 
     def admit(self, connection: "ClientConnection") -> bool:
         """Admit one more connection, closing an idle one for it if need be; False where there is no room."""
@@ -45,7 +47,7 @@ class ClientConnection(asyncio.Protocol):
         self._clock = clock
         self._transport: asyncio.Transport = cast("Any", None)
         self._peer = SocketAddresses(None, None)
-        self._reader = RequestReader(self._limits, self)
+        self._reader = RequestReader(self._limits, self, server.known_heads)
         self._rest = b""
         self._exchange: HttpExchange | None = None
         self._reads = True
@@ -121,8 +123,8 @@ class ClientConnection(asyncio.Protocol):
         scope = request.scope
         scope["client"], scope["server"] = self._peer
         self._rests_since = None
-        self._awaited_since = None if self.body_is_whole else self._clock()
-        self._exchange = HttpExchange(self, scope, keep=request.keep, expects_continue=request.expects_continue)
+        self._awaited_since = None if self._reader.part is RequestPart.NEXT else self._clock()
+        self._exchange = HttpExchange(self, request)
         self._server.set_busy(self, busy=True)
         self._server.run(self._exchange)
 
@@ -152,6 +154,10 @@ class ClientConnection(asyncio.Protocol):
     def write(self, data: bytes) -> None:
         self._written += len(data)
         self._transport.write(data)
+
+    def remember(self, head: RequestHead, findings: Any) -> None:
+        """Remember a head that its application has checked."""
+        self._server.known_heads.remember(head, findings)
 
     async def drain(self) -> None:
         """Wait until the client has taken most of what was written, or has disconnected."""

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 RawHeaders = list[tuple[bytes, bytes]]
+_ASGI = {"version": "3.0", "spec_version": "2.3"}
 
 
 class BadRequest(Exception):
@@ -60,7 +61,7 @@ def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) ->
     text = path.decode("ascii")
     return {
         "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "asgi": _ASGI,
         "http_version": version,
         "method": method,
         "scheme": "http",

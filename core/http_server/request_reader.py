@@ -5,11 +5,12 @@ back unread, so nothing that follows can be taken for a part of it, nor a part o
 """
 
 from enum import Enum, auto
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import httptools
 
 from core.http_server.http_limits import HttpLimits
+from core.http_server.known_heads import KnownHeads, RawHead, RequestHead, split_head
 from core.http_server.request_head import BadRequest, RawHeaders, read_framing, read_scope
 
 _END_OF_HEAD = b"\r\n\r\n"
@@ -27,14 +28,6 @@ class RequestPart(Enum):
     """The request is whole; the byte belongs to the next one."""
 
 
-class RequestHead(NamedTuple):
-    """Head of a request. `scope` is ASGI's without the addresses; `keep`: the client allows a persistent connection."""
-
-    scope: dict[str, Any]
-    keep: bool
-    expects_continue: bool
-
-
 class RequestSink(Protocol):
     """Receiver of parsed requests."""
 
@@ -46,8 +39,9 @@ class RequestSink(Protocol):
 class RequestReader:
     """Reads the requests of one connection into `sink`. It is the parser's protocol (httptools) as well."""
 
-    def __init__(self, limits: HttpLimits, sink: RequestSink) -> None:
+    def __init__(self, limits: HttpLimits, sink: RequestSink, known_heads: KnownHeads) -> None:
         self._limits = limits
+        self._known_heads = known_heads
         self._sink = sink
         self._parser: Any = None
         self.part = RequestPart.HEAD
@@ -59,6 +53,7 @@ class RequestReader:
 
     def _reset(self) -> None:
         self._parser = None
+        self._raw_head: RawHead | None = None
         self._head_size = 0
         self._tail = b""
         self._url = b""
@@ -95,8 +90,12 @@ class RequestReader:
         return data
 
     def _read_head(self, data: bytes) -> bytes:
-        """Feed the parser up to the end of the head and no further."""
+        """Feed the parser up to the end of the head and no further; a known head needs none."""
         if not self._head_size:
+            self._raw_head = raw = split_head(data)
+            if raw is not None and (known := self._known_heads.find(raw)) is not None:
+                self._start_request(known, int(raw.length))
+                return data[len(raw.text) + len(raw.length) + len(_END_OF_HEAD) :]
             data = data.lstrip(b"\r\n")  # blank lines before a request are skipped (RFC 9112 §2.2)
             if not data:
                 return b""
@@ -131,12 +130,16 @@ class RequestReader:
         headers = self._headers
         scope = read_scope(self._parser.get_method().decode("ascii"), self._url, version, headers)
         framing = read_framing(headers, version, upgrades=self._upgrades)
-        self.unread_length = framing.length
-        self.part = (
-            RequestPart.CHUNKS if framing.chunked else RequestPart.LENGTH if framing.length else RequestPart.NEXT
-        )
         expects = any(name == b"expect" and value.lower() == b"100-continue" for name, value in headers)
-        self._sink.start_request(RequestHead(scope, version == "1.1" and self._keeps, expects))
+        raw = None if framing.chunked or expects else self._raw_head
+        self._start_request(
+            RequestHead(scope, version == "1.1" and self._keeps, expects, raw), framing.length, chunked=framing.chunked
+        )
+
+    def _start_request(self, head: RequestHead, length: int, *, chunked: bool = False) -> None:
+        self.unread_length = length
+        self.part = RequestPart.CHUNKS if chunked else RequestPart.LENGTH if length else RequestPart.NEXT
+        self._sink.start_request(head)
 
     def _read_length(self, data: bytes) -> bytes:
         body = data if len(data) <= self.unread_length else data[: self.unread_length]

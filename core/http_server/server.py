@@ -15,6 +15,7 @@ from core.http_server.asgi import Application
 from core.http_server.client_connection import ClientConnection
 from core.http_server.exchange import HttpExchange
 from core.http_server.http_limits import HttpLimits
+from core.http_server.known_heads import KnownHeads
 
 SWEEP_SECONDS = 5.0
 WARN_SECONDS = 60.0
@@ -48,6 +49,7 @@ class HttpServer:
     ) -> None:
         self.app = app
         self.limits = limits or HttpLimits()
+        self.known_heads = KnownHeads()
         self._proxies = proxies
         self._loop = asyncio.get_running_loop()
         self._clock = clock or self._loop.time
@@ -128,11 +130,12 @@ class HttpServer:
         if connection not in self._connections:
             return
         address = self._connections[connection]
-        for idle in (self._idle, *(() if address is None else (self._networks[address].idle,))):
-            if busy:
-                idle.pop(connection, None)
-            else:
-                idle[connection] = None
+        same_address = self._idle if address is None else self._networks[address].idle
+        if busy:
+            self._idle.pop(connection, None)
+            same_address.pop(connection, None)
+        else:
+            self._idle[connection] = same_address[connection] = None
 
     def remove(self, connection: ClientConnection) -> None:
         """Count it no more; once is enough."""

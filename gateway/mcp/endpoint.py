@@ -14,6 +14,7 @@ import orjson
 from core.concurrency.cooperative_steps import wait_for_turn
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.http.allowed_hosts import AllowedHosts
+from core.http_server.exchange import DIRECT
 from core.log_events import describe_error
 from gateway.mcp import cors, request_body
 from gateway.mcp.batch_dispatcher import BatchDispatcher
@@ -36,12 +37,15 @@ from gateway.mcp.lifecycle import BuildInstructions
 from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
 from gateway.mcp.request_context import Handler, ProtocolError
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
-from gateway.mcp.responses import ResponseWriter, Send
+from gateway.mcp.responses import DirectExchange, ResponseWriter, Send
 from gateway.mcp.revisions import REVISIONS, JsonRpcAnswer, build_error_answer, get_revision_by_header
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import CONTENT_TYPE as EVENTS
 from gateway.mcp.sse import EventStream, encode_event
 from gateway.mcp.version_negotiation import build_unsupported_version_error
+
+_VARIABLE_HEADERS = frozenset({b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"})
+"""With one of these a head is not remembered: its checks depend on more than the head, or it differs every time."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,14 +57,15 @@ def _is_always_current(_caller: object) -> bool:
 class _RequestState:
     """One HTTP request while it is served, with the facts for its observation afterwards."""
 
-    __slots__ = ("answer", "arrival", "headers", "method", "receive", "reply", "request_id", "scope")
+    __slots__ = ("answer", "arrival", "direct", "headers", "method", "receive", "reply", "request_id", "scope")
 
     def __init__(self, scope: dict[str, Any], receive: Receive, send: Send, request_id: str) -> None:
         self.scope = scope
         self.receive = receive
         self.headers = RequestHeaders(scope["headers"])
         self.request_id = request_id
-        self.reply = ResponseWriter(send, [(b"x-request-id", request_id.encode())])
+        self.direct: DirectExchange | None = scope["extensions"].get(DIRECT) if "extensions" in scope else None
+        self.reply = ResponseWriter(send, [(b"x-request-id", request_id.encode())], self.direct)
         self.method = ""
         self.arrival: TransportContext | None = None
         self.answer: JsonRpcAnswer | None = None
@@ -150,39 +155,50 @@ class McpEndpoint:
                 self._observe(_build_observation(exchange, time.perf_counter() - started_at))
 
     async def _serve(self, exchange: _RequestState) -> None:
+        scope, headers, direct = exchange.scope, exchange.headers, exchange.direct
+        accepts: AcceptedTypes | None = direct.findings if direct is not None else None
+        if accepts is None and not await self._check_target(exchange):
+            return
+        authenticate = partial(
+            self._authenticate, headers.get_text(b"authorization"), self._proxies.get_client_address(scope, headers)
+        )
+        caller = await authenticate()
+        if accepts is None:
+            accepts = check_accept(headers)
+            check_content(headers)
+            if direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
+                direct.remember(accepts)
+        exchange.arrival = arrival = TransportContext(
+            caller, exchange.request_id, headers, exchange.receive, authenticate=authenticate
+        )
+        if accepts.events:
+            arrival.open_stream = partial(EventStream, exchange.reply)
+        release = self._admit(caller)
+        try:
+            content = await request_body.read_body(
+                exchange.receive, headers, self._settings.max_body, self._settings.body_timeout, direct
+            )
+            exchange.answer = answer = await self._answer(content, arrival, exchange)
+        finally:
+            release()
+        await _send(exchange.reply, answer, accepts)
+
+    async def _check_target(self, exchange: _RequestState) -> bool:
+        """Check host, origin and method; return False for a request that is answered now, which is no message."""
         scope, headers, reply = exchange.scope, exchange.headers, exchange.reply
         if headers.repeated:
             check_single(headers)
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
         if (origin := headers.get_text(b"origin")) is not None:
             self._check_origin(origin, reply)
+        if scope["method"] == "POST":
+            return True
         if scope["method"] == "GET" and self._notification_streams is not None and has_url_session(headers):
             client = self._proxies.get_client_address(scope, headers)
             await self._notification_streams.serve(headers.get_text(b"authorization"), client, exchange.receive, reply)
-            return
-        if scope["method"] != "POST":
+        else:
             await _answer_other_method(scope["method"], reply)
-            return
-        authenticate = partial(
-            self._authenticate, headers.get_text(b"authorization"), self._proxies.get_client_address(scope, headers)
-        )
-        caller = await authenticate()
-        accepts = check_accept(headers)
-        check_content(headers)
-        exchange.arrival = arrival = TransportContext(
-            caller, exchange.request_id, headers, exchange.receive, authenticate=authenticate
-        )
-        if accepts.events:
-            arrival.open_stream = partial(EventStream, reply)
-        release = self._admit(caller)
-        try:
-            content = await request_body.read_body(
-                exchange.receive, headers, self._settings.max_body, self._settings.body_timeout
-            )
-            exchange.answer = answer = await self._answer(content, arrival, exchange)
-        finally:
-            release()
-        await _send(reply, answer, accepts)
+        return False
 
     def _check_origin(self, origin: str, reply: ResponseWriter) -> None:
         if not self._origins.allows(origin):

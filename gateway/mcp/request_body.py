@@ -6,23 +6,25 @@ from typing import Any
 from gateway.mcp.call_supervisor import Receive
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal
 from gateway.mcp.request_headers import RequestHeaders
+from gateway.mcp.responses import DirectExchange
 
 
-async def read_body(receive: Receive, headers: RequestHeaders, limit: int, timeout: float) -> bytes:
-    """Read the whole body.
+async def read_body(
+    receive: Receive, headers: RequestHeaders, limit: int, timeout: float, direct: DirectExchange | None = None
+) -> bytes:
+    """Read the whole body; `direct` has it at once where it has arrived already.
 
     Raises:
         Refusal: 413 over `limit` bytes, 408 not there within `timeout` seconds.
         ClientDisconnected: the client went away while sending.
     """
-    if _parse_content_length(headers) > limit:
-        raise _build_too_large(limit)
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        body: bytes = message.get("body", b"")
+    if direct is not None and (body := direct.take_body()) is not None:
         if len(body) > limit:
             raise _build_too_large(limit)
         return body
+    if _parse_content_length(headers) > limit:
+        raise _build_too_large(limit)
+    message = await receive()
     try:
         async with asyncio.timeout(timeout):
             return await _collect(receive, message, limit)

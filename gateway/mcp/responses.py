@@ -1,7 +1,7 @@
 """Sending one HTTP answer over ASGI."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 JSON_CONTENT_TYPE = b"application/json"
 
@@ -9,13 +9,24 @@ Send = Callable[[Any], Awaitable[None]]
 HeaderList = Iterable[tuple[bytes, bytes]]
 
 
+class DirectExchange(Protocol):
+    """Interface of our own server's extension of ASGI (:class:`core.http_server.exchange.HttpExchange`)."""
+
+    @property
+    def findings(self) -> Any: ...
+    def remember(self, findings: Any) -> None: ...
+    def take_body(self) -> bytes | None: ...
+    def answer(self, status: int, headers: HeaderList, body: bytes) -> None: ...
+
+
 class ResponseWriter:
     """The answer to one request. `headers` go with it whatever it becomes; `status` is 0 until it has begun."""
 
-    __slots__ = ("_send", "headers", "status")
+    __slots__ = ("_direct", "_send", "headers", "status")
 
-    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]], direct: DirectExchange | None = None) -> None:
         self._send = send
+        self._direct = direct
         self.headers = headers
         self.status = 0
 
@@ -37,5 +48,8 @@ class ResponseWriter:
         fields = [(b"content-length", b"%d" % len(body)), *self.headers, *headers]
         if body:
             fields.append((b"content-type", content_type))
+        if self._direct is not None:
+            self._direct.answer(status, fields, body)
+            return
         await self._send({"type": "http.response.start", "status": status, "headers": fields})
         await self._send({"type": "http.response.body", "body": body})

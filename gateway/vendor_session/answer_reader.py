@@ -1,6 +1,7 @@
 """Read a vendor's answer, however large or malicious, into bounded memory."""
 
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,56 @@ class ConnectionBroken(Exception):
     """The connection ended in the middle of the answer."""
 
 
+class AnswerHeaders(Mapping[str, str]):
+    """Header fields of an answer by their names in lower case, without cookies. They are decoded when somebody reads
+    them: a vendor sends 25 and a tool needs one."""
+
+    __slots__ = ("_decoded", "_fields", "size")
+
+    def __init__(self, fields: Sequence[tuple[bytes, bytes]]) -> None:
+        self._decoded: dict[str, str] | None = None
+        self._fields = {name.lower(): value for name, value in fields}
+        if len(self._fields) != len(fields):
+            self._fields = _fold_fields(fields)
+        self.size = sum(map(len, self._fields)) + sum(map(len, self._fields.values()))
+
+    def get_bytes(self, name: bytes) -> bytes | None:
+        """Return a value without the blanks around it."""
+        value = self._fields.get(name)
+        return None if value is None else value.strip(b" \t")
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        if self._decoded is None:
+            self._decoded = {
+                name.decode("latin-1"): value.decode("latin-1").strip(" \t")
+                for name, value in self._fields.items()
+                if name != b"set-cookie"
+            }
+        return self._decoded
+
+    def __getitem__(self, name: str) -> str:
+        return self._texts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+def _fold_fields(fields: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Join the values of fields that came more than once (RFC 9110 §5.2)."""
+    folded: dict[bytes, bytes] = {}
+    for name, value in fields:
+        before = folded.get(name.lower())
+        folded[name.lower()] = value if before is None else b"%b, %b" % (before.strip(b" \t"), value.strip(b" \t"))
+    return folded
+
+
+_NO_HEADERS = AnswerHeaders(())
+
+
 class AnswerReader:
     """Reads the answer to one request; no socket and no clock. It is the parser's protocol (httptools) as well.
 
@@ -61,24 +112,18 @@ class AnswerReader:
     `may_keep` then says whether the connection can carry another request.
     """
 
+    _has_begun = _in_body = _until_close = _keeps = _has_surplus = False
+    _fed_bytes = _interim = _status = _size = 0
+    _unpacker: "_Decompressor | None" = None
+    _fault: Exception | None = None
+    _headers = _NO_HEADERS
+    is_complete = False
+
     def __init__(self, method: str) -> None:
-        self._is_head = method == "HEAD"
-        self._writes = method not in SAFE_METHODS
+        self._method = method
         self._parser: Any = httptools.HttpResponseParser(self)
-        self._has_begun = False
-        self._fed_bytes = self._header_bytes = 0
-        self._interim = 0
-        self._status = 0
-        self._headers: dict[str, str] = {}
-        self._in_body = False
-        self._until_close = False
-        self._keeps = False
-        self._has_surplus = False
-        self._size = 0
+        self._fields: list[tuple[bytes, bytes]] = []
         self._parts: list[bytes] = []
-        self._unpacker: _Decompressor | None = None
-        self._fault: Exception | None = None
-        self.is_complete = False
 
     @property
     def may_keep(self) -> bool:
@@ -105,8 +150,7 @@ class AnswerReader:
             self._fail(UnreadableAnswer())
         if self._fault is not None:
             raise self._fault
-        # What the parser still holds of an unfinished head counts, and so does a head that ended within one read.
-        if self._header_bytes > MAX_HEAD_BYTES or (not self._in_body and self._fed_bytes > MAX_HEAD_BYTES):
+        if not self._in_body and self._fed_bytes > MAX_HEAD_BYTES:  # what the parser still holds counts as well
             raise UnreadableAnswer
 
     def end(self) -> VendorAnswer:
@@ -131,7 +175,7 @@ class AnswerReader:
     def answer(self) -> VendorAnswer:
         """The complete answer."""
         body = self._unpacker.output if self._unpacker is not None else b"".join(self._parts)
-        return VendorAnswer(self._status, self._headers, body, self._writes)
+        return VendorAnswer(self._status, self._headers, body, self._method not in SAFE_METHODS)
 
     def release(self) -> None:
         """Let go of the body, of the parser, which refers to this, and of the fault, whose traceback does: megabytes
@@ -155,13 +199,8 @@ class AnswerReader:
             self._has_surplus = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_body or self.is_complete:  # a trailer, or a second answer
-            return
-        self._header_bytes += len(name) + len(value)
-        field, text = name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
-        if field != "set-cookie":
-            before = self._headers.get(field)
-            self._headers[field] = text if before is None else f"{before}, {text}"
+        if not self._in_body:  # else a trailer, or a second answer
+            self._fields.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self.is_complete:
@@ -171,17 +210,20 @@ class AnswerReader:
             return
         self._in_body = True
         self._keeps = self._parser.should_keep_alive()
-        headers = self._headers
-        length, coding = headers.get("content-length"), headers.get("transfer-encoding")
-        if self._is_head or self._status in _WITHOUT_BODY:
+        self._headers = headers = AnswerHeaders(self._fields)
+        coding = headers.get_bytes(b"transfer-encoding")
+        if headers.size > MAX_HEAD_BYTES:
+            self._fault = UnreadableAnswer()
+        elif self._method == "HEAD" or self._status in _WITHOUT_BODY:
             self._complete()
-        elif coding is not None and coding.lower() != "chunked":
-            self._fail(UnreadableAnswer())
-        elif coding is None and length is not None:
+        elif coding is not None:
+            if coding.lower() != b"chunked":
+                self._fail(UnreadableAnswer())
+        elif (length := headers.get_bytes(b"content-length")) is not None:
             if int(length) > MAX_BODY_BYTES:
                 self._fail(AnswerTooLarge())
         else:
-            self._until_close = coding is None
+            self._until_close = True
 
     def on_body(self, data: bytes) -> None:
         if self.is_complete:
@@ -206,15 +248,15 @@ class AnswerReader:
 
     @property
     def _coding(self) -> str:
-        coding = self._headers.get("content-encoding", "").lower()
-        return "" if coding == "identity" else coding
+        coding = self._headers.get_bytes(b"content-encoding")
+        return "" if coding is None or coding.lower() == b"identity" else coding.decode("latin-1").lower()
 
     def on_message_complete(self) -> None:
         if self.is_complete:
             return
         if self._status < 200:
             self._interim += 1
-            self._headers = {}
+            self._fields.clear()
             if self._interim >= MAX_INTERIM_ANSWERS:
                 self._fault = UnreadableAnswer()
             return

@@ -87,7 +87,7 @@ class ConnectionPool:
         deadline = self._loop.time() + seconds
         connection = self._take_idle(route, owner) or await self._open_connection(route, owner, deadline)
         try:
-            return await connection.exchange(method, request, deadline - self._loop.time())
+            return await connection.send(method, request, deadline - self._loop.time())
         finally:
             self._release(connection)
 
@@ -105,10 +105,11 @@ class ConnectionPool:
 
     def _release(self, connection: VendorConnection) -> None:
         """Keep it for its owner's next request, if it can carry one."""
+        is_usable = connection.finish_exchange(self._loop.time())
         if connection not in self._open:
             return
         tenant = self._tenants[connection.key[1].tenant]
-        if not connection.finish_exchange(self._loop.time()) or tenant.waiting:
+        if not is_usable or tenant.waiting:
             connection.abort()
             self.forget(connection)
             return

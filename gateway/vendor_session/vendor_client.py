@@ -206,25 +206,27 @@ class VendorClient:
         try:
             if waits and (blocked := limits.get_blocked_seconds(key, request.path)) > 0:  # announced meanwhile
                 return _build_rate_limit_failure(blocked)
-            return await self._follow_redirects(request, lines)
+            answer = await self._exchange(request, request.url, lines)
+            if answer.status in REDIRECT_STATUSES and request.method in SAFE_METHODS:
+                return await self._follow_redirects(request, lines, answer)
+            return answer
         except EXCHANGE_ERRORS as error:
             # Given back, not raised: no exception of ours may have the library's, with its headers, as its context.
             return classify_error(error)
         finally:
             limits.leave(key)
 
-    async def _follow_redirects(self, request: OutgoingRequest, lines: str) -> VendorAnswer:
-        """Send the request and follow redirects below the base URL, for reading requests only."""
+    async def _follow_redirects(self, request: OutgoingRequest, lines: str, answer: VendorAnswer) -> VendorAnswer:
+        """Follow redirects below the base URL, for reading requests only."""
         url = request.url
         for _ in range(MAX_REDIRECTS):
-            answer = await self._exchange(request, url, lines)
-            if answer.status not in REDIRECT_STATUSES or request.method not in SAFE_METHODS:
-                return answer
             next_url = self._endpoint.target.resolve_redirect(url, answer.headers.get("location", ""))
             if next_url is None:
                 return answer
-            url = next_url
-        return await self._exchange(request, url, lines)
+            answer, url = await self._exchange(request, next_url, lines), next_url
+            if answer.status not in REDIRECT_STATUSES:
+                return answer
+        return answer
 
     def _exchange(self, request: OutgoingRequest, url: str, lines: str) -> Awaitable[VendorAnswer]:
         seconds_left = request.deadline - self._transport.clock()

@@ -38,6 +38,7 @@ class VendorConnection(asyncio.Protocol):
         self._transport: asyncio.Transport = cast("Any", None)
         self._reader: AnswerReader | None = None
         self._answer: asyncio.Future[VendorAnswer] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self.is_usable = True
 
     def connection_made(self, transport: Any) -> None:
@@ -65,36 +66,30 @@ class VendorConnection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 as above
             self._answer.set_exception(error)
 
-    async def exchange(self, method: str, request: bytes, seconds: float) -> VendorAnswer:
-        """Send one request and read its answer.
+    def send(self, method: str, request: bytes, seconds: float) -> "asyncio.Future[VendorAnswer]":
+        """Send one request; give its answer to come. :meth:`finish_exchange` follows, whatever becomes of it.
 
-        Raises:
-            gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
-            TimeoutError: it took more than `seconds`.
+        The answer may end in gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable or
+        AnswerTooLarge, and in TimeoutError after `seconds`.
         """
         loop = asyncio.get_running_loop()
         self._reader, self._answer = AnswerReader(method), loop.create_future()
-        timer = loop.call_later(seconds, self._end, TimeoutError())
-        try:
-            if self._transport.is_closing():
-                self.connection_lost(None)
-            else:
-                self._transport.write(request)
-            return await self._answer
-        except BaseException:
-            self._release()
-            self.abort()
-            raise
-        finally:
-            timer.cancel()
+        self._timer = loop.call_later(seconds, self._end, TimeoutError())
+        if self._transport.is_closing():
+            self.connection_lost(None)
+        else:
+            self._transport.write(request)
+        return self._answer
 
     def finish_exchange(self, now: float) -> bool:
         """End the exchange; return whether the connection can carry another request."""
         reader = self._release()
+        if reader is None or not reader.is_complete:
+            self.abort()
+            return False
         # What was answered before it had been read whole is still to be written, and would come before the next.
         unsent = self._transport.get_write_buffer_size()
-        self.is_usable = self.is_usable and reader is not None and reader.may_keep and not unsent
-        self.is_usable = self.is_usable and not self._transport.is_closing()
+        self.is_usable = self.is_usable and reader.may_keep and not unsent and not self._transport.is_closing()
         self.rests_since = now
         return self.is_usable
 
@@ -105,7 +100,9 @@ class VendorConnection(asyncio.Protocol):
 
     def _release(self) -> AnswerReader | None:
         """Let go of the exchange: an error in `_answer` has frames that refer to this connection."""
-        reader, self._reader, self._answer = self._reader, None, None
+        if self._timer is not None:
+            self._timer.cancel()
+        reader, self._reader, self._answer, self._timer = self._reader, None, None, None
         if reader is not None:
             reader.release()
         return reader

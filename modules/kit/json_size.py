@@ -13,6 +13,8 @@ def exceeds_limits(texts: Sequence[bytes], values: int, fields: int) -> bool:
     """Check whether JSON texts together have more than about `values` values or `fields` fields, counted by their
     commas and colons outside of strings. The counts of a text that is no JSON have no meaning, and do not change those
     of the others."""
+    if sum(map(len, texts)) <= min(values, fields):
+        return False
     if _count_sign(texts, b",") <= values and _count_sign(texts, b":") <= fields:
         return False
     unescaped = [strip_escapes(text) for text in texts]
