@@ -120,6 +120,15 @@ class HttpExchange:
         """What was remembered about a head like this one, or None."""
         return self._request.findings
 
+    @property
+    def content_length(self) -> int | None:
+        """Length of the body; None where it comes in chunks."""
+        return self._request.length
+
+    def get_secret(self, name: bytes) -> bytes | None:
+        """Return the value of a header that is not in the scope of a known head: a credential."""
+        return self._request.secrets.get(name)
+
     def remember(self, findings: Any) -> None:
         """Remember the head: it was checked, and what was found holds for every request with the same one."""
         self._wire.remember(self._request, findings)

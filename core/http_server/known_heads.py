@@ -6,6 +6,8 @@ Heads are known by their SHA-256. Of a credential's header only the place is kep
 
 import hashlib
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from core.concurrency.lru_cache import LruCache
@@ -16,6 +18,7 @@ MAX_HEAD_BYTES = 4096
 MAX_LENGTH_DIGITS = 8
 _CONTENT_LENGTH = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _PREFIX_BYTES = len(_CONTENT_LENGTH[0])
+_NO_SECRETS: Mapping[bytes, bytes] = MappingProxyType({})
 _SECRETS = (b"authorization", b"proxy-authorization", b"cookie")
 _UNUSUAL_LINE = re.compile(rb"\r(?!\n)|(?<!\r)\n|\n[ \t]|\0")
 _SCOPE_OF_HEAD = (
@@ -32,24 +35,26 @@ class RawHead(NamedTuple):
 
 
 class RequestHead(NamedTuple):
-    """Head of a request. `scope` is ASGI's without the addresses; `keep`: the client allows a persistent connection.
+    """Head of a request. `scope` is ASGI's without the addresses; `keep`: the client allows a persistent connection;
+    `length` is that of the body, None where it comes in chunks.
 
-    `raw` is there where the head can be remembered; `findings` are what the application has remembered with it, else
-    None.
+    `raw` is there where the head can be remembered. `findings` are what the application has remembered of a known head;
+    `scope` then has no value for the headers in `secrets`, nor a Content-Length.
     """
 
     scope: dict[str, Any]
     keep: bool
+    length: int | None
     expects_continue: bool = False
     raw: RawHead | None = None
     findings: Any = None
+    secrets: Mapping[bytes, bytes] = _NO_SECRETS
 
 
 class _KnownHead(NamedTuple):
     scope: dict[str, Any]
     keep: bool
-    length_index: int
-    secrets: tuple[tuple[int, int, int], ...]  # index of the header, start and end of its value in the text
+    secrets: tuple[tuple[bytes, int, int], ...]  # name of the header, start and end of its value in the text
     findings: Any
 
 
@@ -77,16 +82,13 @@ class KnownHeads:
         return len(self._heads)
 
     def find(self, raw: RawHead) -> RequestHead | None:
-        """Return a known head as it would be read."""
+        """Return a known head."""
         known = self._heads.get(raw.digest)
         if known is None:
             return None
-        scope = known.scope.copy()
-        scope["headers"] = headers = scope["headers"].copy()
-        headers[known.length_index] = (b"content-length", raw.length)
-        for index, start, end in known.secrets:
-            headers[index] = (headers[index][0], raw.text[start:end])
-        return RequestHead(scope, known.keep, findings=known.findings)
+        text, (scope, keep, places, findings) = raw.text, known
+        secrets = {name: text[start:end] for name, start, end in places}
+        return RequestHead(scope.copy(), keep, int(raw.length), findings=findings, secrets=secrets)
 
     def remember(self, head: RequestHead, findings: Any) -> None:
         """Remember a head with what the application has found. One with a query, with a header that came twice or with
@@ -94,19 +96,15 @@ class KnownHeads:
         raw, scope = head.raw, head.scope
         if raw is None or scope["query_string"] or _UNUSUAL_LINE.search(raw.text):
             return
-        headers: RawHeaders = []
-        secrets: list[tuple[int, int, int]] = []
-        for index, (name, value) in enumerate(scope["headers"]):
+        headers: RawHeaders = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+        secrets: list[tuple[bytes, int, int]] = []
+        for index, (name, value) in enumerate(headers):
             if name in _SECRETS:
                 line = re.search(rb"\r\n%b:[ \t]*" % name, raw.text, re.IGNORECASE)
                 if line is None or raw.text[line.end() : line.end() + len(value)] != value:
                     return
-                secrets.append((index, line.end(), line.end() + len(value)))
-                value = b""
-            headers.append((name, value))
-        names = [name for name, _ in headers]
-        if len(set(names)) == len(names):
+                secrets.append((name, line.end(), line.end() + len(value)))
+                headers[index] = (name, b"")
+        if len(dict(headers)) == len(headers) == len(scope["headers"]) - 1:
             template = {**{key: scope[key] for key in _SCOPE_OF_HEAD}, "headers": headers}
-            self._heads.put(
-                raw.digest, _KnownHead(template, head.keep, names.index(b"content-length"), tuple(secrets), findings)
-            )
+            self._heads.put(raw.digest, _KnownHead(template, head.keep, tuple(secrets), findings))

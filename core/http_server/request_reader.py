@@ -94,7 +94,7 @@ class RequestReader:
         if not self._head_size:
             self._raw_head = raw = split_head(data)
             if raw is not None and (known := self._known_heads.find(raw)) is not None:
-                self._start_request(known, int(raw.length))
+                self._start_request(known)
                 return data[len(raw.text) + len(raw.length) + len(_END_OF_HEAD) :]
             data = data.lstrip(b"\r\n")  # blank lines before a request are skipped (RFC 9112 §2.2)
             if not data:
@@ -131,14 +131,19 @@ class RequestReader:
         scope = read_scope(self._parser.get_method().decode("ascii"), self._url, version, headers)
         framing = read_framing(headers, version, upgrades=self._upgrades)
         expects = any(name == b"expect" and value.lower() == b"100-continue" for name, value in headers)
-        raw = None if framing.chunked or expects else self._raw_head
         self._start_request(
-            RequestHead(scope, version == "1.1" and self._keeps, expects, raw), framing.length, chunked=framing.chunked
+            RequestHead(
+                scope,
+                version == "1.1" and self._keeps,
+                None if framing.chunked else framing.length,
+                expects,
+                None if framing.chunked or expects else self._raw_head,
+            )
         )
 
-    def _start_request(self, head: RequestHead, length: int, *, chunked: bool = False) -> None:
-        self.unread_length = length
-        self.part = RequestPart.CHUNKS if chunked else RequestPart.LENGTH if length else RequestPart.NEXT
+    def _start_request(self, head: RequestHead) -> None:
+        self.unread_length = length = head.length or 0
+        self.part = RequestPart.LENGTH if length else RequestPart.CHUNKS if head.length is None else RequestPart.NEXT
         self._sink.start_request(head)
 
     def _read_length(self, data: bytes) -> bytes:

@@ -92,7 +92,13 @@ class BatchDispatcher:
         except LimitReached as error:
             return build_error_answer(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
         context = TransportContext(
-            arrival.caller, arrival.request_id, arrival.headers, None, None, revision, arrival.authenticate
+            arrival.caller,
+            arrival.request_id,
+            arrival.headers,
+            None,
+            arrival.authorization,
+            arrival.authenticate,
+            revision,
         )
         try:
             return await self._dispatcher.answer(message, context)

@@ -20,6 +20,7 @@ from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
 from gateway.mcp.request_context import Authority, ElicitUrl, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.request_headers import VERSION_HEADER, RequestHeaders, choose_traceparent
+from gateway.mcp.responses import ResponseWriter
 from gateway.mcp.revisions import (
     CLIENT_KEY,
     REVISIONS,
@@ -38,11 +39,11 @@ _NAME_LENGTH = 100
 
 
 class TransportContext:
-    """Transport side of a message. `authenticate` verifies the caller anew; `open_stream` is None where the client
-    reads no events; `batched` forces a revision; `changes` counts what its handler may have changed."""
+    """Transport side of a message. `authenticate` verifies the caller anew; `reply` is None where the client reads no
+    events; `batched` forces a revision; `changes` counts what its handler may have changed."""
 
     __slots__ = (
-        "authenticate", "batched", "caller", "changes", "client_name", "headers", "open_stream", "receive",
+        "authenticate", "authorization", "batched", "caller", "changes", "client_name", "headers", "receive", "reply",
         "request_id", "trace",
     )  # fmt: skip
 
@@ -52,16 +53,17 @@ class TransportContext:
         request_id: str,
         headers: RequestHeaders,
         receive: Receive | None,
-        open_stream: Callable[[str | int, bool], EventStream] | None = None,
+        authorization: str | None,
+        authenticate: Callable[[], Awaitable[Caller]],
         batched: Revision | None = None,
-        authenticate: Callable[[], Awaitable[Caller]] | None = None,
     ) -> None:
         self.authenticate = authenticate
+        self.authorization = authorization
         self.caller = caller
         self.request_id = request_id
         self.headers = headers
         self.receive = receive
-        self.open_stream = open_stream
+        self.reply: ResponseWriter | None = None
         self.batched = batched
         self.trace = ""
         self.client_name = ""
@@ -169,9 +171,7 @@ class Dispatcher:
         if revision.has_url_elicitation and self._elicitation is not None:
             elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
         context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
-        renewal = None
-        if arrival.authenticate is not None:
-            renewal = AuthorityRenewal(context.authority, arrival.authenticate, self._is_current)
+        renewal = AuthorityRenewal(context.authority, arrival.authenticate, self._is_current)
         call = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
         result: Result = {}
         try:
@@ -248,7 +248,7 @@ def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
 def _get_subject(arrival: TransportContext) -> Secret:
     """Return the credential behind the scheme of the Authorization header, which authentication has found to be
     right."""
-    return Secret((arrival.headers.get_text(b"authorization") or "").partition(" ")[2].strip())
+    return Secret((arrival.authorization or "").partition(" ")[2].strip())
 
 
 def _parse_client_name(info: Any) -> str:
@@ -261,9 +261,9 @@ def _parse_client_name(info: Any) -> str:
 
 def _open_stream(revision: Revision, message: JsonRpcMessage, arrival: TransportContext) -> EventStream | None:
     token = get_meta(message.params).get("progressToken")
-    if token is None or arrival.open_stream is None:
+    if token is None or arrival.reply is None:
         return None
-    return arrival.open_stream(token, revision.progress_message)
+    return EventStream(arrival.reply, token, revision.progress_message)
 
 
 def _build_error_result(method: str, text: str) -> Result:

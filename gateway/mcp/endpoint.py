@@ -7,16 +7,17 @@ import secrets
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
+from core.caller import Caller
 from core.concurrency.cooperative_steps import wait_for_turn
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.http.allowed_hosts import AllowedHosts
 from core.http_server.exchange import DIRECT
 from core.log_events import describe_error
-from gateway.mcp import cors, request_body
+from gateway.mcp import cors
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
 from gateway.mcp.dispatcher import Dispatcher, TransportContext
@@ -31,17 +32,18 @@ from gateway.mcp.http_validation import (
     check_host,
     check_single,
 )
-from gateway.mcp.interfaces import Admit, Authenticate, IsCurrent, Observation, Observe
+from gateway.mcp.interfaces import Admit, Authenticate, IsCurrent, Observe
 from gateway.mcp.jsonrpc import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
 from gateway.mcp.lifecycle import BuildInstructions
 from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
+from gateway.mcp.request_body import read_body
 from gateway.mcp.request_context import Handler, ProtocolError
-from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
+from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders, decode_value
 from gateway.mcp.responses import DirectExchange, ResponseWriter, Send
 from gateway.mcp.revisions import REVISIONS, JsonRpcAnswer, build_error_answer, get_revision_by_header
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import CONTENT_TYPE as EVENTS
-from gateway.mcp.sse import EventStream, encode_event
+from gateway.mcp.sse import encode_event
 from gateway.mcp.version_negotiation import build_unsupported_version_error
 
 _VARIABLE_HEADERS = frozenset({b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"})
@@ -54,21 +56,48 @@ def _is_always_current(_caller: object) -> bool:
     return True
 
 
-class _RequestState:
-    """One HTTP request while it is served, with the facts for its observation afterwards."""
+class _CheckedHead(NamedTuple):
+    """A head that has passed the checks before the body. `headers` are without credentials and Content-Length."""
 
-    __slots__ = ("answer", "arrival", "direct", "headers", "method", "receive", "reply", "request_id", "scope")
+    headers: RequestHeaders
+    accepts: AcceptedTypes
+
+
+class _RequestState:
+    """One HTTP request while it is served: implements :class:`gateway.mcp.interfaces.Observation` afterwards."""
+
+    __slots__ = ("answer", "arrival", "direct", "method", "receive", "reply", "request_id", "scope", "seconds")
 
     def __init__(self, scope: dict[str, Any], receive: Receive, send: Send, request_id: str) -> None:
         self.scope = scope
         self.receive = receive
-        self.headers = RequestHeaders(scope["headers"])
         self.request_id = request_id
         self.direct: DirectExchange | None = scope["extensions"].get(DIRECT) if "extensions" in scope else None
         self.reply = ResponseWriter(send, [(b"x-request-id", request_id.encode())], self.direct)
         self.method = ""
+        self.seconds = 0.0
         self.arrival: TransportContext | None = None
         self.answer: JsonRpcAnswer | None = None
+
+    @property
+    def revision(self) -> str:
+        return self.answer.revision.version if self.answer is not None else ""
+
+    @property
+    def status(self) -> int:
+        return self.reply.status
+
+    @property
+    def code(self) -> int:
+        return self.answer.code if self.answer is not None else 0
+
+    @property
+    def caller(self) -> Caller | None:
+        return self.arrival.caller if self.arrival is not None else None
+
+    @property
+    def client_name(self) -> str:
+        return self.arrival.client_name if self.arrival is not None else ""
 
 
 class McpEndpoint:
@@ -152,30 +181,32 @@ class McpEndpoint:
                 await self._refuse(exchange, HttpRefusal(500, "Internal Server Error"))
         finally:
             if self._observe is not None:
-                self._observe(_build_observation(exchange, time.perf_counter() - started_at))
+                exchange.seconds = time.perf_counter() - started_at
+                self._observe(exchange)
 
     async def _serve(self, exchange: _RequestState) -> None:
-        scope, headers, direct = exchange.scope, exchange.headers, exchange.direct
-        accepts: AcceptedTypes | None = direct.findings if direct is not None else None
-        if accepts is None and not await self._check_target(exchange):
-            return
-        authenticate = partial(
-            self._authenticate, headers.get_text(b"authorization"), self._proxies.get_client_address(scope, headers)
-        )
+        direct = exchange.direct
+        known: _CheckedHead | None = None if direct is None else direct.findings
+        if direct is not None and known is not None:
+            headers = known.headers
+            authorization = decode_value(direct.get_secret(b"authorization"))
+        else:
+            headers = RequestHeaders(exchange.scope["headers"])
+            if not await self._check_target(exchange, headers):
+                return
+            authorization = headers.get_text(b"authorization")
+        client = self._proxies.get_client_address(exchange.scope, headers)
+        authenticate = partial(self._authenticate, authorization, client)
         caller = await authenticate()
-        if accepts is None:
-            accepts = check_accept(headers)
-            check_content(headers)
-            if direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
-                direct.remember(accepts)
+        accepts = known.accepts if known is not None else _check_content(headers, direct)
         exchange.arrival = arrival = TransportContext(
-            caller, exchange.request_id, headers, exchange.receive, authenticate=authenticate
+            caller, exchange.request_id, headers, exchange.receive, authorization, authenticate
         )
         if accepts.events:
-            arrival.open_stream = partial(EventStream, exchange.reply)
+            arrival.reply = exchange.reply
         release = self._admit(caller)
         try:
-            content = await request_body.read_body(
+            content = await read_body(
                 exchange.receive, headers, self._settings.max_body, self._settings.body_timeout, direct
             )
             exchange.answer = answer = await self._answer(content, arrival, exchange)
@@ -183,9 +214,9 @@ class McpEndpoint:
             release()
         await _send(exchange.reply, answer, accepts)
 
-    async def _check_target(self, exchange: _RequestState) -> bool:
+    async def _check_target(self, exchange: _RequestState, headers: RequestHeaders) -> bool:
         """Check host, origin and method; return False for a request that is answered now, which is no message."""
-        scope, headers, reply = exchange.scope, exchange.headers, exchange.reply
+        scope, reply = exchange.scope, exchange.reply
         if headers.repeated:
             check_single(headers)
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
@@ -230,9 +261,18 @@ class McpEndpoint:
     async def _refuse(self, exchange: _RequestState, refusal: HttpRefusal) -> None:
         content = orjson.dumps({"error": refusal.text})
         if refusal.as_rpc:
-            revision = get_revision_by_header(exchange.headers.get_text(VERSION_HEADER))
+            revision = get_revision_by_header(RequestHeaders(exchange.scope["headers"]).get_text(VERSION_HEADER))
             content = build_error_answer(revision, b"", ProtocolError(INVALID_REQUEST, refusal.text)).body
         await exchange.reply.send_whole(refusal.status, content, headers=refusal.headers)
+
+
+def _check_content(headers: RequestHeaders, direct: DirectExchange | None) -> AcceptedTypes:
+    """Check what the client reads and sends. A head that has passed so far is remembered."""
+    accepts = check_accept(headers)
+    check_content(headers)
+    if direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
+        direct.remember(_CheckedHead(headers.without(b"authorization", b"content-length"), accepts))
+    return accepts
 
 
 async def _answer_other_method(method: str, reply: ResponseWriter) -> None:
@@ -268,18 +308,3 @@ def _to_refusal(error: MCPistError, metadata: str) -> HttpRefusal:
     if isinstance(error, LimitReached | Unavailable):
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(error.retry_after))))
     return HttpRefusal(error.status, str(error), *headers)
-
-
-def _build_observation(exchange: _RequestState, seconds: float) -> Observation:
-    arrival, answer = exchange.arrival, exchange.answer
-    return Observation(
-        request_id=exchange.request_id,
-        method=exchange.method,
-        revision=answer.revision.version if answer is not None else "",
-        status=exchange.reply.status,
-        code=answer.code if answer is not None else 0,
-        seconds=seconds,
-        caller=arrival.caller if arrival is not None else None,
-        trace=arrival.trace if arrival is not None else "",
-        client_name=arrival.client_name if arrival is not None else "",
-    )

@@ -1,7 +1,7 @@
 """Interfaces between the transport and the rest of the gateway."""
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from typing import Protocol
 
 from core.caller import Caller
 
@@ -18,22 +18,29 @@ Release = Callable[[], None]
 Admit = Callable[[Caller], Release]
 
 
-class Observation(NamedTuple):
+class Observation(Protocol):
     """One HTTP request as it ended: for metrics, log and traces. Holds no argument and no result.
 
     `method` is empty where no message was read and ``batch`` for an array; `code` is the JSON-RPC error or 0;
     `status` is 0 if the client left before its answer.
     """
 
-    request_id: str
-    method: str
-    revision: str
-    status: int
-    code: int
-    seconds: float
-    caller: Caller | None
-    trace: str
-    client_name: str
+    @property
+    def request_id(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def revision(self) -> str: ...
+    @property
+    def status(self) -> int: ...
+    @property
+    def code(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def caller(self) -> Caller | None: ...
+    @property
+    def client_name(self) -> str: ...
 
 
 Observe = Callable[[Observation], None]

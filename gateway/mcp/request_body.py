@@ -22,7 +22,8 @@ async def read_body(
         if len(body) > limit:
             raise _build_too_large(limit)
         return body
-    if _parse_content_length(headers) > limit:
+    length = _parse_content_length(headers) if direct is None else direct.content_length
+    if length is not None and length > limit:
         raise _build_too_large(limit)
     message = await receive()
     try:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 
 VERSION_HEADER = b"mcp-protocol-version"
 METHOD_HEADER = b"mcp-method"
@@ -31,15 +32,16 @@ _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a
 class RequestHeaders:
     """The headers of one request by lower-case name; `repeated` names those that came twice and must not."""
 
-    __slots__ = ("repeated", "values")
+    __slots__ = ("_texts", "repeated", "values")
 
-    def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
+    def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
         self.values = dict(raw)
+        self._texts: dict[bytes, str | None] = {}
         self.repeated: frozenset[bytes] = frozenset()
         if len(self.values) != len(raw):
             self._fold(raw)
 
-    def _fold(self, raw: list[tuple[bytes, bytes]]) -> None:
+    def _fold(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
         self.values.clear()
         repeated: set[bytes] = set()
         for name, value in raw:
@@ -52,9 +54,19 @@ class RequestHeaders:
         self.repeated = frozenset(repeated)
 
     def get_text(self, name: bytes) -> str | None:
-        """Return the value without the blanks around it (httptools leaves trailing ones), or None."""
-        value = self.values.get(name)
-        return None if value is None else value.strip(b" \t").decode("latin-1")
+        """Return the value as :func:`decode_value` reads it, or None."""
+        if name not in self._texts:
+            self._texts[name] = decode_value(self.values.get(name))
+        return self._texts[name]
+
+    def without(self, *names: bytes) -> "RequestHeaders":
+        """Return the headers but for `names`."""
+        return RequestHeaders([(name, value) for name, value in self.values.items() if name not in names])
+
+
+def decode_value(value: bytes | None) -> str | None:
+    """Decode a header's value without the blanks around it (httptools leaves trailing ones); None stays None."""
+    return None if value is None else value.strip(b" \t").decode("latin-1")
 
 
 def find_mirror_fault(headers: RequestHeaders, version: object, method: str, params: dict[str, object]) -> str | None:
