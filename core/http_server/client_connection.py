@@ -26,13 +26,16 @@ class ConnectionRegistry(Protocol):
     limits: HttpLimits
     known_heads: KnownHeads
 
-    def admit(self, connection: "ClientConnection") -> bool:
-        """Admit one more connection, closing an idle one for it if need be; False where there is no room."""
+    def admit(self, connection: "ClientConnection") -> "IdleConnections | None":
+        """Admit one more connection, closing an idle one for it if need be. Return where it registers while it is idle;
+        None where there is no room."""
         ...
 
-    def set_busy(self, connection: "ClientConnection", *, busy: bool) -> None: ...
     def remove(self, connection: "ClientConnection") -> None: ...
     def run(self, exchange: HttpExchange) -> None: ...
+
+
+IdleConnections = dict["ClientConnection", None]
 
 
 class ClientConnection(asyncio.Protocol):
@@ -55,6 +58,7 @@ class ClientConnection(asyncio.Protocol):
         self._written = 0
         self._sent_before: tuple[float, int] | None = None
         self._awaited_since: float | None = clock()  # a head or a body; None: nothing has to come
+        self._idle: IdleConnections = {}
         self._rests_since: float | None = None
         self._closing_since: float | None = None
         self._may_discard = self._limits.lingering_bytes
@@ -66,7 +70,11 @@ class ClientConnection(asyncio.Protocol):
         self._peer = SocketAddresses(
             *(_parse_address(transport.get_extra_info(end)) for end in ("peername", "sockname"))
         )
-        if not self._server.admit(self):
+        idle = self._server.admit(self)
+        if idle is not None:
+            self._idle = idle
+            idle[self] = None
+        else:
             self._closing_since = self._clock()
             transport.write(
                 build_plain_answer(503, "Too many connections; try again in a moment", (b"retry-after", b"1"))
@@ -74,6 +82,7 @@ class ClientConnection(asyncio.Protocol):
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._idle.pop(self, None)
         self._server.remove(self)
         self._closing_since, self._rest = self._clock(), b""
         if self._exchange is not None:
@@ -125,7 +134,7 @@ class ClientConnection(asyncio.Protocol):
         self._rests_since = None
         self._awaited_since = None if self._reader.part is RequestPart.NEXT else self._clock()
         self._exchange = HttpExchange(self, request)
-        self._server.set_busy(self, busy=True)
+        self._idle.pop(self, None)
         self._server.run(self._exchange)
 
     def add_body(self, data: bytes) -> None:
@@ -182,9 +191,16 @@ class ClientConnection(asyncio.Protocol):
     def abort(self) -> None:
         self._transport.abort()
 
+    def evict(self) -> None:
+        """End it at once to make room for another one."""
+        self._idle.pop(self, None)
+        self._server.remove(self)
+        self.abort()
+
     def _leave_exchange(self) -> None:
         self._exchange = None
-        self._server.set_busy(self, busy=False)
+        if self._closing_since is None:
+            self._idle[self] = None
 
     # Between requests, and the end.
 
@@ -246,6 +262,11 @@ class ClientConnection(asyncio.Protocol):
     def client(self) -> str | None:
         """The peer's address; None on a Unix socket."""
         return self._peer.client[0] if self._peer.client else None
+
+    @property
+    def rests_since(self) -> float:
+        """When its last answer ended, or when it was made."""
+        return self._rests_since or self._awaited_since or 0.0
 
     @property
     def unsent(self) -> int:

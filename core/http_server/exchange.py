@@ -54,22 +54,10 @@ class InvalidAsgiMessage(Exception):
 class HttpExchange:
     """One request, from its head to the last byte of its answer."""
 
-    __slots__ = (
-        "_body",
-        "_body_event",
-        "_bytes_left",
-        "_chunked",
-        "_expects_continue",
-        "_head",
-        "_is_end_reported",
-        "_is_gone",
-        "_request",
-        "_scope",
-        "_wire",
-        "complete",
-        "keep",
-        "started",
-    )  # fmt: skip
+    _is_end_reported = _is_gone = _chunked = started = complete = False
+    _body_event: asyncio.Event | None = None
+    _head: dict[str, Any] | None = None
+    _bytes_left: int | None = None
 
     def __init__(self, wire: ExchangeTransport, request: RequestHead) -> None:
         self._wire = wire
@@ -78,15 +66,7 @@ class HttpExchange:
         self._scope["extensions"] = {DIRECT: self}
         self._expects_continue = request.expects_continue
         self._body = bytearray()
-        self._is_end_reported = False
-        self._is_gone = False
-        self._body_event: asyncio.Event | None = None
-        self._head: dict[str, Any] | None = None
-        self._chunked = False
-        self._bytes_left: int | None = None
         self.keep = request.keep
-        self.started = False
-        self.complete = False
 
     async def run(self, app: Application) -> None:
         """Let the application answer. Whatever it raises is logged by its type only and answered with 500."""

@@ -61,15 +61,16 @@ class _KnownHead(NamedTuple):
 def split_head(data: bytes) -> RawHead | None:
     """Split the head that `data` begins with; None where it is not complete, too long, or without Content-Length."""
     end = data.find(b"\r\n\r\n", 0, MAX_HEAD_BYTES)
-    for prefix in _CONTENT_LENGTH:
-        start = data.find(prefix, 0, end) + _PREFIX_BYTES
-        if start >= _PREFIX_BYTES:
-            length_end = data.find(b"\r\n", start, end + 2)
-            length = data[start:length_end]
-            if end > 0 and length.isdigit() and len(length) <= MAX_LENGTH_DIGITS:
-                text = data[:start] + data[length_end:end]
-                return RawHead(hashlib.sha256(text).digest(), text, length)
-    return None
+    start = data.find(_CONTENT_LENGTH[0], 0, end)
+    if start < 0 and (start := data.find(_CONTENT_LENGTH[1], 0, end)) < 0:
+        return None
+    start += _PREFIX_BYTES
+    length_end = data.find(b"\r\n", start, end + 2)
+    length = data[start:length_end]
+    if end < 0 or not length.isdigit() or len(length) > MAX_LENGTH_DIGITS:
+        return None
+    text = data[:start] + data[length_end:end]
+    return RawHead(hashlib.sha256(text).digest(), text, length)
 
 
 class KnownHeads:

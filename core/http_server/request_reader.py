@@ -69,7 +69,8 @@ class RequestReader:
     def start_next(self) -> None:
         """Begin the next request."""
         self.part = RequestPart.HEAD
-        self._reset()
+        if self._parser is not None:  # the head before was not a known one
+            self._reset()
 
     def feed(self, data: bytes) -> bytes:
         """Read on, up to the end of the request; gives what lies behind it.
@@ -78,15 +79,14 @@ class RequestReader:
             BadRequest: nothing more can be read from this connection.
         """
         while data:
-            match self.part:
-                case RequestPart.HEAD:
-                    data = self._read_head(data)
-                case RequestPart.LENGTH:
-                    data = self._read_length(data)
-                case RequestPart.CHUNKS:
-                    data = self._read_chunks(data)
-                case RequestPart.NEXT:
-                    break
+            if self.part is RequestPart.HEAD:
+                data = self._read_head(data)
+            elif self.part is RequestPart.LENGTH:
+                data = self._read_length(data)
+            elif self.part is RequestPart.CHUNKS:
+                data = self._read_chunks(data)
+            else:
+                break
         return data
 
     def _read_head(self, data: bytes) -> bytes:

@@ -5,14 +5,15 @@ import contextlib
 import logging
 import math
 import socket
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv6Network
+from itertools import islice
 from types import MappingProxyType
 
 from core.http.trusted_proxies import TrustedProxies
 from core.http_server.asgi import Application
-from core.http_server.client_connection import ClientConnection
+from core.http_server.client_connection import ClientConnection, IdleConnections
 from core.http_server.exchange import HttpExchange
 from core.http_server.http_limits import HttpLimits
 from core.http_server.known_heads import KnownHeads
@@ -24,16 +25,13 @@ _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 log = logging.getLogger(__name__)
 
-_IdleConnections = dict[ClientConnection, None]
-"""In the order in which they came to rest."""
-
 
 @dataclass(slots=True)
 class _AddressConnections:
-    """The connections of one address."""
+    """The connections of one address; those that are idle in the order in which they came to rest."""
 
     count: int = 0
-    idle: _IdleConnections = field(default_factory=dict[ClientConnection, None])
+    idle: IdleConnections = field(default_factory=dict[ClientConnection, None])
 
 
 class HttpServer:
@@ -54,8 +52,7 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._clock = clock or self._loop.time
         self._connections: dict[ClientConnection, str | None] = {}
-        self._idle: _IdleConnections = {}
-        self._networks: dict[str, _AddressConnections] = {}
+        self._addresses: dict[str | None, _AddressConnections] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._has_warned = -math.inf
@@ -83,32 +80,30 @@ class HttpServer:
 
     # What a connection asks.
 
-    def admit(self, connection: ClientConnection) -> bool:
-        address = self._get_address_key(connection)
-        network = None if address is None else self._networks.get(address, _AddressConnections())
-        limits = self.limits
-        if network is not None and network.count >= limits.connections_per_address:
-            self._make_room(network.idle)
+    def admit(self, connection: ClientConnection) -> IdleConnections | None:
+        key, limits = self._get_address_key(connection), self.limits
+        address = self._addresses.get(key) or _AddressConnections()
+        is_crowded = key is not None and address.count >= limits.connections_per_address
+        if is_crowded:
+            _close_oldest(islice(address.idle, 1))
         elif len(self._connections) >= limits.connections:
-            self._make_room(self._idle)
+            _close_oldest(one for other in self._addresses.values() for one in islice(other.idle, 1))
         if len(self._connections) >= limits.connections:
             self._warn("http_connections_exhausted", "refused a connection: all connections are in use")
-            return False
-        if address is not None and network is not None:
-            if network.count >= limits.connections_per_address:
-                self._warn(
-                    "http_address_connections_exhausted",
-                    "refused a connection: this address uses as many as one may",
-                    {"address": address},
-                )
-                return False
-            network.count += 1
-            self._networks[address] = network
-        self._connections[connection] = address
-        self.set_busy(connection, busy=False)
+            return None
+        if key is not None and address.count >= limits.connections_per_address:
+            self._warn(
+                "http_address_connections_exhausted",
+                "refused a connection: this address uses as many as one may",
+                {"address": key},
+            )
+            return None
+        address.count += 1
+        self._addresses[key] = address
+        self._connections[connection] = key
         if self._sweep_timer is None:
             self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
-        return True
+        return address.idle
 
     def _warn(self, event: str, text: str, fields: Mapping[str, str] = _NO_FIELDS) -> None:
         """Log a refused connection, at most once in `WARN_SECONDS`."""
@@ -118,37 +113,15 @@ class HttpServer:
             self._has_warned = now
             log.warning(text, extra={"event": event, **fields})
 
-    def _make_room(self, idle: _IdleConnections) -> None:
-        """Close the connection that rests longest."""
-        if idle:
-            oldest = next(iter(idle))
-            self.remove(oldest)
-            oldest.abort()
-
-    def set_busy(self, connection: ClientConnection, *, busy: bool) -> None:
-        """Mark a connection busy or idle; only idle ones are closed to make room."""
-        if connection not in self._connections:
-            return
-        address = self._connections[connection]
-        same_address = self._idle if address is None else self._networks[address].idle
-        if busy:
-            self._idle.pop(connection, None)
-            same_address.pop(connection, None)
-        else:
-            self._idle[connection] = same_address[connection] = None
-
     def remove(self, connection: ClientConnection) -> None:
         """Count it no more; once is enough."""
         if connection not in self._connections:
             return
-        address = self._connections.pop(connection)
-        self._idle.pop(connection, None)
-        if address is not None:
-            network = self._networks[address]
-            network.count -= 1
-            network.idle.pop(connection, None)
-            if not network.count:
-                del self._networks[address]
+        key = self._connections.pop(connection)
+        address = self._addresses[key]
+        address.count -= 1
+        if not address.count:
+            del self._addresses[key]
 
     def run(self, exchange: HttpExchange) -> None:
         """Start the application on a request."""
@@ -189,6 +162,13 @@ class HttpServer:
             connection.abort()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
+
+
+def _close_oldest(idle: Iterable[ClientConnection]) -> None:
+    """Close the connection that rests longest."""
+    oldest = min(idle, key=lambda connection: connection.rests_since, default=None)
+    if oldest is not None:
+        oldest.evict()
 
 
 @contextlib.asynccontextmanager
