@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 from pydantic import ValidationError
 
@@ -20,6 +21,7 @@ from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.connection_messages import ConnectMessages
 from gateway.mcp.request_context import RequestContext
+from gateway.vendor_session.vendor_connection import ConnectionOwner
 from modules.kit import ToolError, VendorSettings
 
 MAX_CACHED_LEASES = 10_000
@@ -45,7 +47,8 @@ class CachedLease:
     attributes: Mapping[str, str]
     kind: CredentialKind
     scheme: CredentialScheme
-    grant: str
+    owner: ConnectionOwner
+    """Whose connections and limits its requests use: another key or account in its place has its own."""
 
     def is_same(self, other: "CachedLease") -> bool:
         """Check whether both are the same token of the same credential."""
@@ -126,7 +129,7 @@ class LeaseCache:
         generation = self._generations.current(tenant_id)
         lease = await self._request_lease(request, tool, rejected_version)
         self._generations.confirm_version(tenant_id, lease.version, asked_at)
-        cached = _build_cached_lease(tool, lease, generation, self._clock())
+        cached = _build_cached_lease(tool, tenant_id, lease, generation, self._clock())
         self._cache.put(key, cached)
         return cached
 
@@ -205,7 +208,9 @@ def _build_key(request: RequestContext, tool: CatalogueTool) -> _LeaseKey:
     return request.caller.credential.id, tool.module, tool.tool.name
 
 
-def _build_cached_lease(tool: CatalogueTool, lease: Lease, generation: int | None, now: float) -> CachedLease:
+def _build_cached_lease(
+    tool: CatalogueTool, tenant_id: UUID, lease: Lease, generation: int | None, now: float
+) -> CachedLease:
     api = tool.owner.vendor
     assert api is not None, "only modules with a vendor ask for leases"
     try:
@@ -224,7 +229,7 @@ def _build_cached_lease(tool: CatalogueTool, lease: Lease, generation: int | Non
         origins=lease.origins,
         attributes=lease.attributes,
         scheme=lease.scheme,
-        grant=lease.grant,
+        owner=ConnectionOwner(str(tenant_id), f"{lease.credential_id}/{lease.grant}"),
         renewable=lease.renewable,
         generation=generation,
         valid_until=valid_until,

@@ -24,6 +24,7 @@ from modules.kit import Module, ToolError, Vendor, VendorAnswer
 
 MAX_CACHED_CONNECTIONS = 10_000
 POLL_SECONDS = 0.5
+_UNTRACKED = contextlib.nullcontext()
 CONNECT_WAIT_SECONDS = 20.0
 """Seconds that a call waits for the person who connects an account meanwhile: clients give a call sixty."""
 
@@ -175,7 +176,7 @@ class _LeasedVendor:
         is_write = not (method in SAFE_METHODS if repeatable is None else repeatable)
         try:
             client = self._create_client(lease)
-            with self._changes.track_vendor_write() if is_write else contextlib.nullcontext():
+            with self._changes.track_vendor_write() if is_write else _UNTRACKED:
                 answer = await client.request(
                     method, path, query=query, json=json, headers=headers, repeatable=repeatable
                 )
@@ -189,9 +190,9 @@ class _LeasedVendor:
     def _create_client(self, lease: CachedLease) -> Vendor:
         api, request = self._tool.owner.vendor, self._request
         assert api is not None
-        if not lease.settings.base_url and not lease.attributes.keys() >= set(api.placeholders):
+        if api.placeholders and not lease.settings.base_url and not lease.attributes.keys() >= set(api.placeholders):
             raise self._links.build_not_connected_error(self._tool.owner, broken=True, kind=lease.kind, cause=NO_SITE)
         source = ToolLeaseSource(self._leases, request, self._tool, lease)
-        tenant, deadline = str(request.caller.tenant_id), request.deadline
-        key = f"{lease.credential}/{lease.grant}"  # another key or account in its place has limits of its own
-        return self._sessions.create_client(api, lease.settings, source, key, deadline, lease.attributes, tenant)
+        return self._sessions.create_client(
+            api, lease.settings, source, lease.owner, request.deadline, lease.attributes
+        )

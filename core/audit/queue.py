@@ -21,33 +21,53 @@ def reject_waiter(waiter: "asyncio.Future[None]", reason: Callable[[], Unavailab
 
 
 class RecordQueue:
-    """A queue whose head is either waiting or being written (``take`` until ``settle`` or ``requeue_batch``).
+    """A queue whose head is either waiting or being written (``take_batch`` until ``settle_batch`` or
+    ``requeue_batch``).
 
     A caller that is refused gets the `reason`.
     """
 
-    __slots__ = ("_in_flight", "_queue", "awaited", "reason", "size")
+    __slots__ = ("_has_withdrawn", "_in_flight", "_in_flight_size", "_queue", "awaited", "reason", "size")
 
     def __init__(self) -> None:
         self.reason: Callable[[], Unavailable] = Unavailable
         self._queue: deque[_Record] = deque()
         self._in_flight: list[_Record] = []
+        self._in_flight_size = 0
+        self._has_withdrawn = False
         self.size = 0
         self.awaited = 0
 
     def __len__(self) -> int:
         return len(self._queue) + len(self._in_flight)
 
+    def __bool__(self) -> bool:
+        return bool(self._queue or self._in_flight)
+
     def add(self, tenant_id: UUID, record: bytes, waiter: "asyncio.Future[None] | None", deadline: float) -> None:
         """Append; `deadline` is the loop's time at which `waiter` is refused."""
         self.size += len(record) + RECORD_OVERHEAD_BYTES
         self._queue.append((tenant_id, record, waiter, deadline))
-        self.awaited += waiter is not None
+        if waiter is not None:
+            self.awaited += 1
 
-    def take_batch(self) -> tuple[list[UUID], list[bytes]]:
+    def take_batch(self) -> list[_Record]:
         """Take the next records to write, at most ``MAX_BATCH_RECORDS`` and about ``MAX_BATCH_BYTES``."""
-        size = 0
+        queue = self._queue
+        if len(queue) <= MAX_BATCH_RECORDS and self.size <= MAX_BATCH_BYTES and not self._has_withdrawn:
+            self._in_flight = list(queue)
+            self._in_flight_size = self.size
+            queue.clear()
+        else:
+            self._take_part()
+        if not queue:
+            self.awaited = 0
+        return self._in_flight
+
+    def _take_part(self) -> None:
+        """Take as many records as a batch may have, without those that were withdrawn."""
         queue, batch = self._queue, self._in_flight
+        size = 0
         while queue and len(batch) < MAX_BATCH_RECORDS and size < MAX_BATCH_BYTES:
             entry = queue.popleft()
             if _is_withdrawn(entry):
@@ -55,23 +75,23 @@ class RecordQueue:
                 continue
             size += len(entry[1])
             batch.append(entry)
-        if not queue:
-            self.awaited = 0
-        return [entry[0] for entry in batch], [entry[1] for entry in batch]
+        self._in_flight_size = size + RECORD_OVERHEAD_BYTES * len(batch)
+        self._has_withdrawn = self._has_withdrawn and bool(queue)
 
     def settle_batch(self, refused: Collection[int] = ()) -> int:
         """Mark the batch as durable except for the `refused` places in it; return how many records still waited for
         it."""
-        settled = 0
-        for index, entry in enumerate(self._in_flight):
-            waiter = entry[2]
+        batch, self._in_flight = self._in_flight, []
+        self.size -= self._in_flight_size
+        for index in refused:
+            waiter = batch[index][2]
             if waiter is not None and not waiter.done():
-                if index in refused:
-                    reject_waiter(waiter)
-                    continue
+                reject_waiter(waiter)
+        settled = 0
+        for _tenant, _record, waiter, _deadline in batch:
+            if waiter is not None and not waiter.done():
                 waiter.set_result(None)
                 settled += 1
-        self._clear_in_flight()
         return settled
 
     def requeue_batch(self) -> None:
@@ -89,15 +109,12 @@ class RecordQueue:
                 if deadline > now:
                     return deadline
                 reject_waiter(waiter, self.reason)
+                self._has_withdrawn = True
         return None
 
     def reject_all(self) -> None:
         """Refuse all waiting records."""
         self.expire(float("inf"))
-
-    def _clear_in_flight(self) -> None:
-        self.size -= sum(len(entry[1]) + RECORD_OVERHEAD_BYTES for entry in self._in_flight)
-        self._in_flight = []
 
 
 def _is_withdrawn(entry: _Record) -> bool:

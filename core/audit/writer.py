@@ -177,21 +177,23 @@ class AuditWriter:
             await asyncio.sleep(
                 GATHER_SECONDS
             )  # calls run in parallel: this flush is worth more with the next ones' records
-        tenants, records = self._waiting.take_batch()
-        if not records:
+        batch = self._waiting.take_batch()
+        if not batch:
             self._was_shared = False
             await self._wait_for_records()
             return
-        passes = () if self._pass_of is None else (list(map(self._pass_of, tenants)),)
+        tenants, records, _, _ = zip(*batch, strict=True)
+        passes = () if self._pass_of is None else (tuple(map(self._pass_of, tenants)),)
         try:
             refused = await statement.fetchval(tenants, *passes, records, timeout=self._wait_timeout)
         except BaseException:
             self._waiting.requeue_batch()
             raise
         self._was_shared = self._waiting.settle_batch(refused or ()) > 1
-        self._handle_recovery()
+        if self._failures or self._unreported_losses:
+            self._handle_recovery()
         self.flushes += 1
-        self.written += len(records) - len(refused or ())
+        self.written += len(batch) - len(refused or ())
         if refused:
             self._record_loss(len(refused), "the broker has issued no pass for their tenant")
         if self._on_flush is not None:
@@ -206,7 +208,8 @@ class AuditWriter:
 
     async def _wait_for_records(self) -> None:
         """Connected, and nothing to write. What was refused meanwhile is out of the queue by now."""
-        self._handle_recovery()
+        if self._failures or self._unreported_losses:
+            self._handle_recovery()
         if not self._is_drained() and not self._waiting:
             self._wake = asyncio.get_running_loop().create_future()
             await self._wake
@@ -243,9 +246,7 @@ class AuditWriter:
             self._away_since = time.monotonic()
 
     def _handle_recovery(self) -> None:
-        """Record that the database answers."""
-        if not self._failures and not self._unreported_losses:
-            return
+        """Record that the database answers again."""
         self._failures = 0
         self._away_since = None
         self._waiting.reason = Unavailable

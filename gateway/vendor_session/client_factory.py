@@ -73,14 +73,13 @@ class VendorClientFactory:
         api: VendorApi,
         settings: VendorSettings,
         lease: LeaseSource,
-        key: str,
+        owner: ConnectionOwner,
         deadline: float | None = None,
         attributes: Mapping[str, str] = NO_ATTRIBUTES,
-        tenant: str = "",
     ) -> Vendor:
-        """Create a client for one caller's credential. `key` names the credential, alone in its limits and connections;
-        `deadline` is in `clock`'s time; `attributes` are what is known of the connection; `tenant` shares a number of
-        connections, and a credential without one counts for itself.
+        """Create a client for one caller's credential. `owner` names the credential, alone in its limits and
+        connections, and the tenant, which shares a number of connections; `deadline` is in `clock`'s time; `attributes`
+        are what is known of the connection.
 
         Raises:
             VendorProblem: MCPist is not allowed to reach the base URL, or `attributes` lack a part of it.
@@ -88,8 +87,7 @@ class VendorClientFactory:
         assert self._transport is not None, "open() comes first"
         base_url = settings.base_url or (fill_base_url(api.base_url, attributes) if api.placeholders else api.base_url)
         endpoint = self._endpoints.get((id(api), base_url)) or self._get_endpoint(api, base_url)
-        owner = ConnectionOwner(tenant or key, key)
-        return VendorClient(self._transport, endpoint, settings, lease, key, deadline, attributes, owner)
+        return VendorClient(self._transport, endpoint, settings, lease, owner, deadline, attributes)
 
     def _get_endpoint(self, api: VendorApi, base_url: str) -> VendorEndpoint:
         endpoint = VendorEndpoint.from_base_url(api, base_url, self._allow)

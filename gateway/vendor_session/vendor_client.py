@@ -64,7 +64,7 @@ class OutgoingRequest:
 class VendorClient:
     """Implements :class:`modules.kit.Vendor`."""
 
-    __slots__ = ("_attributes", "_deadline", "_endpoint", "_key", "_lease", "_owner", "_settings", "_transport")
+    __slots__ = ("_attributes", "_deadline", "_endpoint", "_lease", "_owner", "_settings", "_transport")
 
     def __init__(
         self,
@@ -72,17 +72,15 @@ class VendorClient:
         endpoint: VendorEndpoint,
         settings: VendorSettings,
         lease: LeaseSource,
-        key: str,
+        owner: ConnectionOwner,
         deadline: float | None,
         attributes: Mapping[str, str],
-        owner: ConnectionOwner,
     ) -> None:
         self._owner = owner
         self._transport = transport
         self._endpoint = endpoint
         self._settings = settings
         self._lease = lease
-        self._key = key
         self._deadline = deadline
         self._attributes = attributes
 
@@ -185,7 +183,7 @@ class VendorClient:
                 parse_retry_after(outcome, self._transport.wall_clock) if outcome.status in OVERLOAD_STATUSES else None
             )
         scope = ALL_PATHS if limit.everything else derive_limit_scope(request.path)
-        self._transport.limits.block(self._key, scope, limit.seconds)
+        self._transport.limits.block(self._owner.credential, scope, limit.seconds)
         return limit.seconds
 
     def _read_rate_limit(self, answer: VendorAnswer) -> RateLimit | None:
@@ -193,7 +191,7 @@ class VendorClient:
 
     async def _send_within_limits(self, request: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
         """Send one attempt within the limits of the credential."""
-        limits, key = self._transport.limits, self._key
+        limits, key = self._transport.limits, self._owner.credential
         if (blocked := limits.get_blocked_seconds(key, request.path)) > 0:
             return _build_rate_limit_failure(blocked)
         limit = self._settings.concurrency

@@ -208,7 +208,12 @@ class VendorApi:
     @property
     def placeholders(self) -> tuple[str, ...]:
         """The names in the base URL that are to be filled."""
-        return tuple(_PLACEHOLDER.findall(self.base_url))
+        return _list_placeholders(self.base_url)
+
+
+@cache
+def _list_placeholders(base_url: str) -> tuple[str, ...]:
+    return tuple(_PLACEHOLDER.findall(base_url))
 
 
 def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:

@@ -10,12 +10,14 @@ from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.retry_policy import LimitReader
+from gateway.vendor_session.vendor_connection import ConnectionOwner
 from modules.kit import AccountRequest, ToolError, Vendor, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor
 
 TOKEN = "canary-token-3f9d"
 
 
+OWNER = ConnectionOwner("k", "k")
 NO_ACCOUNT = AccountRequest("/me", name="/name")
 
 
@@ -87,7 +89,7 @@ class VendorSessionApp:
         headers = {"accept": "application/json"}
         api = VendorApi(self.vendor.url + base, NO_ACCOUNT, headers=headers, rate_limit=rate_limit)
         return self.sessions.create_client(
-            api, VendorSettings.model_validate(settings), self.leases, key, deadline, tenant=tenant
+            api, VendorSettings.model_validate(settings), self.leases, ConnectionOwner(tenant or key, key), deadline
         )
 
 

@@ -12,7 +12,7 @@ from core.errors import Invalid
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
 from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Leases, VendorSessionApp
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, Leases, VendorSessionApp
 from tests.gateway.vendor_session.doubles import RawVendor, answering
 
 PUBLIC = "93.184.215.14"
@@ -45,7 +45,7 @@ class Guarded:
     async def ask(self, url: str) -> VendorProblem:
         api = VendorApi("https://unused.example", NO_ACCOUNT)
         try:
-            client = self.sessions.create_client(api, VendorSettings(base_url=url, timeout=5), Leases(), "k")
+            client = self.sessions.create_client(api, VendorSettings(base_url=url, timeout=5), Leases(), OWNER)
             answer = await client.request("POST", "/x")
         except VendorProblem as problem:
             return problem
@@ -78,7 +78,7 @@ async def test_the_listener_would_hear(guarded: Guarded, host: str) -> None:
     open_door = VendorClientFactory(AllowedAddresses.from_hosts([f"{shown}:{guarded.port}"]))
     await open_door.open()
     client = open_door.create_client(
-        VendorApi(f"http://{shown}:{guarded.port}", NO_ACCOUNT), VendorSettings(), Leases(), "k"
+        VendorApi(f"http://{shown}:{guarded.port}", NO_ACCOUNT), VendorSettings(), Leases(), OWNER
     )
     with pytest.raises(VendorProblem):
         await client.request("POST", "/x")
@@ -175,7 +175,7 @@ async def test_a_label_that_no_name_has(guarded: Guarded) -> None:
     sessions = VendorClientFactory(AllowedAddresses())
     await sessions.open()
     client = sessions.create_client(
-        VendorApi(f"https://{'a' * 64}.example", NO_ACCOUNT), VendorSettings(), Leases(), "k"
+        VendorApi(f"https://{'a' * 64}.example", NO_ACCOUNT), VendorSettings(), Leases(), OWNER
     )
     with pytest.raises(VendorProblem) as caught:
         await client.request("GET", "/x")
@@ -191,11 +191,11 @@ async def test_the_operators_list_lets_a_private_host_through() -> None:
         await sessions.open()
         for host in ("ghe.internal", "GHE.internal.", "127.0.0.1"):
             api = VendorApi(f"http://{host}:{vendor.port}/", NO_ACCOUNT)
-            await sessions.create_client(api, VendorSettings(), Leases(), "k").request("GET", "/x")
+            await sessions.create_client(api, VendorSettings(), Leases(), OWNER).request("GET", "/x")
         assert len(vendor.requests) == 3
         for url in (f"http://other.internal:{vendor.port}", f"http://ghe.internal:{vendor.port + 1}"):
             with pytest.raises(VendorProblem):
-                sessions.create_client(VendorApi(url, NO_ACCOUNT), VendorSettings(), Leases(), "k")
+                sessions.create_client(VendorApi(url, NO_ACCOUNT), VendorSettings(), Leases(), OWNER)
         await sessions.close()
 
 
@@ -289,7 +289,7 @@ async def test_a_redirect_to_another_listed_host_is_not_followed_either() -> Non
         await sessions.open()
         vendor.scripts = [answering(302, location=f"{other.url}/x")]
         with pytest.raises(VendorProblem):
-            await sessions.create_client(VendorApi(vendor.url, NO_ACCOUNT), VendorSettings(), Leases(), "k").request(
+            await sessions.create_client(VendorApi(vendor.url, NO_ACCOUNT), VendorSettings(), Leases(), OWNER).request(
                 "GET", "/x"
             )
         assert other.accepted == 0

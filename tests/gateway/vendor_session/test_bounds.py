@@ -5,7 +5,7 @@ import pytest
 from core.secret import Secret
 from gateway.vendor_session.vendor_problems import OriginNotAllowed
 from modules.kit import VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import NO_ACCOUNT, FakeLease, VendorSessionApp
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, FakeLease, VendorSessionApp
 from tests.gateway.vendor_session.doubles import answering
 
 
@@ -23,9 +23,9 @@ async def test_a_credential_is_sent_nowhere_else(app: VendorSessionApp) -> None:
     api = VendorApi(app.vendor.url, NO_ACCOUNT)
     for origin in ("https://api.vendor.test", "", app.vendor.url + "/", app.vendor.url.replace("http", "https")):
         with pytest.raises(OriginNotAllowed):
-            await app.sessions.create_client(api, VendorSettings(), Bound(origin), "k").request("GET", "/x")
+            await app.sessions.create_client(api, VendorSettings(), Bound(origin), OWNER).request("GET", "/x")
     assert app.vendor.requests == []
-    answer = await app.sessions.create_client(api, VendorSettings(), Bound(app.vendor.url), "k").request("GET", "/x")
+    answer = await app.sessions.create_client(api, VendorSettings(), Bound(app.vendor.url), OWNER).request("GET", "/x")
     assert answer.status == 200
 
 
@@ -37,14 +37,14 @@ async def test_a_lease_without_origins_is_sent_nowhere(app: VendorSessionApp) ->
             return FakeLease(1, Secret("bound-3f"), ())
 
     with pytest.raises(OriginNotAllowed):
-        await app.sessions.create_client(api, VendorSettings(), Unbound(), "k").request("GET", "/x")
+        await app.sessions.create_client(api, VendorSettings(), Unbound(), OWNER).request("GET", "/x")
     assert app.vendor.requests == []
 
 
 async def test_a_lease_that_is_given_after_a_refusal_is_looked_at_too(app: VendorSessionApp) -> None:
     api = VendorApi(app.vendor.url, NO_ACCOUNT)
     app.vendor.scripts = [answering(401)]
-    client = app.sessions.create_client(api, VendorSettings(), Bound(app.vendor.url, "https://elsewhere.test"), "k")
+    client = app.sessions.create_client(api, VendorSettings(), Bound(app.vendor.url, "https://elsewhere.test"), OWNER)
     with pytest.raises(OriginNotAllowed):
         await client.request("GET", "/x")
     assert len(app.vendor.requests) == 1
@@ -53,7 +53,7 @@ async def test_a_lease_that_is_given_after_a_refusal_is_looked_at_too(app: Vendo
 async def test_a_base_url_is_filled_by_what_is_known_of_the_connection(app: VendorSessionApp) -> None:
     api = VendorApi(app.vendor.url + "/ex/jira/{site}/rest", NO_ACCOUNT)
     attributes = {"site": "11223344-a1b2.c_d~e", "site_url": "https://acme.vendor.test"}
-    client = app.sessions.create_client(api, VendorSettings(), app.leases, "k", attributes=attributes)
+    client = app.sessions.create_client(api, VendorSettings(), app.leases, OWNER, attributes=attributes)
     await client.request("GET", "/issue")
     assert app.vendor.requests[0].target == "/ex/jira/11223344-a1b2.c_d~e/rest/issue"
     assert await client.get_connection() == attributes
@@ -63,7 +63,7 @@ async def test_a_base_url_is_filled_by_what_is_known_of_the_connection(app: Vend
 async def test_what_is_no_part_of_a_path_fills_none(app: VendorSessionApp, site: str) -> None:
     api = VendorApi(app.vendor.url + "/ex/{site}", NO_ACCOUNT)
     with pytest.raises(VendorProblem, match="has no site"):
-        app.sessions.create_client(api, VendorSettings(), app.leases, "k", attributes={"site": site})
+        app.sessions.create_client(api, VendorSettings(), app.leases, OWNER, attributes={"site": site})
     assert app.vendor.requests == []
 
 

@@ -9,7 +9,7 @@ from gateway.vendor_session.answer_reader import ExchangeFailure
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.retry_policy import LimitReader, compute_pause, find_rate_limit, parse_retry_after
 from modules.kit import OUTCOME_UNKNOWN, RateLimit, VendorAnswer, VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Leases, Time, VendorSessionApp
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, Leases, Time, VendorSessionApp
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up
 
 WRITES = ["POST", "PUT", "PATCH", "DELETE"]
@@ -102,7 +102,9 @@ async def test_a_connection_that_was_never_made_is_tried_again(method: str) -> N
         AllowedAddresses.from_hosts([f"127.0.0.1:{port}"]), clock=time, pause=time.pause, chance=lambda: 0.5
     )
     await sessions.open()
-    client = sessions.create_client(VendorApi(f"http://127.0.0.1:{port}", NO_ACCOUNT), VendorSettings(), Leases(), "k")
+    client = sessions.create_client(
+        VendorApi(f"http://127.0.0.1:{port}", NO_ACCOUNT), VendorSettings(), Leases(), OWNER
+    )
     with pytest.raises(VendorProblem) as caught:
         await client.request(method, "/x")
     assert (caught.value.kind, len(time.pauses)) == ("unavailable", 2)

@@ -11,7 +11,7 @@ from core.http.outbound_addresses import AllowedAddresses
 from core.http.tls import create_tls_context
 from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
-from tests.gateway.vendor_session.conftest import NO_ACCOUNT, Leases
+from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, Leases
 from tests.gateway.vendor_session.doubles import RawVendor
 from tests.support.certificates import self_signed
 
@@ -25,7 +25,7 @@ class Secured:
 
     def client(self, sessions: VendorClientFactory, host: str) -> Vendor:
         api = VendorApi(f"https://{host}:{self.vendor.port}", NO_ACCOUNT)
-        return sessions.create_client(api, VendorSettings(timeout=5), Leases(), "k")
+        return sessions.create_client(api, VendorSettings(timeout=5), Leases(), OWNER)
 
     def sessions(self, tls: ssl.SSLContext | None) -> VendorClientFactory:
         hosts = [f"{host}:{self.vendor.port}" for host in ("127.0.0.1", "localhost")]

@@ -9,6 +9,7 @@ from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.client_factory import VendorClientFactory
+from gateway.vendor_session.vendor_connection import ConnectionOwner
 from modules.github import MODULE
 from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
 from tests.modules.github.conftest import GitHubApp, scene_on
@@ -43,7 +44,10 @@ async def app() -> AsyncIterator[GitHubApp]:
             settings = MODULE.vendor.settings(base_url=base_url)
             assert isinstance(settings, VendorSettings)
             client = sessions.create_client(
-                MODULE.vendor, settings, Kept(Secret(secret), (double.url.removesuffix("/api/v3"),)), secret
+                MODULE.vendor,
+                settings,
+                Kept(Secret(secret), (double.url.removesuffix("/api/v3"),)),
+                ConnectionOwner(secret, secret),
             )
             return VendorCaller(MODULE, client)
 
