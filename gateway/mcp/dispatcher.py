@@ -31,7 +31,7 @@ from gateway.mcp.revisions import (
 )
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import EventStream
-from gateway.mcp.version_negotiation import check_params, check_request, find_revision, get_meta
+from gateway.mcp.version_negotiation import check_params, check_request, find_revision
 from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
@@ -110,8 +110,9 @@ class Dispatcher:
         stream = None
         try:
             check_request(revision, message, arrival.headers)
-            body = self._lifecycle.answer(revision, message.method, message.params, arrival.caller)
-            if body is None:
+            if message.method in revision.lifecycle_methods:
+                body = self._lifecycle.answer(revision, message.method, message.params, arrival.caller)
+            else:
                 handler = self._find_handler(revision, message)
                 stream = _open_stream(revision, message, arrival)
                 body = await self._handle(handler, revision, message, arrival, stream)
@@ -216,9 +217,10 @@ def _build_context(
     stream: EventStream | None,
     elicit_url: ElicitUrl | None,
 ) -> RequestContext:
-    meta = get_meta(message.params)
+    meta = message.meta
     arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
-    arrival.client_name = _parse_client_name(meta.get(CLIENT_KEY))
+    if CLIENT_KEY in meta:
+        arrival.client_name = _parse_client_name(meta[CLIENT_KEY])
     report = stream.report if stream is not None else None
     return RequestContext(
         Authority(arrival.caller),
@@ -260,7 +262,7 @@ def _parse_client_name(info: Any) -> str:
 
 
 def _open_stream(revision: Revision, message: JsonRpcMessage, arrival: TransportContext) -> EventStream | None:
-    token = get_meta(message.params).get("progressToken")
+    token = message.meta.get("progressToken")
     if token is None or arrival.reply is None:
         return None
     return EventStream(arrival.reply, token, revision.progress_message)

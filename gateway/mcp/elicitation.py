@@ -23,7 +23,7 @@ from gateway.mcp.jsonrpc import INVALID_PARAMS, JsonRpcMessage
 from gateway.mcp.request_context import ElicitUrl, Params, ProtocolError, Result, UrlElicitation
 from gateway.mcp.request_headers import SESSION_HEADER, RequestHeaders
 from gateway.mcp.revisions import CAPABILITIES_KEY, NEWEST_HANDSHAKE, Revision
-from gateway.mcp.version_negotiation import get_meta, negotiate_revision
+from gateway.mcp.version_negotiation import negotiate_revision
 
 URL_ELICITATION_REQUIRED = -32042
 STATE_SECONDS = 600
@@ -60,7 +60,7 @@ class UrlElicitor:
             self._check_state(message.params, caller)
             if _is_declined(message.params.get("inputResponses")):
                 return None
-        if not supports_url_elicitation(get_meta(message.params).get(CAPABILITIES_KEY)):
+        if not supports_url_elicitation(message.meta.get(CAPABILITIES_KEY)):
             return None
         return partial(self._build_input_required, message.params, caller)
 

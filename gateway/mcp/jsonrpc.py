@@ -44,21 +44,24 @@ class _Envelope(msgspec.Struct):
     error: msgspec.Raw = _NONE
 
 
+_METHODS = {b'"%b"' % method.encode(): method for method in ("tools/call", "tools/list")}
 _decode: Callable[[Any], _Envelope] = msgspec.json.Decoder(_Envelope).decode
 _decode_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class JsonRpcMessage:
     """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON, `size`
-    the number of bytes that it came in."""
+    the number of bytes that it came in, `meta` the `_meta` of its params, empty where there is none or no object."""
 
-    __slots__ = ("id", "method", "params", "size")
+    __slots__ = ("id", "meta", "method", "params", "size")
 
     def __init__(self, id: bytes, method: str, params: dict[str, Any], size: int = 0) -> None:
         self.size = size
         self.id = id
         self.method = method
         self.params = params
+        meta = params.get("_meta")
+        self.meta: dict[str, Any] = cast("dict[str, Any]", meta) if type(meta) is dict else {}
 
 
 class MalformedJsonRpc(Exception):
@@ -153,6 +156,8 @@ def _parse_method(envelope: _Envelope, id: bytes) -> str:
     if bytes(envelope.jsonrpc) != b'"2.0"':
         raise MalformedJsonRpc(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0"', id)
     raw = bytes(envelope.method)
+    if (known := _METHODS.get(raw)) is not None:
+        return known
     if not raw and (bytes(envelope.result) or bytes(envelope.error)):
         return ""
     try:

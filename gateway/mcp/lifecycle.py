@@ -40,14 +40,12 @@ class LifecycleMethods:
             for name in REVISIONS
         }
 
-    def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes | None:
-        """Return the result as JSON, or None if the method is not the transport's own in this revision.
+    def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes:
+        """Return the result of one of the revision's lifecycle methods as JSON.
 
         Raises:
             ProtocolError: -32602 an `initialize` that asks for no version.
         """
-        if method not in revision.lifecycle_methods:
-            return None
         renderer = self._renderers[revision.version]
         if method == "ping":
             return renderer.render(method, {})

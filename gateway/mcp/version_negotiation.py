@@ -6,7 +6,7 @@
 from typing import Any, cast
 
 from gateway.mcp.jsonrpc import INVALID_PARAMS, JsonRpcMessage
-from gateway.mcp.request_context import Params, ProtocolError
+from gateway.mcp.request_context import ProtocolError
 from gateway.mcp.request_headers import VERSION_HEADER, RequestHeaders, find_mirror_fault
 from gateway.mcp.revisions import (
     CAPABILITIES_KEY,
@@ -21,8 +21,6 @@ from gateway.mcp.revisions import (
     Revision,
     get_revision_by_header,
 )
-
-_NO_META: dict[str, Any] = {}
 
 
 def check_params(message: JsonRpcMessage) -> None:
@@ -45,15 +43,9 @@ def check_params(message: JsonRpcMessage) -> None:
         raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
 
 
-def get_meta(params: Params) -> dict[str, Any]:
-    """`params._meta`, or an empty dict where there is none (or no object)."""
-    meta = params.get("_meta")
-    return cast("dict[str, Any]", meta) if type(meta) is dict else _NO_META
-
-
 def find_revision(message: JsonRpcMessage, header: str | None) -> Revision:
     """Never fails: a message in no revision that we know is the newest one's to refuse."""
-    if PROTOCOL_KEY in get_meta(message.params):
+    if PROTOCOL_KEY in message.meta:
         return MODERN_REVISION
     if message.method == "initialize":
         return negotiate_revision(message.params.get("protocolVersion"))
@@ -90,7 +82,7 @@ def _check_meta(meta: Any) -> None:
 
 
 def _check_modern(message: JsonRpcMessage, headers: RequestHeaders) -> None:
-    meta = get_meta(message.params)
+    meta = message.meta
     if PROTOCOL_KEY not in meta:
         header = headers.get_text(VERSION_HEADER)
         if header is not None and header not in REVISIONS:

@@ -15,6 +15,7 @@ ARGUMENTS = {
     "call": ("module", "tool_name", "params"),
     "batch": ("commands", "dry_run"),
 }
+_KNOWN_NAMES = {tool: frozenset(names) for tool, names in ARGUMENTS.items()}
 # What models write instead, too far off to be found by spelling.
 ARGUMENT_ALIASES = {
     "args": "params", "arguments": "params", "input": "params", "parameters": "params",
@@ -47,6 +48,8 @@ def parse_arguments(tool: str, arguments: dict[str, Any]) -> MetaToolArguments:
         WrongArguments: as the name says.
     """
     names = ARGUMENTS[tool]
+    if arguments.keys() <= _KNOWN_NAMES[tool] and None not in arguments.values():
+        return MetaToolArguments(arguments, "")
     unknown_arguments = {name: value for name, value in arguments.items() if value is not None}
     known = {name: unknown_arguments.pop(name) for name in names if name in unknown_arguments}
     if not unknown_arguments:
