@@ -44,6 +44,11 @@ class RecordQueue:
     def __bool__(self) -> bool:
         return bool(self._queue or self._in_flight)
 
+    @property
+    def in_flight(self) -> int:
+        """Number of records that are being written."""
+        return len(self._in_flight)
+
     def add(self, tenant_id: UUID, record: bytes, waiter: "asyncio.Future[None] | None", deadline: float) -> None:
         """Append; `deadline` is the loop's time at which `waiter` is refused."""
         self.size += len(record) + RECORD_OVERHEAD_BYTES

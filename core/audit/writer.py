@@ -1,4 +1,4 @@
-"""Append audit events without loss: one task per process writes all waiting records in one synchronous INSERT.
+"""Append audit events without loss: one writer per process writes all waiting records in one synchronous INSERT.
 
 What waits longer than its wait timeout is refused with ``Unavailable`` and, unless it was on its way already,
 withdrawn: the caller knows. Queued outcomes are kept and tried again for as long as the process lives. They have
@@ -10,11 +10,11 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 from uuid import UUID
 
 import asyncpg
 
+from core.audit.append_channel import AppendChannel, open_append_channel
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind
 from core.audit.queue import RecordQueue, reject_waiter
 from core.audit.truncation import pack
@@ -74,12 +74,15 @@ class AuditWriter:
         self._max_waiting_bytes = max_waiting_bytes
         self._on_flush = on_flush
         self._waiting = RecordQueue()
-        self._wake: asyncio.Future[None] | None = None
+        self._channel: AppendChannel | None = None
+        self._is_flushing = False
+        self._timer: asyncio.TimerHandle | None = None
+        """Gathers records, or holds outcomes: the next flush begins when it ends."""
+        self._gathers = False
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
         self._failures = 0
-        self._was_shared = False
-        self._hold_timer: asyncio.TimerHandle | None = None
+        self._connection_end: asyncio.Future[None] | None = None
         self._is_closing = False
         self._is_running = False
         self._stopped = asyncio.Event()
@@ -116,8 +119,8 @@ class AuditWriter:
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._wait_timeout)
         if self._expiry is None:
             self._expiry = loop.call_later(self._wait_timeout, self._expire_waiters)
-        if self._wake is not None:
-            self._wake_up()
+        if not self._is_flushing and not self._gathers:
+            self._flush()
         return waiter
 
     def enqueue(self, event: AuditEvent) -> None:
@@ -131,8 +134,8 @@ class AuditWriter:
             self._record_loss(1)
             return
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), None, 0.0)
-        if self._wake is not None and self._hold_timer is None:
-            self._hold_timer = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._wake_up)
+        if not self._is_flushing and self._timer is None and self._channel is not None:
+            self._flush_later(HOLD_SECONDS)
 
     async def run(self) -> None:
         """Flush what is appended, until :meth:`close` or cancelled."""
@@ -140,7 +143,7 @@ class AuditWriter:
         try:
             while not self._is_drained():
                 try:
-                    await self._flush_while_connected()
+                    await self._keep_channel()
                 except Exception as error:  # noqa: BLE001 nothing may end the flusher: asyncpg has many errors of its own
                     self._handle_failure(error)
                     await asyncio.sleep(_compute_backoff(self._failures))
@@ -150,7 +153,9 @@ class AuditWriter:
     async def close(self, timeout: float = 5.0) -> None:
         """Refuse new intents, write what waits, and end `run`; `timeout` is in seconds."""
         self._is_closing = True
-        self._wake_up()
+        self._gathers = False
+        if not self._is_flushing:
+            self._flush()
         if self._is_running or self._waiting:  # where records wait, `run` may be about to begin
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), timeout)
@@ -159,68 +164,86 @@ class AuditWriter:
                 "stopped with audit records unwritten", extra={"event": "audit_records_unwritten", "records": unwritten}
             )
 
-    async def _flush_while_connected(self) -> None:
+    async def _keep_channel(self) -> None:
+        """Open the channel, through which records leave from now on, until it fails or all is written at the end."""
+        query = APPEND_QUERY if self._pass_of is None else APPEND_SIGNED_QUERY
         async with self._database.connection() as connection:
             try:
                 await connection.execute(SYNCHRONOUS_COMMIT_QUERY)
-                statement = await connection.prepare(APPEND_QUERY if self._pass_of is None else APPEND_SIGNED_QUERY)
-                while not self._is_drained():
-                    await self._flush(statement)
-            except BaseException:
-                connection.terminate()  # releasing one whose server hangs would hang too
-                raise
+                async with asyncio.timeout(self._wait_timeout):
+                    self._channel = await open_append_channel(
+                        connection, query, self._handle_loss, signed=self._pass_of is not None
+                    )
+                self._connection_end = asyncio.get_running_loop().create_future()
+                self._flush()
+                if not self._is_flushing:  # nothing has to be written: what was refused meanwhile is out of the queue
+                    self._handle_recovery()
+                await self._connection_end
+            finally:
+                self._channel = self._connection_end = None
+                self._is_flushing = False
+                self._waiting.requeue_batch()
+                connection.terminate()  # it is the channel's; releasing one whose server hangs would hang too
 
-    async def _flush(self, statement: Any) -> None:
-        if self._waiting and not self._waiting.awaited and not self._is_closing:
-            await self._wait_for_intent()
-        if self._was_shared and not self._is_closing:
-            await asyncio.sleep(
-                GATHER_SECONDS
-            )  # calls run in parallel: this flush is worth more with the next ones' records
+    def _flush(self) -> None:
+        """Write what waits, unless a flush is under way or nothing can be written."""
+        self._cancel_timer()
+        if self._channel is None or self._is_flushing:
+            return
         batch = self._waiting.take_batch()
         if not batch:
-            self._was_shared = False
-            await self._wait_for_records()
+            self._end_if_drained()
             return
         tenants, records, _, _ = zip(*batch, strict=True)
-        passes = () if self._pass_of is None else (tuple(map(self._pass_of, tenants)),)
-        try:
-            refused = await statement.fetchval(tenants, *passes, records, timeout=self._wait_timeout)
-        except BaseException:
-            self._waiting.requeue_batch()
-            raise
-        self._was_shared = self._waiting.settle_batch(refused or ()) > 1
+        passes = () if self._pass_of is None else tuple(map(self._pass_of, tenants))
+        self._is_flushing = True
+        self._timer = asyncio.get_running_loop().call_later(self._wait_timeout, self._channel.abort)
+        self._channel.append(tenants, passes, records, self._settle)
+
+    def _settle(self, refused: Sequence[int]) -> None:
+        """Tell the callers of a flush, and begin the next one: at once where an intent waits, else in a moment, in
+        which the next call's may come."""
+        self._cancel_timer()
+        self._is_flushing = False
+        self.written += self._waiting.in_flight - len(refused)
+        self.flushes += 1
+        was_shared = self._waiting.settle_batch(refused) > 1
         if self._failures or self._unreported_losses:
             self._handle_recovery()
-        self.flushes += 1
-        self.written += len(batch) - len(refused or ())
         if refused:
             self._record_loss(len(refused), "the broker has issued no pass for their tenant")
         if self._on_flush is not None:
             self._on_flush()
+        if self._is_closing:
+            self._flush()
+        elif was_shared:  # calls run in parallel: the next flush is worth more with the records of more of them
+            self._gathers = True
+            self._flush_later(GATHER_SECONDS)
+        elif self._waiting.awaited:
+            self._flush()
+        elif self._waiting:
+            self._flush_later(HOLD_SECONDS)
 
-    async def _wait_for_intent(self) -> None:
-        """Wait a moment if the queue holds outcomes alone: the next call's intent may be written with them."""
-        loop = asyncio.get_running_loop()
-        self._wake = loop.create_future()
-        self._hold_timer = loop.call_later(HOLD_SECONDS, self._wake_up)
-        await self._wake
+    def _handle_loss(self, error: Exception) -> None:
+        """Handle a failed flush or a lost connection; :meth:`run` connects again."""
+        if self._connection_end is not None and not self._connection_end.done():
+            self._connection_end.set_exception(error)
 
-    async def _wait_for_records(self) -> None:
-        """Connected, and nothing to write. What was refused meanwhile is out of the queue by now."""
-        if self._failures or self._unreported_losses:
-            self._handle_recovery()
-        if not self._is_drained() and not self._waiting:
-            self._wake = asyncio.get_running_loop().create_future()
-            await self._wake
+    def _flush_later(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._flush_gathered)
 
-    def _wake_up(self) -> None:
-        wake, self._wake = self._wake, None
-        if self._hold_timer is not None:
-            self._hold_timer.cancel()
-            self._hold_timer = None
-        if wake is not None and not wake.done():
-            wake.set_result(None)
+    def _flush_gathered(self) -> None:
+        self._gathers = False
+        self._flush()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _end_if_drained(self) -> None:
+        if self._is_closing and self._connection_end is not None and not self._connection_end.done():
+            self._connection_end.set_result(None)
 
     def _is_drained(self) -> bool:
         return self._is_closing and not self._waiting
@@ -246,7 +269,7 @@ class AuditWriter:
             self._away_since = time.monotonic()
 
     def _handle_recovery(self) -> None:
-        """Record that the database answers again."""
+        """Record that the database answers."""
         self._failures = 0
         self._away_since = None
         self._waiting.reason = Unavailable
@@ -262,6 +285,7 @@ class AuditWriter:
 
     def _stop(self) -> None:
         self._is_closing = True
+        self._cancel_timer()
         self._waiting.reject_all()
         if self._expiry is not None:
             self._expiry.cancel()
