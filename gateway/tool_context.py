@@ -3,6 +3,7 @@ execution, which is stopped when the caller loses the permission."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 from uuid import UUID
 
 from core.caller import Caller
@@ -59,10 +60,10 @@ class TaskExecution:
 
     __slots__ = ("_sieve", "_task", "_tool", "reason")
 
-    def __init__(self, sieve: Sieve, tool: CatalogueTool) -> None:
+    def __init__(self, sieve: Sieve, tool: CatalogueTool, task: "asyncio.Task[Any] | None") -> None:
         self._sieve = sieve
         self._tool = tool
-        self._task = asyncio.current_task()
+        self._task = task
         self.reason = ""
 
     def check(self, caller: Caller) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -113,6 +113,11 @@ class ToolRunner:
         self._traces = traces
         self._lookups = LookupRecorder(self._deny, charge)
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
+        return asyncio.get_running_loop()
+
     async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
         """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
 
@@ -183,7 +188,7 @@ class ToolRunner:
         self._observer.on_run_start()
         call_outcome, outcome = CallOutcome.ERROR, ToolOutcome()
         detail: dict[str, str | int] | None = None
-        execution = TaskExecution(self._sieve, tool)
+        execution = TaskExecution(self._sieve, tool, asyncio.current_task(self._loop))
         request.authority.enter(execution)
         try:
             if not tool.tool.hints.read_only:
@@ -195,7 +200,7 @@ class ToolRunner:
         except MCPistError as error:
             outcome = ToolOutcome(error=format_error(error, ChangeTracker()))  # the audit log's: nothing has run
         except asyncio.CancelledError:
-            is_late = asyncio.get_running_loop().time() >= request.deadline
+            is_late = self._loop.time() >= request.deadline
             call_outcome = CallOutcome.TIMEOUT if is_late and not execution.reason else CallOutcome.CANCELLED
             if not execution.was_stopped():
                 raise

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from uuid import UUID
 
 import asyncpg
@@ -91,6 +92,11 @@ class AuditWriter:
         self.written = 0
         self.lost = 0
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
+        return asyncio.get_running_loop()
+
     @property
     def waiting(self) -> int:
         """Number of records that are not durable yet."""
@@ -111,7 +117,7 @@ class AuditWriter:
 
     def submit(self, event: AuditEvent) -> "asyncio.Future[None]":
         """Like :meth:`write`, to be awaited later (or never): the flush starts at once."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         waiter = loop.create_future()
         if self._is_closing or self._waiting.size >= self._max_waiting_bytes or self.stalled:
             reject_waiter(waiter, self._waiting.reason)
@@ -174,7 +180,7 @@ class AuditWriter:
                     self._channel = await open_append_channel(
                         connection, query, self._handle_loss, signed=self._pass_of is not None
                     )
-                self._connection_end = asyncio.get_running_loop().create_future()
+                self._connection_end = self._loop.create_future()
                 self._flush()
                 if not self._is_flushing:  # nothing has to be written: what was refused meanwhile is out of the queue
                     self._handle_recovery()
@@ -197,7 +203,7 @@ class AuditWriter:
         tenants, records, _, _ = zip(*batch, strict=True)
         passes = () if self._pass_of is None else tuple(map(self._pass_of, tenants))
         self._is_flushing = True
-        self._timer = asyncio.get_running_loop().call_later(self._wait_timeout, self._channel.abort)
+        self._timer = self._loop.call_later(self._wait_timeout, self._channel.abort)
         self._channel.append(tenants, passes, records, self._settle)
 
     def _settle(self, refused: Sequence[int]) -> None:
@@ -230,7 +236,7 @@ class AuditWriter:
             self._connection_end.set_exception(error)
 
     def _flush_later(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._flush_gathered)
+        self._timer = self._loop.call_later(seconds, self._flush_gathered)
 
     def _flush_gathered(self) -> None:
         self._gathers = False
@@ -249,7 +255,7 @@ class AuditWriter:
         return self._is_closing and not self._waiting
 
     def _expire_waiters(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         earliest = self._waiting.expire(loop.time())
         self._expiry = None if earliest is None else loop.call_at(earliest, self._expire_waiters)
 

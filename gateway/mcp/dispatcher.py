@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from core.caller import Caller
@@ -99,6 +100,11 @@ class Dispatcher:
         }
         self._lifecycle = LifecycleMethods(self._handlers, version, instructions, self._renderers)
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
+        return asyncio.get_running_loop()
+
     async def answer(self, message: JsonRpcMessage, arrival: TransportContext) -> JsonRpcAnswer:
         """Answer a request (not a notification).
 
@@ -167,7 +173,7 @@ class Dispatcher:
         arrival: TransportContext,
         stream: EventStream | None,
     ) -> Result:
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         elicit_url = None
         if revision.has_url_elicitation and self._elicitation is not None:
             elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)

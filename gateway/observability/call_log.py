@@ -11,6 +11,7 @@ import select
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -66,6 +67,11 @@ class CallLog:
         self._pid = os.getpid()
         atexit.register(self.close)
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
+        return asyncio.get_running_loop()
+
     def add_run(self, request_id: str, tool_name: str, parameters: str, seconds: float, error: str | None) -> None:
         """Add one line. `parameters` is the digest of the arguments, `error` the kind of failure or None."""
         if len(self._lines) >= self._max_lines:
@@ -79,7 +85,7 @@ class CallLog:
             )
         )
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._flush_after, self._flush)
+            self._timer = self._loop.call_later(self._flush_after, self._flush)
 
     def close(self) -> None:
         """Write what is left; a reader that takes nothing is waited for a second."""
@@ -98,7 +104,7 @@ class CallLog:
         self._timer = None
         if self._writer is not None and self._writer.is_alive():
             # The reader is slow; lines wait in the buffer, which is bounded, and not in threads.
-            self._timer = asyncio.get_running_loop().call_later(self._flush_after, self._flush)
+            self._timer = self._loop.call_later(self._flush_after, self._flush)
         else:
             self._start_writing()
 

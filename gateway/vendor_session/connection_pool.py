@@ -224,7 +224,7 @@ class ConnectionPool:
                 infos = await self._names.resolve(route)
                 sock = await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_SECONDS, interleave=1)
                 _, connection = await self._loop.create_connection(
-                    lambda: VendorConnection(self, (route, owner)),
+                    lambda: VendorConnection(self, (route, owner), self._loop),
                     sock=sock,
                     ssl=self._tls if route.secure else None,
                     server_hostname=route.host if route.secure else None,

@@ -31,7 +31,10 @@ class ConnectionHolder(Protocol):
 class VendorConnection(asyncio.Protocol):
     """One connection; it carries one request at a time."""
 
-    def __init__(self, pool: ConnectionHolder, key: tuple[ConnectionRoute, ConnectionOwner]) -> None:
+    def __init__(
+        self, pool: ConnectionHolder, key: tuple[ConnectionRoute, ConnectionOwner], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._loop = loop
         self._pool = pool
         self.key = key
         self.rests_since = 0.0
@@ -72,9 +75,8 @@ class VendorConnection(asyncio.Protocol):
         The answer may end in gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable or
         AnswerTooLarge, and in TimeoutError after `seconds`.
         """
-        loop = asyncio.get_running_loop()
-        self._reader, self._answer = AnswerReader(method), loop.create_future()
-        self._timer = loop.call_later(seconds, self._end, TimeoutError())
+        self._reader, self._answer = AnswerReader(method), self._loop.create_future()
+        self._timer = self._loop.call_later(seconds, self._end, TimeoutError())
         if self._transport.is_closing():
             self.connection_lost(None)
         else:
