@@ -7,6 +7,7 @@ They are for watching; what has to survive a kill is in the audit log.
 import asyncio
 import atexit
 import os
+import queue
 import select
 import threading
 from collections.abc import Callable
@@ -61,9 +62,12 @@ class CallLog:
         self._json = form == "json"
         self._flush_after = flush_after
         self._max_lines = max_lines
-        self._lines: list[CallLogLine] = []
+        self._lines: list[_Run] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._writer: threading.Thread | None = None
+        self._blocks = queue.SimpleQueue[list[_Run]]()
+        self._is_idle = threading.Event()
+        self._is_idle.set()
+        self._has_writer = False
         self._pid = os.getpid()
         atexit.register(self.close)
 
@@ -77,13 +81,7 @@ class CallLog:
         if len(self._lines) >= self._max_lines:
             self.dropped += 1
             return
-        at = datetime.fromtimestamp(self._clock(), UTC)
-        milliseconds = int(seconds * 1e6) / 1000
-        self._lines.append(
-            CallLogLine(
-                at, "tool_run", request_id, tool_name, parameters, milliseconds, error is None, error, self._pid
-            )
-        )
+        self._lines.append((self._clock(), request_id, tool_name, parameters, seconds, error))
         if self._timer is None:
             self._timer = self._loop.call_later(self._flush_after, self._flush)
 
@@ -94,32 +92,59 @@ class CallLog:
             self._timer.cancel()
             self._timer = None
         for _ in range(2):  # what is being written, then the rest
-            if self._writer is not None:
-                self._writer.join(CLOSE_TIMEOUT)
-                if self._writer.is_alive():
-                    return
+            if not self._is_idle.wait(CLOSE_TIMEOUT):
+                return
             self._start_writing()
+        self._is_idle.wait(CLOSE_TIMEOUT)
 
     def _flush(self) -> None:
         self._timer = None
-        if self._writer is not None and self._writer.is_alive():
-            # The reader is slow; lines wait in the buffer, which is bounded, and not in threads.
-            self._timer = self._loop.call_later(self._flush_after, self._flush)
-        else:
+        if self._is_idle.is_set():
             self._start_writing()
+        else:
+            # The reader is slow; lines wait in the buffer, which is bounded.
+            self._timer = self._loop.call_later(self._flush_after, self._flush)
 
     def _start_writing(self) -> None:
-        """Start the writer in a daemon thread: a thread of an executor would keep the process from ending while the
-        log's reader is stuck."""
-        lines, self._lines = self._lines, []
-        self._writer = threading.Thread(target=self._write_out, args=(lines,), name="call log", daemon=True)
-        self._writer.start()
+        """Give the lines to a daemon thread: a thread of an executor would keep the process from ending while the log's
+        reader is stuck."""
+        if not self._lines:
+            return
+        runs, self._lines = self._lines, []
+        if not self._has_writer:
+            try:
+                threading.Thread(target=self._write_blocks, name="call log", daemon=True).start()
+            except RuntimeError:  # the interpreter ends (Python 3.12 on)
+                self._write_out(runs)
+                return
+            self._has_writer = True
+        self._is_idle.clear()
+        self._blocks.put(runs)
 
-    def _write_out(self, lines: list[CallLogLine]) -> None:
+    def _write_blocks(self) -> None:
+        while True:
+            self._write_out(self._blocks.get())
+            self._is_idle.set()
+
+    def _write_out(self, runs: list["_Run"]) -> None:
+        lines = [self._build_line(*run) for run in runs]
         try:
             self._write(_encoder.encode_lines(lines) if self._json else b"".join(map(_format_text, lines)))
         except OSError:
             self.dropped += len(lines)
+
+    def _build_line(
+        self, at: float, request_id: str, tool_name: str, parameters: str, seconds: float, error: str | None
+    ) -> CallLogLine:
+        milliseconds = int(seconds * 1e6) / 1000
+        return CallLogLine(
+            datetime.fromtimestamp(at, UTC), "tool_run", request_id, tool_name, parameters, milliseconds,
+            error is None, error, self._pid,
+        )  # fmt: skip
+
+
+_Run = tuple[float, str, str, str, float, str | None]
+"""The arguments of :meth:`CallLog._build_line`: lines are built where they are written, off the path of a call."""
 
 
 def create_writer(descriptor: int) -> Callable[[bytes], None]:
