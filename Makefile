@@ -12,7 +12,7 @@ ifneq ($(shell cat .venv/.clone 2>/dev/null),$(CURDIR))
 SETUP_INPUTS += FORCE
 endif
 
-.PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-model \
+.PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
         check-vulnerabilities sbom bench bench-peers format lock migrate clean setup node wrk FORCE
 .DEFAULT_GOAL := help
 
@@ -29,7 +29,7 @@ test: setup node ## Set up and run the tests: make test T=tests/core ARGS="-k na
 test-long: setup node ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)
 
-check: check-format check-lint check-types check-imports check-dependencies check-rules check-model check-vulnerabilities ## Run every static check (make -k check: all, even after a failure)
+check: check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model check-vulnerabilities ## Run every static check (make -k check: all, even after a failure)
 
 check-format: setup
 	.venv/bin/ruff format --check .
@@ -49,6 +49,10 @@ check-dependencies: setup
 
 check-rules: setup
 	.venv/bin/pytest -q tests/lint tests/mutation
+
+# Bytecodes of a call, beside a baseline (tests/path/cost_of_a_call.json).
+check-cost: setup
+	.venv/bin/pytest -q tests/path/test_cost_of_a_call.py
 
 # Every interleaving of a refresh, by Spin (Debian: spin, gcc); without it, this says so and goes on.
 check-model: setup
