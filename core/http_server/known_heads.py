@@ -20,7 +20,6 @@ _CONTENT_LENGTH = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _PREFIX_BYTES = len(_CONTENT_LENGTH[0])
 _NO_SECRETS: Mapping[bytes, bytes] = MappingProxyType({})
 _SECRETS = (b"authorization", b"proxy-authorization", b"cookie")
-_UNUSUAL_LINE = re.compile(rb"\r(?!\n)|(?<!\r)\n|\n[ \t]|\0")
 _SCOPE_OF_HEAD = (
     "type", "asgi", "http_version", "method", "scheme", "root_path", "path", "raw_path", "query_string",
 )  # fmt: skip
@@ -92,10 +91,10 @@ class KnownHeads:
         return RequestHead(scope.copy(), keep, int(raw.length), findings=findings, secrets=secrets)
 
     def remember(self, head: RequestHead, findings: Any) -> None:
-        """Remember a head with what the application has found. One with a query, with a header that came twice or with
-        unusual line ends is not remembered, nor one whose secrets cannot be cut out."""
+        """Remember a head with what the application has found. One with a query or with a header that came twice is not
+        remembered, nor one whose secrets cannot be cut out."""
         raw, scope = head.raw, head.scope
-        if raw is None or scope["query_string"] or _UNUSUAL_LINE.search(raw.text):
+        if raw is None or scope["query_string"]:
             return
         headers: RawHeaders = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
         secrets: list[tuple[bytes, int, int]] = []

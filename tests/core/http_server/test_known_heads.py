@@ -69,7 +69,7 @@ def build_request(chance: random.Random) -> tuple[list[bytes], bytes]:
         b"Upgrade: h2c", b"Connection: close", b"Connection: keep-alive, Upgrade", b"Cookie: a=b", b"Cookie: c=d",
         b"X-A: 1", b"X-A: 2", b"X-B: \xff\xfe", b"X-C: a\nX-D: b", b"X-E: a\r b", b" folded", b"X-F : 1", b"X-G:",
         b"authorization: again", b"Proxy-Authorization: Basic eDp5", b"X-H: Content-Length: 3", b"Host: b.example",
-        b"X-I: \tpadded\t ", b"Authorization: " + SECRET + b" ",
+        b"X-I: \tpadded\t ", b"X-J: a\n\nGET /x HTTP/1.1", b"X-K: a\r\rb", b"Authorization: " + SECRET + b" ",
     ]  # fmt: skip
     lines += [chance.choice(odd) for _ in range(chance.choice([0, 0, 1, 2]))]
     chance.shuffle(lines)
