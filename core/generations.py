@@ -62,6 +62,7 @@ class Generations:
         self._trusted = False
         self._listening = False
         self._is_used = False
+        self._rest_end = asyncio.Event()
         self._logged_state = ""
         self._dropped: dict[tuple[UUID, int], float] = {}
         self._connection_lost = asyncio.Event()
@@ -90,7 +91,9 @@ class Generations:
 
     def current(self, tenant_id: UUID) -> int | None:
         """Return the tenant's generation, or None while no cache of the tenant may be used."""
-        self._is_used = True
+        if not self._is_used:
+            self._is_used = True
+            self._rest_end.set()
         return self._values.get(tenant_id) if self._trusted else None
 
     def observe(self, tenant_id: UUID, value: int) -> None:
@@ -165,13 +168,16 @@ class Generations:
             connection.terminate()
 
     async def _wait_interval(self) -> None:
-        """Wait one interval; if caches were used meanwhile, prove that announcements still arrive."""
+        """Wait one interval from the next use of a cache on, then prove that announcements still arrive: while nothing
+        is used, nobody relies on them, and the process sleeps."""
+        if not self._is_used:
+            self._rest_end.clear()
+            await self._rest_end.wait()
         try:
             await asyncio.wait_for(self._connection_lost.wait(), self._interval)
         except TimeoutError:
-            if self._is_used:
-                self._is_used = False
-                await self._prove()
+            self._is_used = False
+            await self._prove()
             return
         raise ConnectionResetError
 
@@ -201,16 +207,18 @@ class Generations:
         with contextlib.suppress(Unavailable, asyncpg.PostgresError):
             await self._database.fetch(_PROVE, self._own_channel, self._proof)
             return
-        self._connection_lost.set()
-        self._proven.set()
+        self._lose_connection()
 
     def _on_proof(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         if payload == self._proof:
             self._proven.set()
 
     def _on_disconnect(self, _connection: Any) -> None:
-        self._connection_lost.set()
-        self._proven.set()
+        self._lose_connection()
+
+    def _lose_connection(self) -> None:
+        for event in (self._connection_lost, self._proven, self._rest_end):
+            event.set()
 
     def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         tenant = _parse_uuid(str(payload).partition(" ")[0])
@@ -227,7 +235,7 @@ class Generations:
                 self._hints = set()
                 async with self._distrust_when_late():
                     if not await self._read_generations(hints):
-                        self._connection_lost.set()  # the announcement is unreadable: the poll takes over
+                        self._lose_connection()  # the announcement is unreadable: the poll takes over
                         return
                 await asyncio.sleep(HINT_PAUSE_SECONDS)
         finally:

@@ -40,6 +40,9 @@ _SETTINGS = {
     "shared_buffers": "128MB",
     "random_page_cost": "1.1",
     "jit": "off",
+    # Their work is done by checkpoints and commits here; by default they wake ten times a second for it.
+    "bgwriter_delay": "10s",
+    "wal_writer_delay": "10s",
     # The log names errors, never the statements or the rows in question.
     "log_error_verbosity": "terse",
     "log_min_error_statement": "panic",

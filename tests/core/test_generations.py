@@ -1,0 +1,52 @@
+"""The listener of changes proves itself while something relies on it, and rests while nothing does."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+
+from core.generations import Generations
+from tests.support.eventually import within
+from tests.support.postgres import ScratchDatabase
+
+INTERVAL = 0.3
+
+
+async def test_a_listener_that_nobody_relies_on_rests(
+    database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proofs = 0
+    prove = Generations._prove
+
+    async def count(self: Generations) -> None:
+        nonlocal proofs
+        proofs += 1
+        await prove(self)
+
+    monkeypatch.setattr(Generations, "_prove", count)
+    async with database.open("mcpist_gateway") as gateway:
+        generations = Generations(database.as_role("mcpist_gateway"), gateway, interval=INTERVAL)
+
+        async def rests() -> bool:
+            return generations.listening and not generations._is_used and not generations._rest_end.is_set()
+
+        running = asyncio.create_task(generations.run())
+        await within(5, rests)
+        assert proofs == 1, "at its start"
+        await asyncio.sleep(2 * INTERVAL)  # nothing happens in this time
+        assert proofs == 1
+        for expected in (2, 3):
+            generations.current(uuid4())
+            await within(5, rests)
+            assert proofs == expected
+        async with database.admin_connection() as admin:
+            await admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+        async def listens_again() -> bool:
+            return proofs == 4 and await rests()
+
+        await within(5, listens_again)  # a lost connection wakes it
+        running.cancel()
