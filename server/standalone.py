@@ -12,14 +12,15 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from broker.interface import Broker
 from broker.rpc.app import BrokerApp
 from broker.rpc.codec import PATHS
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
-from broker.rpc.rpc_client import UNIX_PREFIX, HttpBroker, open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.writer import AuditWriter
 from core.concurrency.rate_limits import AttemptLimits
+from core.config.parsers import UNIX_PREFIX
 from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
@@ -82,7 +83,7 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
 
 
 @contextlib.asynccontextmanager
-async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
+async def open_remote_broker(settings: Settings) -> AsyncGenerator[Broker]:
     """Open the broker that the settings name, asked with this gateway's key.
 
     Raises:
@@ -98,6 +99,8 @@ async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
             "MCPIST_BROKER_URL is plain http to another machine: tokens can be read in transit; use https",
             extra={"event": "broker_url_insecure"},
         )
+    from broker.rpc.rpc_client import open_http_broker  # 90 ms of import (aiohttp) that only this needs
+
     async with open_http_broker(settings.broker_url, key) as client:
         yield client
 

@@ -21,6 +21,7 @@ from broker.rpc.codec import (
 )
 from broker.rpc.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
 from core.caller import Credential
+from core.config.parsers import UNIX_PREFIX
 from core.connection_state import ModuleConnection
 from core.errors import Unavailable
 from core.secret import Secret
@@ -29,7 +30,6 @@ CONNECT_SECONDS = 2.0
 TOTAL_SECONDS = 8.0
 MOST_CONNECTIONS = 64
 KEEPALIVE_SECONDS = 30.0
-UNIX_PREFIX = "unix:"
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
 BROKER_UNAVAILABLE = "MCPist is not ready: its broker is away"

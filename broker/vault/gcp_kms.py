@@ -65,7 +65,7 @@ class GcpKms:
         return self._decode_checked(answer, "plaintext")
 
     async def close(self) -> None:
-        await self._http.close()
+        """Do nothing: every question has a connection of its own."""
 
     def _encode_with_checksum(self, name: str, value: bytes) -> dict[str, str]:
         return {name: base64.b64encode(value).decode(), f"{name}Crc32c": str(self._crc32c(value))}

@@ -4,16 +4,17 @@ import asyncio
 import hashlib
 import logging
 import random
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
-import aiohttp
 import orjson
 
 from broker.vault.envelope import KeyMissing, WrappedKey
 from core.errors import Unavailable
+from core.http.single_exchange import ExchangeError, RequestTarget, SingleExchange, connect_first
 from core.http.tls import get_system_tls_context
 
 TOTAL_TIMEOUT_SECONDS = 5.0
@@ -191,56 +192,44 @@ class KmsResponse:
 
 
 class KmsHttpClient:
-    """A session to one service, made when it is first used.
+    """Asks one service.
 
     Every question has a connection of its own: on a kept one, an answer that nobody asked for would be taken for the
     answer to the next question, about another tenant's key.
     """
 
-    def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
-
     async def post(self, url: str, headers: Mapping[str, str], document: Mapping[str, Any]) -> KmsResponse:
         """Ask once.
 
         Raises:
-            Away: the service could not be reached, or gave an answer that is none.
+            KmsUnreachable: the service could not be reached, or gave an answer that is none.
         """
+        target = RequestTarget.from_url(url)
         try:
-            async with (
-                asyncio.timeout(ATTEMPT_SECONDS),
-                self._open_session().post(
-                    url, data=orjson.dumps(document), headers={**headers, "Content-Type": "application/json"},
-                    allow_redirects=False,
-                ) as response,
-            ):  # fmt: skip
-                return KmsResponse(response.status, await _read_object(response))
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
+            async with asyncio.timeout(ATTEMPT_SECONDS):
+                exchange = await _connect(target)
+                response = await exchange.send("POST", target, {**_HEADERS, **headers}, orjson.dumps(document))
+        except (ExchangeError, OSError, ValueError):
             raise KmsUnreachable from None
-
-    async def close(self) -> None:
-        """Close every connection."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-
-    def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=get_system_tls_context(), limit=8, force_close=True),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"Accept": "application/json", "User-Agent": "MCPist"},
-                trust_env=False,
-            )
-        return self._session
+        return KmsResponse(response.status, _parse_object(response.body))
 
 
-async def _read_object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
-    body = await response.content.read(MAX_RESPONSE_BYTES + 1)
-    while len(body) <= MAX_RESPONSE_BYTES and (part := await response.content.readany()):
-        body += part
-    if len(body) > MAX_RESPONSE_BYTES:
-        raise ValueError
+async def _connect(target: RequestTarget) -> SingleExchange:
+    infos = await asyncio.get_running_loop().getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    addresses = [(int(family), str(address[0]), target.port) for family, _, _, _, address in infos]
+    tls = get_system_tls_context() if target.secure else None
+    return await connect_first(addresses, target.host, tls, lambda: SingleExchange(MAX_RESPONSE_BYTES))
+
+
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "Content-Type": "application/json",
+    "User-Agent": "MCPist",
+}
+
+
+def _parse_object(body: bytes) -> Mapping[str, Any]:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:

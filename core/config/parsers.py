@@ -10,6 +10,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from core.secret import Secret
 
+UNIX_PREFIX = "unix:"
+"""Of the URL of a Unix socket."""
 NONE_WORD = "none"
 ANY_PORT_SUFFIX = ":*"
 
@@ -150,9 +152,9 @@ def parse_database_url(text: str) -> Secret:
 
 def parse_broker_url(text: str) -> str:
     """Parse an origin, or ``unix:`` with the absolute path of a socket."""
-    if not text.startswith("unix:"):
+    if not text.startswith(UNIX_PREFIX):
         return parse_base_url(text)
-    path = text.removeprefix("unix:")
+    path = text.removeprefix(UNIX_PREFIX)
     if not path.startswith("/") or "\0" in path:
         raise SettingFormatError("a socket's path begins with a slash")
     if len(path.encode()) > 100:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-import aiohttp
 import orjson
 
-from core.http.guarded_client import GuardedClient, UnreadableBody, read_body
+from core.http.guarded_client import ConnectFailure, GuardedClient
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, Lookup
+from core.http.single_exchange import ExchangeError, HttpResponse, UnreadableBody
 
 TOTAL_TIMEOUT_SECONDS = 5.0
 MAX_CONNECTIONS = 16
@@ -89,31 +89,34 @@ class JsonDocumentFetcher(GuardedClient):
             raise
         except UnreadableBody:
             raise DocumentUnavailable("wrong") from None
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            refused = isinstance(error, AddressNotAllowed) or isinstance(error.__cause__, AddressNotAllowed)
-        raise DocumentUnavailable("refused" if refused else "unreachable")
+        except ConnectFailure as error:
+            raise DocumentUnavailable(
+                "refused" if isinstance(error.cause, AddressNotAllowed) else "unreachable"
+            ) from None
+        except (ExchangeError, OSError, ValueError):
+            raise DocumentUnavailable("unreachable") from None
 
     async def _fetch(self, url: str, most_bytes: int) -> JsonDocument:
-        async with self.request("GET", url) as response:
-            if response.status >= 500 or response.status == 429:
-                raise DocumentUnavailable("unreachable")
-            if response.status != 200 or not _is_json(response):
-                raise DocumentUnavailable("wrong")
-            return JsonDocument(await read_body(response, most_bytes), _get_max_age_seconds(response))
+        response = await self.request("GET", url, max_bytes=most_bytes)
+        if response.status >= 500 or response.status == 429:
+            raise DocumentUnavailable("unreachable")
+        if response.status != 200 or not _is_json(response):
+            raise DocumentUnavailable("wrong")
+        return JsonDocument(response.body, _get_max_age_seconds(response))
 
 
-def _is_json(response: aiohttp.ClientResponse) -> bool:
-    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
+def _is_json(response: HttpResponse) -> bool:
+    media_type = response.get_header("content-type").partition(";")[0].strip()
     return _MEDIA_TYPE.fullmatch(media_type) is not None
 
 
-def _get_max_age_seconds(response: aiohttp.ClientResponse) -> float | None:
+def _get_max_age_seconds(response: HttpResponse) -> float | None:
     """Return the lifetime by Cache-Control and Age (RFC 9111 §5.2.2.1, §5.1)."""
-    told = ",".join(response.headers.getall("Cache-Control", ()))
+    told = response.get_header("cache-control")
     if _NOT_KEPT.search(told):
         return 0.0
     found = _MAX_AGE.search(told)
     if found is None:
         return None
-    age = response.headers.get("Age", "")
+    age = response.get_header("age")
     return max(0.0, float(found[1]) - (int(age) if re.fullmatch("[0-9]{1,9}", age, re.ASCII) else 0))

@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
-from aiohttp.abc import AbstractResolver, ResolveResult
-
 HTTPS_PORT = 443
 MAX_CONCURRENT_LOOKUPS = 16
 
 Lookup = Callable[[str, int], Awaitable[list[tuple[int, str]]]]
 """A name and a port → families and numeric addresses. Raises socket.gaierror."""
+
+CheckedAddress = tuple[int, str, int]
+"""Family, numeric address and port of what may be connected to."""
 
 _UNICAST = IPv6Network("2000::/3")
 """The only part of IPv6 that is handed out (IANA); mapped, NAT64 and local addresses lie outside of it."""
@@ -87,16 +88,14 @@ def _is_possibly_public(host: str) -> bool:
     return host != "localhost" and not host.endswith(".localhost")
 
 
-class GuardedResolver(AbstractResolver):
+class GuardedResolver:
     """Resolves a name and gives its addresses only if all of them may be reached."""
 
     def __init__(self, allow: AllowedAddresses, lookup: Lookup) -> None:
         self._allow = allow
         self._lookup = lookup
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
+    async def resolve(self, host: str, port: int) -> list[CheckedAddress]:
         """Resolve the addresses to connect to.
 
         Raises:
@@ -107,17 +106,7 @@ class GuardedResolver(AbstractResolver):
         is_listed = (host, port) in self._allow.private_hosts
         if not addresses or not (is_listed or all(is_public(address) for _, address in addresses)):
             raise AddressNotAllowed
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=kind,
-                proto=socket.IPPROTO_TCP,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for kind, address in addresses
-        ]
+        return [(family, address, port) for family, address in addresses]
 
     async def _resolve_checked(self, host: str, port: int) -> list[tuple[int, str]]:
         try:
@@ -128,9 +117,6 @@ class GuardedResolver(AbstractResolver):
             if error.errno == socket.EAI_AGAIN:
                 raise
             return []
-
-    async def close(self) -> None:
-        """Do nothing: the resolver holds no resources."""
 
 
 class SystemLookup:

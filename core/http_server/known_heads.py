@@ -5,7 +5,6 @@ Heads are known by their SHA-256. Of a credential's header only the place is kep
 """
 
 import hashlib
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -100,10 +99,11 @@ class KnownHeads:
         secrets: list[tuple[bytes, int, int]] = []
         for index, (name, value) in enumerate(headers):
             if name in _SECRETS:
-                line = re.search(rb"\r\n%b:[ \t]*" % name, raw.text, re.IGNORECASE)
-                if line is None or raw.text[line.end() : line.end() + len(value)] != value:
+                line = raw.text.lower().find(b"\r\n%b:" % name)
+                start = raw.text.find(value, line + len(name) + 3)
+                if line < 0 or start < 0 or b"\r\n" in raw.text[line + 2 : start]:
                     return
-                secrets.append((name, line.end(), line.end() + len(value)))
+                secrets.append((name, start, start + len(value)))
                 headers[index] = (name, b"")
         if len(dict(headers)) == len(headers) == len(scope["headers"]) - 1:
             template = {**{key: scope[key] for key in _SCOPE_OF_HEAD}, "headers": headers}

@@ -9,9 +9,8 @@ import contextlib
 import ssl
 from collections import deque
 
-from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType] its types have a bare tuple
-
 from core.http.outbound_addresses import GuardedResolver
+from core.http.single_exchange import connect_first
 from gateway.vendor_session.dns_cache import DnsCache
 from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute, VendorConnection
 from modules.kit import VendorAnswer
@@ -20,8 +19,6 @@ CONNECT_SECONDS = 10.0
 MAX_CONNECTIONS = 1024
 MAX_CONNECTIONS_PER_TENANT = 64
 IDLE_SECONDS = 30.0
-SECOND_ADDRESS_SECONDS = 0.25
-"""After which another address of the same host is tried beside the first (RFC 8305 §5)."""
 
 
 class VendorConnectFailure(Exception):
@@ -221,17 +218,13 @@ class ConnectionPool:
         seconds = min(CONNECT_SECONDS, deadline - self._loop.time())
         try:
             async with asyncio.timeout(seconds):
-                infos = await self._names.resolve(route)
-                sock = await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_SECONDS, interleave=1)
-                _, connection = await self._loop.create_connection(
-                    lambda: VendorConnection(self, (route, owner), self._loop),
-                    sock=sock,
-                    ssl=self._tls if route.secure else None,
-                    server_hostname=route.host if route.secure else None,
+                addresses = await self._names.resolve(route)
+                tls = self._tls if route.secure else None
+                return await connect_first(
+                    addresses, route.host, tls, lambda: VendorConnection(self, (route, owner), self._loop)
                 )
         except OSError as error:  # TimeoutError, ssl.SSLError and socket.gaierror are such too
             raise VendorConnectFailure(error) from None
-        return connection
 
     def _sweep(self) -> None:
         """Close what has rested too long."""

@@ -1,16 +1,12 @@
 """The addresses of vendors' hosts, each asked for once for all who wait, and known for a little while."""
 
 import asyncio
-import socket
 
-from core.http.outbound_addresses import GuardedResolver
+from core.http.outbound_addresses import CheckedAddress, GuardedResolver
 from gateway.vendor_session.vendor_connection import ConnectionRoute
 
 CACHE_SECONDS = 10.0
 MAX_NAMES = 1024
-
-ResolvedAddress = tuple[int, int, int, str, tuple[str, int]]
-"""Family, kind, protocol, canonical name, and where (socket.getaddrinfo)."""
 
 
 class DnsCache:
@@ -18,9 +14,9 @@ class DnsCache:
 
     def __init__(self, resolver: GuardedResolver) -> None:
         self._resolver = resolver
-        self._cached_lookups: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolvedAddress]]]] = {}
+        self._cached_lookups: dict[tuple[str, int], tuple[float, asyncio.Task[list[CheckedAddress]]]] = {}
 
-    async def resolve(self, route: ConnectionRoute) -> list[ResolvedAddress]:
+    async def resolve(self, route: ConnectionRoute) -> list[CheckedAddress]:
         """Return the checked addresses to connect to.
 
         Raises:
@@ -31,19 +27,12 @@ class DnsCache:
         if task is None or expires_at <= now or (task.done() and task.exception() is not None):
             if len(self._cached_lookups) >= MAX_NAMES:
                 self._cached_lookups.clear()
-            task = asyncio.create_task(self._look_up(*key))
+            task = asyncio.create_task(self._resolver.resolve(*key))
             task.add_done_callback(
                 lambda lookup: lookup.cancelled() or lookup.exception()
             )  # every waiter may have been cancelled
             self._cached_lookups[key] = (now + CACHE_SECONDS, task)
         return await asyncio.shield(task)
-
-    async def _look_up(self, host: str, port: int) -> list[ResolvedAddress]:
-        addresses = await self._resolver.resolve(host, port)
-        return [
-            (address["family"], socket.SOCK_STREAM, address["proto"], "", (address["host"], address["port"]))
-            for address in addresses
-        ]
 
     def close(self) -> None:
         """Cancel pending look-ups."""

@@ -9,13 +9,13 @@ import contextlib
 from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import Any, cast
 
-import aiohttp
 import httpx2
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 from broker.identity.providers.identity_provider import SignInFailed
-from core.http.guarded_client import REQUEST_HEADERS, GuardedClient, UnreadableBody, read_body
+from core.http.guarded_client import REQUEST_HEADERS, ConnectFailure, GuardedClient
+from core.http.single_exchange import ExchangeError
 from core.secret import Secret
 
 TIMEOUT_SECONDS = 10.0
@@ -127,12 +127,11 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ConnectError("address not allowed")
         headers = {name: value for name, value in request.headers.items() if name not in _HEADERS_OF_CONNECTION}
         try:
-            async with self._http.request(
-                request.method, url, headers=headers, body=await request.aread() or None
-            ) as response:
-                content = await read_body(response, MAX_RESPONSE_BYTES)
-                return httpx2.Response(response.status, headers=list(response.headers.items()), content=content)
-        except UnreadableBody as error:
-            raise httpx2.ReadError(str(error)) from None
-        except (aiohttp.ClientError, OSError) as error:
+            response = await self._http.request(
+                request.method, url, max_bytes=MAX_RESPONSE_BYTES, headers=headers, body=await request.aread() or None
+            )
+        except ExchangeError as error:
+            raise httpx2.ReadError(type(error).__name__) from None
+        except (ConnectFailure, OSError) as error:
             raise httpx2.ConnectError(type(error).__name__) from None
+        return httpx2.Response(response.status, headers=list(response.headers), content=response.body)

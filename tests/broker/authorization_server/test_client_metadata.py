@@ -280,7 +280,7 @@ async def test_a_name_that_changes_its_mind_has_no_window(guarded: Guarded, monk
         connected.extend(info[4][0] for info in addr_infos or given[0])
         raise ConnectionRefusedError
 
-    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", connect)
+    monkeypatch.setattr("core.http.single_exchange.start_connection", connect)
     url = f"https://app.example:{guarded.port}/client.json"
     with pytest.raises(Unavailable):
         await guarded.metadata.find(url)

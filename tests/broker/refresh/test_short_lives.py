@@ -52,7 +52,7 @@ async def test_a_token_that_is_dead_when_it_comes_is_told_and_not_renewed_in_a_c
     app: RefreshApp, strict: Vendor
 ) -> None:
     account = await app.link(strict.provider, strict.client, granted(1.0))
-    broker = app.with_endpoint(endpoint := Scripted(life=1e-6))
+    broker = app.with_endpoint(endpoint := Scripted(life=-0.05))
     await app.ahead(5)
     answer = await broker.get_access_token(app.tenant.id, account)
     assert answer == TokenUnavailable(UnavailableReason.REFUSED, "short_lived", app.tools.timing.rejection_cooldown)
