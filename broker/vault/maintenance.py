@@ -29,6 +29,7 @@ async def run_maintenance(vault: Vault, database: Database, guard: DeploymentGua
 
 async def _run_cleanup(vault: Vault, database: Database) -> None:
     while True:
+        await vault.wait_until_cached()
         tenants = 0
         try:
             tenants = await vault.evict_expired(database)

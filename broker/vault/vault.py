@@ -1,5 +1,6 @@
 """The vault: seals and opens secrets of one tenant's rows under that tenant's data keys."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -51,6 +52,13 @@ class DekCache:
         self._monotonic = monotonic
         self._entries: OrderedDict[DekName, _Entry] = OrderedDict()
         self._unwrapping = SingleFlight[DekName, AESGCM]()
+        self._filled = asyncio.Event()
+
+    async def wait_until_filled(self) -> None:
+        """Wait until a key is kept."""
+        if not self._entries:
+            self._filled.clear()
+            await self._filled.wait()
 
     def get(self, name: DekName) -> AESGCM | None:
         """The key, unless it was kept for too long. Whether its row still exists is another question: see `seen`."""
@@ -99,6 +107,7 @@ class DekCache:
     async def _unwrap_and_cache(self, name: DekName, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
         key, now = await unwrap(), self._monotonic()
         self._entries[name] = _Entry(key, now + CACHED_SECONDS, now)
+        self._filled.set()
         if len(self._entries) > MAX_CACHED:
             self._entries.popitem(last=False)
         return key
@@ -199,6 +208,10 @@ class Vault:
     def forget(self, tenant_id: UUID) -> None:
         """Drop every unwrapped key of a tenant at once, because the tenant is gone."""
         self._cached.forget(tenant_id)
+
+    async def wait_until_cached(self) -> None:
+        """Wait until there is an unwrapped key, which may have to be dropped."""
+        await self._cached.wait_until_filled()
 
     async def evict_expired(self, database: Database) -> int:
         """Drop unwrapped keys that are too old, and those of tenants that are gone; of how many tenants it has keys."""
