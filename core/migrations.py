@@ -1,6 +1,7 @@
 """Bring a database to the newest schema: roles first, then the one Alembic history in ``alembic/``."""
 
 import contextlib
+import importlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString
@@ -119,6 +120,12 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
     finally:
         await connection.close()
     return True
+
+
+def preload_migrations() -> None:
+    """Import what only a migration needs, 0.3 s, before there is one to run: a new database needs it at once."""
+    for name in ("alembic.command", "sqlalchemy.dialects.postgresql.asyncpg", "sqlalchemy.ext.asyncio"):
+        importlib.import_module(name)
 
 
 async def create_roles(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> None:

@@ -23,7 +23,7 @@ def write_once(path: Path, text: str) -> None:
         pass
     finally:
         temporary.unlink()
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def read_private(path: Path) -> str:
@@ -43,8 +43,8 @@ def read_private(path: Path) -> str:
         raise Invalid(f"{path} cannot be read; it must be a text file owned by the user that MCPist runs as") from error
 
 
-def _sync_folder(folder: Path) -> None:
-    """Flush the folder to disk: a key file lost in a power cut would make all that it sealed unreadable."""
+def sync_folder(folder: Path) -> None:
+    """Make a new name in the folder survive a power cut: a lost key file makes all that it sealed unreadable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

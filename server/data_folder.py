@@ -90,13 +90,16 @@ def check_data_folder(settings: Settings) -> None:
     """Raises:
     NotFound: the settings name no data folder of an MCPist.
     """
-    if settings.database_url is not None:
-        is_there = (settings.home / KEYS_FOLDER / PASSWORDS_FILE).exists()
-    else:
-        layout = find_layout(settings.home)
-        is_there = layout is not None and layout.data.exists()
-    if not is_there:
+    if not has_database(settings):
         raise NotFound(_NO_DATA_FOLDER.format(home=settings.home))
+
+
+def has_database(settings: Settings) -> bool:
+    """Check whether the data folder has a database, or the passwords of an external one."""
+    if settings.database_url is not None:
+        return (settings.home / KEYS_FOLDER / PASSWORDS_FILE).exists()
+    layout = find_layout(settings.home)
+    return layout is not None and layout.data.exists()
 
 
 async def _open_external(settings: Settings, *, make: bool) -> Deployment:

@@ -14,7 +14,7 @@ from cli.runner import get_program_name, load_settings, run_fast, run_local
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
-    from server.all_in_one import ServerReady
+    from server.ready import ServerReady
 
 Runner = Callable[["Settings", Report, "Callable[[ServerReady], None]"], Awaitable[None]]
 

@@ -17,7 +17,7 @@ from core.config.settings import Settings
 from core.errors import MCPistError, Unavailable
 from core.secret import Secret
 from core.token_format import parse_token
-from server.all_in_one import ServerReady, run_all_in_one
+from server.all_in_one import run_all_in_one
 from server.bootstrap import OPERATOR_ACTOR
 from server.data_folder import Report
 from server.endpoint_file import find_running_server, is_answering
@@ -25,6 +25,7 @@ from server.operator_context import OperatorContext, open_operator_context
 from server.postgres.errors import HomeInUse, PostgresError
 from server.postgres.layout import find_layout
 from server.postgres.lock import is_held
+from server.ready import ServerReady
 from server.role_database import get_utc_now
 
 TOKEN_LIFETIME = timedelta(hours=12)

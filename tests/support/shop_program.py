@@ -25,7 +25,7 @@ if __name__ == "__main__":
 
     with (
         mock.patch("server.standalone.load_installed_manifests", manifests),
-        mock.patch("server.all_in_one.load_installed_modules", catalogue),
+        mock.patch("server.serving.load_installed_modules", catalogue),
         mock.patch("server.operator_context.load_installed_modules", catalogue),
         mock.patch(
             "server.wiring.oauth_client.run_refresher",

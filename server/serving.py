@@ -1,0 +1,175 @@
+"""Everything that serves behind one port, on a database that runs: broker, gateway, pages and the admin API.
+
+Its imports take four fifths of a start, so `server/all_in_one.py` loads it while PostgreSQL starts.
+"""
+
+import contextlib
+import logging
+import socket
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+
+from broker.interface import Broker
+from core.audit.sealer import AuditSealer
+from core.concurrency.background import run_in_background
+from core.config.settings import Settings
+from core.errors import Unavailable
+from core.migrations import migrate
+from core.observability.logs import resolve_format
+from gateway.catalogue import Catalogue, load_installed_modules
+from gateway.module_manifests import build_module_manifests
+from gateway.observability.call_log import CallLog, create_writer
+from gateway.observability.metrics_server import serve_metrics
+from server.bootstrap import FirstAccess, create_first_access
+from server.deployment import Deployment
+from server.endpoint_file import announce_server
+from server.listener import serve_application
+from server.operator_access import OperatorAccess, create_operator_access
+from server.operator_context import OperatorContext, open_operator_context_on
+from server.ready import ServerReady
+from server.role_database import get_utc_now
+from server.standalone import open_remote_broker
+from server.wiring.broker import open_broker_runtime
+from server.wiring.control_plane import ControlPlane
+from server.wiring.gateway import Gateway, open_gateway
+from server.wiring.web import open_web_application
+
+NO_FIRST_ACCESS = FirstAccess("")
+Report = Callable[[str], None]
+
+log = logging.getLogger(__name__)
+
+
+@contextlib.asynccontextmanager
+async def serve_product(
+    settings: Settings, deployment: Deployment, listener: socket.socket, report: Report
+) -> AsyncGenerator[ServerReady]:
+    """Bring the database to the newest schema, and run the product on it.
+
+    Raises:
+        core.errors.MCPistError: it cannot start; the text says what to do.
+    """
+    report("Checking the database")
+    if await migrate(deployment.admin, deployment.passwords):
+        report("The database has the newest schema")
+    async with open_operator_context_on(deployment) as context, _run_sealer(context):
+        access = await create_first_access(
+            context.console, context.tokens, context.links, context.catalogue, settings.public_url
+        )
+        operator = create_operator_access(settings, listener)
+        async with _run_broker_and_gateway(settings, context, listener, access, operator) as ready:
+            with announce_server(settings.home, ready.mcp_url, operator):
+                yield ready
+
+
+@contextlib.asynccontextmanager
+async def serve_gateway(
+    settings: Settings, deployment: Deployment, listener: socket.socket
+) -> AsyncGenerator[ServerReady]:
+    """Run one more gateway with a broker of its own, beside a product that runs already."""
+    async with (
+        open_operator_context_on(deployment) as context,
+        _run_broker_and_gateway(settings, context, listener) as ready,
+    ):
+        yield ready
+
+
+@contextlib.asynccontextmanager
+async def serve_gateway_alone(
+    settings: Settings, deployment: Deployment, listener: socket.socket
+) -> AsyncGenerator[ServerReady]:
+    """Run one more gateway that asks the broker that the settings name."""
+    async with (
+        _run_logged_gateway(settings, deployment, open_remote_broker(settings), load_installed_modules()) as gateway,
+        _serve_gateway(settings, gateway, listener) as ready,
+    ):
+        yield ready
+
+
+@contextlib.asynccontextmanager
+async def _run_broker_and_gateway(
+    settings: Settings,
+    context: OperatorContext,
+    listener: socket.socket,
+    access: FirstAccess = NO_FIRST_ACCESS,
+    operator: OperatorAccess | None = None,
+) -> AsyncGenerator[ServerReady]:
+    """Trust zone, gateway, pages and admin API behind one port."""
+    deployment, catalogue = context.deployment, context.catalogue
+    manifests = build_module_manifests(catalogue)
+    control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator)
+    async with (
+        open_broker_runtime(deployment, settings, manifests) as zone,
+        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as gateway,
+        open_web_application(zone, settings, gateway.refusals, manifests, control_plane) as app,
+    ):
+        gateway.app.otherwise = app
+        async with _serve_gateway(settings, gateway, listener, access) as ready:
+            yield ready
+
+
+@contextlib.asynccontextmanager
+async def _run_logged_gateway(
+    settings: Settings,
+    deployment: Deployment,
+    broker: contextlib.AbstractAsyncContextManager[Broker],
+    catalogue: Catalogue,
+) -> AsyncGenerator[Gateway]:
+    call_log = CallLog(
+        create_writer(sys.stderr.fileno()), clock=time.time, form=resolve_format(settings.log_format, sys.stderr)
+    )
+    try:
+        async with open_gateway(settings, deployment, broker, catalogue, call_log) as gateway:
+            yield gateway
+    finally:
+        call_log.close()
+
+
+@contextlib.asynccontextmanager
+async def _serve_gateway(
+    settings: Settings, gateway: Gateway, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
+) -> AsyncGenerator[ServerReady]:
+    """Serve a gateway at its port, with its metrics, endpoint file and shutdown."""
+    async with contextlib.AsyncExitStack() as stack:
+        if settings.metrics_port:
+            await stack.enter_async_context(_serve_metrics(settings, gateway))
+        await stack.enter_async_context(serve_application(gateway.app, listener, settings))
+        stack.callback(_drain, gateway)
+        yield ServerReady(
+            f"{settings.public_url}/mcp",
+            None,
+            settings.home,
+            access.admin_email,
+            access.token,
+            access.sign_in_link,
+            access.tenant,
+        )
+
+
+def _drain(gateway: Gateway) -> None:
+    gateway.health.drain()
+    gateway.endpoint.end_streams()
+    log.info("stopping: waiting for running requests", extra={"event": "server_draining"})
+
+
+@contextlib.asynccontextmanager
+async def _serve_metrics(settings: Settings, gateway: Gateway) -> AsyncGenerator[None]:
+    from importlib.metadata import version
+
+    from gateway.observability.exposition import build_registry  # 50 ms of import that only metrics need
+
+    registry = build_registry(gateway.metrics, version("mcpist"))
+    async with serve_metrics(settings.metrics_host, settings.metrics_port, registry):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _run_sealer(context: OperatorContext) -> AsyncGenerator[None]:
+    sealer = AuditSealer(context.console, get_utc_now)
+    try:
+        async with run_in_background("sealing the audit log", sealer.run()):
+            yield
+    finally:
+        with contextlib.suppress(Unavailable):
+            await sealer.seal_all()
