@@ -24,7 +24,7 @@ def measure(lab: Lab) -> list[Result]:
     return [
         Result(
             (
-                Row("P13", "CPU of the idle product with its database", "ms/s", (total,), None, None, False),
+                Row("P13", "CPU of the idle product with its database", "ms/s", (total,), 1.0, 0.5, False),
                 Row("P13", "CPU of its gateway's process alone", "ms/s", (own,), None, None, False),
             )
         )

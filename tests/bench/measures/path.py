@@ -14,7 +14,7 @@ from tests.bench.report import Result, Row
 from tests.bench.rounds import added_p50, compared, cpu, interleaved, own_cpu, p99, rate
 from tests.bench.wrk import Request, Sample, Target
 
-MUST_RATE = {1: (0.4, 0.65), 16: (0.8, 1.0), 64: (0.8, 1.1)}
+MUST_RATE = {1: (0.6, 0.65), 16: (1.0, 1.2), 64: (1.3, 1.5)}
 TEXT = "hello-benchmark"
 
 
@@ -59,15 +59,15 @@ def _immediate(lab: Lab, rounds: list[list[Sample]]) -> Result:
     rows.append(Row("P1", "CPU a call of GitHub, relative to the bare proxy", "x", compared(rounds, most, cpu)))
     if 1 in lab.options.connections:
         what = "p50 added over the bare proxy, upstream immediate"
-        rows.append(Row("P3", what, "ms", compared(rounds, 1, added_p50), 1.0, 0.5, more_is_better=False))
+        rows.append(Row("P3", what, "ms", compared(rounds, 1, added_p50), 0.4, 0.3, more_is_better=False))
     what = f"p99 relative to the bare proxy, {most} connections"
-    rows.append(Row("P4", what, "x", compared(rounds, most, p99), 2.0, 1.2, more_is_better=False))
+    rows.append(Row("P4", what, "x", compared(rounds, most, p99), 1.0, 0.6, more_is_better=False))
     return Result(tuple(rows), _all(rounds))
 
 
 def _slow(rounds: list[list[Sample]]) -> Result:
     added = compared(rounds, 1, added_p50)
-    row = Row("P3", "p50 added over the bare proxy, upstream 20 ms", "ms", added, 0.5, 0.15, more_is_better=False)
+    row = Row("P3", "p50 added over the bare proxy, upstream 20 ms", "ms", added, 0.15, 0.1, more_is_better=False)
     return Result((row,), _all(rounds))
 
 
