@@ -126,7 +126,9 @@ class AuditWriter:
         if self._expiry is None:
             self._expiry = loop.call_later(self._wait_timeout, self._expire_waiters)
         if not self._is_flushing and not self._gathers:
-            self._flush()
+            # In this turn of the loop others may submit, and the tool sends its request to the vendor first.
+            self._gathers = True
+            loop.call_soon(self._flush_gathered)
         return waiter
 
     def enqueue(self, event: AuditEvent) -> None:
@@ -193,9 +195,9 @@ class AuditWriter:
 
     def _flush(self) -> None:
         """Write what waits, unless a flush is under way or nothing can be written."""
-        self._cancel_timer()
         if self._channel is None or self._is_flushing:
             return
+        self._cancel_timer()
         batch = self._waiting.take_batch()
         if not batch:
             self._end_if_drained()
