@@ -58,6 +58,7 @@ class AppendChannel(asyncio.Protocol):
         transport.set_protocol(self)
 
     async def prepare(self, query: str) -> None:
+        """Prepare the statement; raises what :func:`open_append_channel` does."""
         types = (_UUID_ARRAY, _TEXT_ARRAY, _BYTEA_ARRAY) if self._signed else (_UUID_ARRAY, _BYTEA_ARRAY)
         body = b"%b%b\0" % (_STATEMENT, query.encode()) + struct.pack(f">h{len(types)}i", len(types), *types)
         prepared: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -66,7 +67,11 @@ class AppendChannel(asyncio.Protocol):
             if not prepared.done():
                 prepared.set_exception(error)
 
-        self.on_loss, self._on_durable = fail, lambda _: prepared.set_result(None)
+        def finish(_: Sequence[int]) -> None:
+            if not prepared.done():
+                prepared.set_result(None)
+
+        self.on_loss, self._on_durable = fail, finish
         self._transport.write(_build_message(b"P", body) + b"S\0\0\0\x04")
         await prepared
 

@@ -97,7 +97,7 @@ class HttpExchange:
 
     @property
     def findings(self) -> Any:
-        """What was remembered about a head like this one, or None."""
+        """Findings that the application has remembered with a head like this one, or None."""
         return self._request.findings
 
     @property
