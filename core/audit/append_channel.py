@@ -40,6 +40,8 @@ async def open_append_channel(connection: Any, query: str, on_loss: OnLoss, *, s
     """
     channel = AppendChannel(connection._transport, signed=signed)
     await channel.prepare(query)
+    if channel.is_closing():  # lost since the answer came, when nobody was to be told
+        raise ConnectionResetError
     channel.on_loss = on_loss
     return channel
 
@@ -89,9 +91,9 @@ class AppendChannel(asyncio.Protocol):
         self._on_durable = on_durable
         self._transport.write(_build_message(b"B", body) + _EXECUTE_SYNC)
 
-    def abort(self) -> None:
-        """End it now."""
-        self._transport.abort()
+    def is_closing(self) -> bool:
+        """Check whether the connection is lost or being closed."""
+        return self._transport.is_closing()
 
     # The transport's side (asyncio.Protocol).
 

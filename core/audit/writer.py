@@ -78,7 +78,7 @@ class AuditWriter:
         self._channel: AppendChannel | None = None
         self._is_flushing = False
         self._timer: asyncio.TimerHandle | None = None
-        """Gathers records, or holds outcomes: the next flush begins when it ends."""
+        """Gathers records or holds outcomes, so that the next flush begins when it ends; or ends one that hangs."""
         self._gathers = False
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
@@ -190,6 +190,7 @@ class AuditWriter:
             finally:
                 self._channel = self._connection_end = None
                 self._is_flushing = False
+                self._cancel_timer()
                 self._waiting.requeue_batch()
                 connection.terminate()  # it is the channel's; releasing one whose server hangs would hang too
 
@@ -205,7 +206,7 @@ class AuditWriter:
         tenants, records, _, _ = zip(*batch, strict=True)
         passes = () if self._pass_of is None else tuple(map(self._pass_of, tenants))
         self._is_flushing = True
-        self._timer = self._loop.call_later(self._wait_timeout, self._channel.abort)
+        self._timer = self._loop.call_later(self._wait_timeout, self._handle_loss, TimeoutError())
         self._channel.append(tenants, passes, records, self._settle)
 
     def _settle(self, refused: Sequence[int]) -> None:

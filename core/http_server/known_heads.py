@@ -72,7 +72,7 @@ def split_head(data: bytes) -> RawHead | None:
 
 
 class KnownHeads:
-    """The heads that one listener knows. Each was sent over a connection of it that was kept."""
+    """The heads that one listener knows."""
 
     def __init__(self) -> None:
         self._heads = LruCache[bytes, _KnownHead](MAX_KNOWN_HEADS)

@@ -3,6 +3,7 @@
 import asyncio
 import struct
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -30,9 +31,6 @@ class Transport:
 
     def write(self, data: bytes) -> None:
         self.written += data
-
-    def abort(self) -> None:
-        pass
 
 
 class Channel:
@@ -89,6 +87,25 @@ def test_a_lost_connection_ends_the_channel() -> None:
     one.channel.data_received(BOUND + READY[:3])
     one.channel.connection_lost(None)
     assert (one.durable, [type(error) for error in one.lost]) == ([], [ConnectionResetError])
+
+
+async def test_a_connection_that_ends_while_it_is_taken_over_is_told() -> None:
+    class Lost(Transport):
+        """Answers, and is gone."""
+
+        def set_protocol(self, protocol: Any) -> None:
+            self.protocol = protocol
+
+        def write(self, data: bytes) -> None:
+            self.protocol.data_received(b"1\0\0\0\x04" + READY)
+            self.protocol.connection_lost(None)
+
+        def is_closing(self) -> bool:
+            return True
+
+    connection = SimpleNamespace(_transport=Lost())
+    with pytest.raises(ConnectionResetError):
+        await open_append_channel(connection, APPEND_SIGNED_QUERY, lambda _: None, signed=True)
 
 
 async def test_the_server_reads_what_asyncpg_would_send(database: ScratchDatabase) -> None:

@@ -150,6 +150,19 @@ async def test_it_comes_back_where_only_refused_intents_were_left(database: Scra
     assert [event.request_id for event in await stored(database)] == ["request-2"]
 
 
+async def test_a_flush_that_hangs_is_given_up(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker, wait_timeout=0.3) as writer, database.admin_connection() as admin:
+        await writer.write(call(1))
+        async with admin.transaction():
+            await admin.execute("LOCK TABLE audit.incoming IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(Unavailable):
+                await writer.write(call(2))
+            await until(lambda: writer.stalled)
+        await until(lambda: not writer.stalled)
+        await writer.write(call(3))
+    assert {"request-1", "request-3"} <= {event.request_id for event in await stored(database)}
+
+
 async def test_an_intent_that_waited_out_a_short_absence_is_written(
     database: ScratchDatabase, broker: Database
 ) -> None:
