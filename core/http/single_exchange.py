@@ -19,7 +19,7 @@ MAX_INTERIM_ANSWERS = 10
 SECOND_ADDRESS_SECONDS = 0.25
 """After which another address of the same host is tried beside the first (RFC 8305 §5)."""
 
-Protocol = TypeVar("Protocol", bound=asyncio.Protocol)
+_P = TypeVar("_P", bound=asyncio.Protocol)
 
 _WITHOUT_BODY = frozenset({204, 304})
 
@@ -53,7 +53,7 @@ class HttpResponse:
     body: bytes = field(repr=False)
 
     def get_header(self, name: str) -> str:
-        """The values of a header, joined (RFC 9110 §5.3); empty where it is missing."""
+        """Return the values of a header, joined (RFC 9110 §5.3); empty where it is missing."""
         return ", ".join(value for field, value in self.headers if field == name)
 
 
@@ -76,12 +76,13 @@ class RequestTarget(NamedTuple):
         parts = urlsplit(url)
         secure = parts.scheme == "https"
         path = url.partition("://")[2].removeprefix(parts.netloc)
-        return cls(parts.hostname or "", parts.port or (443 if secure else 80), secure, parts.netloc, path)
+        host = (parts.hostname or "").removesuffix(".")  # no certificate names the root
+        return cls(host, parts.port or (443 if secure else 80), secure, parts.netloc, path)
 
 
 async def connect_first(
-    addresses: Sequence[CheckedAddress], host: str, tls: ssl.SSLContext | None, protocol: Callable[[], Protocol]
-) -> Protocol:
+    addresses: Sequence[CheckedAddress], host: str, tls: ssl.SSLContext | None, protocol: Callable[[], _P]
+) -> _P:
     """Connect to the first address that answers; with `tls`, to the server that `host` names.
 
     Raises:
