@@ -23,18 +23,24 @@ MOST = 100
 async def answering(answer: bytes, heard: list[bytes], *, pieces: int = 1) -> AsyncIterator[int]:
     """A server that reads a head, answers and closes; its port."""
 
+    served = asyncio.Event()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            heard.append(await reader.readuntil(b"\r\n\r\n"))
             for start in range(0, len(answer), -(-len(answer) // pieces)):
                 writer.write(answer[start : start + -(-len(answer) // pieces)])
                 await writer.drain()
                 await asyncio.sleep(0)
         writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        served.set()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1]
+        await served.wait()
 
 
 async def ask(answer: bytes, *, pieces: int = 1, heard: list[bytes] | None = None) -> HttpResponse:

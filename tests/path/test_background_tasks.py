@@ -40,6 +40,10 @@ async def test_a_failing_task_shows_until_it_works_again(product: Product, monke
             raise RuntimeError("injected")
         return 0
 
+    async def has_keys(_vault: Vault) -> None:
+        """Without a key in memory, nothing would have to be evicted."""
+
+    monkeypatch.setattr(Vault, "wait_until_cached", has_keys)
     monkeypatch.setattr(Vault, "evict_expired", evict)
     monkeypatch.setattr(maintenance, "CLEANUP_INTERVAL_SECONDS", 0.01)
     async with product.gateway() as node:
