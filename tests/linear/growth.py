@@ -12,8 +12,8 @@ TINY = (16, 24, 40, 64, 128)
 SMALL, LARGE = 512, 16_384
 HALF, WHOLE = 1 << 20, 2 << 20
 MOST_RATIO = 3.0
-"""Of the whole to its half; 2 is linear, 4 quadratic. A match takes up to 100 bytes a character, and the first use of so
-much memory is dearer in the large process of a whole test run."""
+"""Of the whole to its half; 2 is linear, 4 quadratic. A match takes up to 100 bytes a character, and so much memory is
+dearer in the large process of a whole test run."""
 
 MOST_GROWTH = 2.5
 """Of the time a character, over eight times the text: 1 is linear, 8 quadratic."""
