@@ -18,6 +18,8 @@ _UUID_ARRAY, _TEXT_ARRAY, _BYTEA_ARRAY = 2951, 1009, 1001
 _STATEMENT = b"mcpist_append\0"
 _EXECUTE_SYNC = b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04"
 _UUID_LENGTH = b"\0\0\0\x10"
+_ALL_APPENDED = b"2\0\0\0\x04D\0\0\0\n\0\1\xff\xff\xff\xffC\0\0\0\rSELECT 1\0Z\0\0\0\5I"
+"""The answer where nothing was refused: BindComplete, a row that is null, CommandComplete, ReadyForQuery."""
 _HEADER_BYTES = 5
 _pack_int = struct.Struct(">i").pack
 _pack_array = struct.Struct(">iiiii").pack
@@ -98,6 +100,9 @@ class AppendChannel(asyncio.Protocol):
     # The transport's side (asyncio.Protocol).
 
     def data_received(self, data: bytes) -> None:
+        if data == _ALL_APPENDED and not self._unread and self._error is None:
+            self._finish()
+            return
         data = self._unread + data if self._unread else data
         at = 0
         while len(data) - at >= _HEADER_BYTES:

@@ -1,13 +1,10 @@
 """The hash chain of one tenant: each event's hash covers all its fields and the hash before it."""
 
 import hashlib
-from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
-
-from core.audit.truncation import to_microseconds
 
 GENESIS_HASH = bytes(32)
 """What the first event of a chain follows."""
@@ -15,14 +12,16 @@ GENESIS_HASH = bytes(32)
 CHAIN_FORMAT = 1
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
+ChainField = str | int | dict[str, str | int] | None
+
 
 class SealedEvent(NamedTuple):
-    """A sealed event as it stands in `audit.events`, without its hash."""
+    """A sealed event as it stands in `audit.events`, without its hash; times are microseconds since 1970."""
 
     tenant_id: UUID
     seq: int
-    sealed_at: datetime
-    at: datetime
+    sealed_at: int
+    at: int
     id: bytes
     intent: bytes | None
     kind: str
@@ -40,17 +39,17 @@ class SealedEvent(NamedTuple):
     actor: str
 
 
-def hash_event(previous: bytes, entry: SealedEvent) -> bytes:
-    """Hash the entry: SHA-256 over one compact JSON array in UTF-8, the keys of `detail` in order.
+def build_fields(entry: SealedEvent) -> list[ChainField]:
+    """Build what a hash covers of the event itself: the format, then every field in the order of `SealedEvent`.
 
-    Times are microseconds since 1970; bytes are lower-case hexadecimal; the last element is the hash before.
+    UUIDs are texts, bytes are lower-case hexadecimal.
     """
-    fields = [
+    return [
         CHAIN_FORMAT,
         str(entry.tenant_id),
         entry.seq,
-        to_microseconds(entry.sealed_at),
-        to_microseconds(entry.at),
+        entry.sealed_at,
+        entry.at,
         entry.id.hex(),
         _hex(entry.intent),
         entry.kind,
@@ -66,9 +65,13 @@ def hash_event(previous: bytes, entry: SealedEvent) -> bytes:
         _hex(entry.arguments),
         entry.detail,
         entry.actor,
-        previous.hex(),
     ]
-    return hashlib.sha256(_encode(fields)).digest()
+
+
+def hash_fields(previous: bytes, fields: list[ChainField]) -> bytes:
+    """Hash what :func:`build_fields` gave: SHA-256 over one compact JSON array in UTF-8, the keys of `detail` in order,
+    whose last element is the hash before."""
+    return hashlib.sha256(_encode([*fields, previous.hex()])).digest()
 
 
 def _hex(data: bytes | None) -> str | None:

@@ -117,11 +117,13 @@ def _new_id() -> bytes:
     return _PROCESS + (next(_numbers) & 0xFFFF_FFFF_FFFF).to_bytes(6, "big")
 
 
-class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
+class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True, gc=False):
     """One record of the log. It is stored as an array: new fields go to the end, and old ones stay.
 
     Texts that are too long are cut when the event is written or sealed (see core.audit.truncation).
     """
+
+    # gc=False: plain values make no cycle, and looking through a batch of a thousand took the collector 1.5 ms.
 
     at: int
     """Nanoseconds since 1970. An outcome has the time of its intent; it ended `duration_us` later."""

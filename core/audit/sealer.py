@@ -1,25 +1,25 @@
 """Move appended records into the sealed log: unpacked, without doubles, chained, all in one transaction.
 
 Any number of sealers may run; an advisory lock lets one work at a time. A sealer that dies leaves the queue as it was.
+The process may be serving calls meanwhile: a batch is worked on in slices, each in a turn of the event loop of its own.
 """
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import asyncpg
-import msgspec
 
-from core.audit.chain import GENESIS_HASH, SealedEvent, hash_event
-from core.audit.event import AuditEvent, AuditEventKind
-from core.audit.truncation import to_datetime, truncate_if_needed, unpack
+from core.audit.seal_batch import ChainHead, SealBatch
+from core.audit.slices import split_into_slices
+from core.audit.truncation import to_microseconds
 from core.concurrency.background import report_turn
+from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import CONNECTION_ERRORS, Database, Row
 from core.errors import Unavailable
 from core.log_events import describe_error
@@ -28,41 +28,61 @@ LOCK_KEY = 1835233380
 """The advisory lock under which records are sealed (audit.take in the migrations)."""
 MAX_SEAL_ROUNDS = 20
 """Of :func:`seal_pending_events`: on a busy product there is always one more record, which nobody waits for."""
-SEAL_BATCH_SIZE = 250
-"""Records a transaction: about 5 ms of this process, which may be serving calls meanwhile."""
+SEAL_BATCH_SIZE = 1_000
+"""Records a transaction: what it costs beside its records is shared by as many."""
+SEAL_BATCH_BYTES = 512 * 1024
+"""Bytes a transaction, which records reach that hold a call's arguments."""
+STATEMENT_BYTES = 96 * 1024
+"""Bytes, as slices count them, after which a transaction writes what it has: about 250 records. The statement has to
+fit into the socket's buffer, else the loop stands still while PostgreSQL reads."""
 MAX_BUSY_SHARE = 0.1
 """The part of the time that sealing may take while records come faster than it seals: calls go first."""
 DUPLICATE_WINDOW = timedelta(days=35)
 """A record that was appended twice, on both sides of an outage, is recognised for so long."""
 
-_TAKE = "SELECT number, tenant, packed FROM audit.take($1)"
-_HEADS = "SELECT tenant, newest, newest_hash, newest_at FROM audit.anchors($1)"
-_DOUBLES = "SELECT known FROM audit.doubles($1, $2, $3, $4)"
-_SEAL = """SELECT audit.seal($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-    $20, $21)"""
+# Packed records are not read before they are sent: what the batch has no room for costs nothing.
+_TAKE = """SELECT number, tenant, packed FROM (
+        SELECT *, sum(octet_length(packed)) OVER (ORDER BY number) - octet_length(packed) AS bytes_before
+        FROM audit.take($1)
+    ) AS taken WHERE bytes_before < $2 ORDER BY number"""
+_HEADS = "SELECT tenant, newest, newest_hash, newest_at FROM audit.anchors($1::text::uuid[])"
+_DOUBLES = """SELECT known FROM audit.doubles($1::text::uuid[], $2::text::timestamptz[], $3::text::bytea[], $4)"""
+_SEAL = """SELECT audit.seal(
+    $1::text::bigint[], $2::text::uuid[], $3::text::bigint[], $4::text::timestamptz[], $5::text::timestamptz[],
+    $6::text::bytea[], $7::text::bytea[], $8::text::text[], $9::text::uuid[], $10::text::text[], $11::text::text[],
+    $12::text::text[], $13::text::text[], $14::text::text[], $15::text::text[], $16::text::bigint[],
+    $17::text::bytea[], $18::text::bytea[], $19::text::text[], $20::text::text[], $21::text::bytea[])"""
 _PREPARE = "SELECT audit.prepare_month($1)"
 
 log = logging.getLogger(__name__)
-_json = msgspec.json.Encoder(order="deterministic").encode
 
-_Head = tuple[int, bytes, datetime]
-_ReadRecord = tuple[UUID, datetime, AuditEvent]
+NextTurn = Callable[[int], Awaitable[None]]
+"""Waits until work on so many bytes may begin."""
 
 
 class AuditSealer:
     """`database` is logged in as the console's role; `clock` gives the time in UTC.
 
     `run` looks for records `min_pause` seconds after the last were found or :meth:`wake` was called, and less and less
-    often, down to once in `max_pause` seconds, while there are none.
+    often, down to once in `max_pause` seconds, while there are none. `next_turn` is awaited before each slice of work.
     """
 
     def __init__(
-        self, database: Database, clock: Callable[[], datetime], *, min_pause: float = 0.25, max_pause: float = 5.0
+        self,
+        database: Database,
+        clock: Callable[[], datetime],
+        *,
+        min_pause: float = 0.25,
+        max_pause: float = 5.0,
+        next_turn: NextTurn = wait_for_turn,
     ) -> None:
         self._database = database
         self._clock = clock
         self._min_pause = min_pause
         self._max_pause = max_pause
+        self._next_turn = next_turn
+        self._waited_seconds = 0.0
+        """Of the last batch: what other work took between its slices."""
         self._woken = asyncio.Event()
         self._prepared_month: tuple[int, int] | None = None
 
@@ -75,9 +95,10 @@ class AuditSealer:
         pause = self._min_pause
         while True:
             started_at = time.monotonic()
-            sealed = await self._try_seal_once()
-            if sealed == SEAL_BATCH_SIZE:
-                await asyncio.sleep((time.monotonic() - started_at) * (1 / MAX_BUSY_SHARE - 1))
+            sealed, is_full = await self._try_seal_batch()
+            if is_full:
+                busy = time.monotonic() - started_at - self._waited_seconds
+                await asyncio.sleep(busy * (1 / MAX_BUSY_SHARE - 1))
             else:
                 pause = self._min_pause if sealed else min(pause * 2, self._max_pause)
                 await self._wait_for_work(pause)
@@ -99,29 +120,58 @@ class AuditSealer:
         Raises:
             core.errors.Unavailable: the database is away.
         """
+        sealed, _is_full = await self._seal_batch(limit)
+        return sealed
+
+    async def _seal_batch(self, limit: int) -> tuple[int, bool]:
+        """Seal at most `limit` records; how many, and whether there was no room for more."""
         now = self._clock()
+        self._waited_seconds = 0.0
         try:
             async with self._database.connection() as connection:
                 await self._prepare_partitions(connection, now)
                 async with connection.transaction():
-                    rows = await connection.fetch(_TAKE, limit)
+                    rows = await connection.fetch(_TAKE, limit, SEAL_BATCH_BYTES)
                     if rows:
-                        await _seal_rows(connection, rows, now)
+                        await self._seal_rows(connection, rows, now)
         except (*CONNECTION_ERRORS, asyncpg.InternalClientError) as error:
             raise Unavailable() from error
-        return len(rows)
+        return len(rows), len(rows) == limit or sum(map(_measure_row, rows)) >= SEAL_BATCH_BYTES
 
-    async def _try_seal_once(self) -> int:
+    async def _seal_rows(self, connection: Any, rows: Sequence[Row], now: datetime) -> None:
+        batch = SealBatch(to_microseconds(now))
+        slices = list(split_into_slices(rows, _measure_row))
+        for taken, size in slices:
+            await self._wait_for_turn(size)
+            batch.read(taken)
+        heads = await _fetch_heads(connection, batch)
+        known_ids = await _fetch_known_ids(connection, batch, now)
+        unwritten = 0
+        for number, (taken, size) in enumerate(slices, 1):
+            await self._wait_for_turn(size)
+            batch.chain(taken, heads, known_ids)
+            unwritten += size
+            if unwritten >= STATEMENT_BYTES or number == len(slices):
+                await self._wait_for_turn(unwritten)
+                await connection.fetchval(_SEAL, *batch.take_columns())
+                unwritten = 0
+
+    async def _wait_for_turn(self, size: int) -> None:
+        started_at = time.monotonic()
+        await self._next_turn(size)
+        self._waited_seconds += time.monotonic() - started_at
+
+    async def _try_seal_batch(self) -> tuple[int, bool]:
         self._woken.clear()
         try:
-            taken = await self.seal_once()
+            taken = await self._seal_batch(SEAL_BATCH_SIZE)
         except Exception as error:  # noqa: BLE001 nothing may end the sealer: asyncpg has many errors of its own
             log.warning(
                 "sealing audit records failed; trying again",
                 extra={"event": "audit_sealing_failed", **describe_error(error)},
             )
             report_turn(failed=True)
-            return 0
+            return 0, False
         report_turn(failed=False)
         return taken
 
@@ -151,76 +201,18 @@ async def seal_pending_events(database: Database, clock: Callable[[], datetime])
                 return
 
 
-async def _seal_rows(connection: Any, rows: Sequence[Row], now: datetime) -> None:
-    records = [_read_record(row, now) for row in rows]
-    tenants = list({row["tenant"] for row in rows})
-    heads: dict[UUID, _Head] = {
-        row["tenant"]: (row["newest"], row["newest_hash"], row["newest_at"])
-        for row in await connection.fetch(_HEADS, tenants)
+async def _fetch_heads(connection: Any, batch: SealBatch) -> dict[UUID, ChainHead]:
+    return {
+        row["tenant"]: (row["newest"], row["newest_hash"], to_microseconds(row["newest_at"]))
+        for row in await connection.fetch(_HEADS, batch.tenants)
     }
-    new_records = await _drop_duplicates(connection, records, now)
-    entries, hashes = _chain_events(new_records, heads, now)
-    columns: list[tuple[Any, ...]] = list(zip(*entries, strict=True)) if entries else [()] * len(SealedEvent._fields)
-    columns[SealedEvent._fields.index("detail")] = tuple(
-        _json(e.detail).decode() if e.detail else None for e in entries
-    )
-    await connection.fetchval(_SEAL, [row["number"] for row in rows], *columns, hashes)
 
 
-def _read_record(row: Row, now: datetime) -> _ReadRecord:
-    """Decode a record. Its tenant is the one that it was appended for, whatever the record says."""
-    try:
-        event = truncate_if_needed(unpack(row["packed"]))
-    except (msgspec.MsgspecError, ValueError):
-        event = _build_unreadable_event(row["packed"])
-    at = to_datetime(event.at)
-    if at is None:
-        return row["tenant"], now, msgspec.structs.replace(event, detail={**(event.detail or {}), "at": str(event.at)})
-    return row["tenant"], at, event
+async def _fetch_known_ids(connection: Any, batch: SealBatch, now: datetime) -> set[bytes]:
+    """Fetch the ids of those records that were sealed before."""
+    rows = await connection.fetch(_DOUBLES, *batch.lookups, now - DUPLICATE_WINDOW)
+    return {row["known"] for row in rows}
 
 
-def _build_unreadable_event(record: bytes) -> AuditEvent:
-    """Build the event that replaces an unreadable record, which must neither vanish nor hold up the others."""
-    digest = hashlib.sha256(record)
-    detail: dict[str, str | int] = {"bytes": len(record), "sha256": digest.hexdigest()}
-    return AuditEvent(at=-1, kind=AuditEventKind.AUDIT_UNREADABLE, id=digest.digest()[:16], detail=detail)
-
-
-async def _drop_duplicates(connection: Any, records: Sequence[_ReadRecord], now: datetime) -> list[_ReadRecord]:
-    rows = await connection.fetch(
-        _DOUBLES,
-        [tenant for tenant, _, _ in records],
-        [at for _, at, _ in records],
-        [event.id for _, _, event in records],
-        now - DUPLICATE_WINDOW,
-    )
-    known_ids: set[bytes] = {row["known"] for row in rows}
-    new: list[_ReadRecord] = []
-    for item in records:
-        if item[2].id not in known_ids:
-            known_ids.add(item[2].id)
-            new.append(item)
-    return new
-
-
-def _chain_events(
-    records: Sequence[_ReadRecord], heads: dict[UUID, _Head], now: datetime
-) -> tuple[list[SealedEvent], list[bytes]]:
-    entries: list[SealedEvent] = []
-    hashes: list[bytes] = []
-    for tenant, at, event in records:
-        seq, previous, sealed_at = heads.get(tenant, (0, GENESIS_HASH, now))
-        entry = _build_sealed_event(event, tenant, seq + 1, max(now, sealed_at), at)
-        digest = hash_event(previous, entry)
-        heads[tenant] = (entry.seq, digest, entry.sealed_at)
-        entries.append(entry)
-        hashes.append(digest)
-    return entries, hashes
-
-
-def _build_sealed_event(event: AuditEvent, tenant: UUID, seq: int, sealed_at: datetime, at: datetime) -> SealedEvent:
-    return SealedEvent(
-        tenant, seq, sealed_at, at, event.id, event.intent, event.kind, event.user_id, event.credential_id,
-        event.client, event.request_id, event.module, event.tool, event.outcome, event.duration_us, event.digest,
-        event.arguments, event.detail or None, event.actor,
-    )  # fmt: skip
+def _measure_row(row: Row) -> int:
+    return len(row["packed"])

@@ -29,7 +29,7 @@ _ID_BYTES = 16
 _MAX_DIGEST_BYTES = 64
 _MAX_INT = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST = datetime(9999, 1, 1, tzinfo=UTC)
+_END_MICROSECONDS = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 _encode = msgspec.msgpack.Encoder(uuid_format="bytes").encode
 _decode = msgspec.msgpack.Decoder(AuditEvent).decode
 
@@ -76,13 +76,16 @@ def truncate_if_needed(event: AuditEvent) -> AuditEvent:
     return event if _is_within_limits(event) else truncate_event(event)
 
 
+def to_event_time(nanoseconds: int) -> int | None:
+    """Round down to microseconds since 1970, the form in which events are chained; None outside the calendar."""
+    microseconds = nanoseconds // 1000
+    return microseconds if 0 <= microseconds < _END_MICROSECONDS else None
+
+
 def to_datetime(nanoseconds: int) -> datetime | None:
     """Convert to a datetime with microseconds; None outside the calendar."""
-    try:
-        moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
-    except OverflowError:
-        return None
-    return moment if _EPOCH <= moment < _LAST else None
+    microseconds = to_event_time(nanoseconds)
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
 
 
 def to_microseconds(time: datetime) -> int:

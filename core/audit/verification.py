@@ -11,10 +11,14 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.chain import GENESIS_HASH, SealedEvent, hash_event
+from core.audit.chain import GENESIS_HASH, SealedEvent, build_fields, hash_fields
+from core.audit.slices import SLICE_RECORDS, split_into_slices
+from core.audit.truncation import to_microseconds
+from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database, Row, UnitOfWork
 
-VERIFY_BATCH_SIZE = 1_000
+VERIFY_BATCH_SIZE = 16 * SLICE_RECORDS
+"""Events a transaction."""
 
 _HEAD = """SELECT h.seq, h.hash, h.base_seq, h.base_hash,
         (SELECT max(e.seq) FROM audit.events e WHERE e.tenant_id = $1) AS newest,
@@ -25,7 +29,7 @@ _ANY = "SELECT min(seq) FROM audit.events WHERE tenant_id = $1"
 _HASH = "SELECT hash FROM audit.events WHERE tenant_id = $1 AND seq = $2"
 _EVENTS = """SELECT tenant_id, seq, sealed_at, at, id, intent, kind, user_id, credential_id, client, request_id,
         module, tool, outcome, duration_us, digest, arguments, detail, actor, hash
-    FROM audit.events WHERE tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT 1000"""
+    FROM audit.events WHERE tenant_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,9 @@ class _ChainWalk:
     def step(self, row: Row) -> None:
         if row["seq"] != self.seq + 1:
             raise _ChainBroken(self.seq + 1, "the event is missing")
-        entry = _to_sealed_event(row)
-        if _hash_row_event(self.hash, entry) != row["hash"]:
-            raise _ChainBroken(entry.seq, "the event, or the one before it, was changed")
-        self.seq, self.hash = entry.seq, row["hash"]
+        if _hash_row(self.hash, row) != row["hash"]:
+            raise _ChainBroken(row["seq"], "the event, or the one before it, was changed")
+        self.seq, self.hash = row["seq"], row["hash"]
         self.checked += 1
         self.compare()
 
@@ -149,12 +152,21 @@ async def _skip(work: UnitOfWork, walk: _ChainWalk, seq: int) -> None:
 
 
 async def _advance(work: UnitOfWork, walk: _ChainWalk) -> None:
+    """Walk on by at most ``VERIFY_BATCH_SIZE`` events, each slice of them in a turn of the event loop of its own."""
     assert walk.head is not None
-    rows = await work.fetch(_EVENTS, walk.seq, walk.head.seq)
-    if not rows:
-        raise _ChainBroken(walk.seq + 1, "the end of the chain is missing")
-    for row in rows:
-        walk.step(row)
+    end = walk.seq + VERIFY_BATCH_SIZE
+    while walk.seq < min(end, walk.head.seq):
+        rows = await work.fetch(_EVENTS, walk.seq, walk.head.seq, SLICE_RECORDS)
+        if not rows:
+            raise _ChainBroken(walk.seq + 1, "the end of the chain is missing")
+        for part, size in split_into_slices(rows, _measure_row):
+            await wait_for_turn(size)
+            for row in part:
+                walk.step(row)
+
+
+def _measure_row(row: Row) -> int:
+    return len(row["arguments"] or b"")
 
 
 def _finish(walk: _ChainWalk) -> None:
@@ -164,15 +176,17 @@ def _finish(walk: _ChainWalk) -> None:
         raise _ChainBroken(min(walk.expected), "the anchored event is missing")
 
 
-def _hash_row_event(previous: bytes, entry: SealedEvent) -> bytes | None:
+def _hash_row(previous: bytes, row: Row) -> bytes | None:
     try:
-        return hash_event(previous, entry)
+        return hash_fields(previous, build_fields(_to_sealed_event(row)))
     except (TypeError, ValueError, OverflowError):
         return None  # only a changed row holds what cannot be sealed, such as an infinite time
 
 
 def _to_sealed_event(row: Row) -> SealedEvent:
-    values = [row[name] for name in SealedEvent._fields]
-    if row["detail"] is not None:
-        values[SealedEvent._fields.index("detail")] = msgspec.json.decode(row["detail"])
-    return SealedEvent(*values)
+    """Convert a row of `audit.events`; raises TypeError for an infinite time."""
+    detail = row["detail"]
+    values = {name: row[name] for name in SealedEvent._fields}
+    values["sealed_at"], values["at"] = to_microseconds(row["sealed_at"]), to_microseconds(row["at"])
+    values["detail"] = None if detail is None else msgspec.json.decode(detail)
+    return SealedEvent(**values)

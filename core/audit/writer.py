@@ -80,6 +80,8 @@ class AuditWriter:
         self._timer: asyncio.TimerHandle | None = None
         """Gathers records or holds outcomes, so that the next flush begins when it ends; or ends one that hangs."""
         self._gathers = False
+        self._expected = 0
+        """Number of callers at which gathering ends: those of the last flush, and those who waited when it ended."""
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
         self._failures = 0
@@ -125,9 +127,12 @@ class AuditWriter:
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._wait_timeout)
         if self._expiry is None:
             self._expiry = loop.call_later(self._wait_timeout, self._expire_waiters)
-        if not self._is_flushing and not self._gathers:
+        if self._is_flushing:
+            return waiter
+        if not self._gathers or self._waiting.awaited == self._expected:
             # In this turn of the loop others may submit, and the tool sends its request to the vendor first.
             self._gathers = True
+            self._cancel_timer()
             loop.call_soon(self._flush_gathered)
         return waiter
 
@@ -216,7 +221,7 @@ class AuditWriter:
         self._is_flushing = False
         self.written += self._waiting.in_flight - len(refused)
         self.flushes += 1
-        was_shared = self._waiting.settle_batch(refused) > 1
+        settled = self._waiting.settle_batch(refused)
         if self._failures or self._unreported_losses:
             self._handle_recovery()
         if refused:
@@ -225,8 +230,9 @@ class AuditWriter:
             self._on_flush()
         if self._is_closing:
             self._flush()
-        elif was_shared:  # calls run in parallel: the next flush is worth more with the records of more of them
+        elif settled > 1:  # calls run in parallel: the next flush is worth more with the records of more of them
             self._gathers = True
+            self._expected = settled + self._waiting.awaited
             self._flush_later(GATHER_SECONDS)
         elif self._waiting.awaited:
             self._flush()

@@ -1,4 +1,5 @@
-"""A process that appends or seals until it is killed: ``python -m tests.core.audit.process write|seal``.
+"""A process that appends or seals until it is killed: ``python -m tests.core.audit.process write|seal``; with
+``seal-until TURN`` it kills itself before that slice of its first batch.
 
 Its first line on standard input is the address as JSON. It says on standard output what it is sure of: the id of each
 event that was acknowledged, or the number of events that it sealed.
@@ -6,6 +7,8 @@ event that was acknowledged, or the number of events that it sealed.
 
 import asyncio
 import json
+import os
+import signal
 import sys
 
 from core.audit.event import CallOutcome, build_outcome_event
@@ -46,6 +49,18 @@ async def seal(database: Database) -> None:
             await asyncio.sleep(0.02)
 
 
+async def seal_until(database: Database) -> None:
+    turns_left = int(sys.argv[2])
+
+    async def die_in_time(_size: int) -> None:
+        nonlocal turns_left
+        turns_left -= 1
+        if not turns_left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    say(str(await AuditSealer(database, utc_now, next_turn=die_in_time).seal_once()))
+
+
 def say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
@@ -55,7 +70,7 @@ async def main() -> None:
     said = json.loads(sys.stdin.readline())
     database = Database(DatabaseAddress(Secret(said["url"]), said["user"], Secret(said["password"])))
     await database.open()
-    await {"write": write, "seal": seal}[sys.argv[1]](database)
+    await {"write": write, "seal": seal, "seal-until": seal_until}[sys.argv[1]](database)
 
 
 if __name__ == "__main__":

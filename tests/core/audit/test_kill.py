@@ -19,6 +19,8 @@ import pytest
 
 from core.audit.query import verify_chain
 from core.audit.sealer import AuditSealer
+from core.audit.slices import SLICE_RECORDS
+from core.audit.writer import append_events
 from core.database_url import DatabaseAddress
 from core.db import Database
 from core.migrations import migrate
@@ -26,7 +28,8 @@ from core.secret import Secret
 from server.postgres.layout import DataFolderLayout
 from server.postgres.process import find_server_pids
 from server.postgres.supervisor import EmbeddedPostgres
-from tests.core.audit.support import TENANT, until, utc_now
+from tests.core.audit.support import TENANT, call, until, utc_now
+from tests.support.fork_server import create_forked_process
 from tests.support.postgres import PASSWORDS
 
 BROKER, CONSOLE = "mcpist_broker", "mcpist_console"
@@ -59,10 +62,10 @@ class Running:
     admin: DatabaseAddress
 
     @contextlib.asynccontextmanager
-    async def process(self, work: str, role: str) -> AsyncIterator[Process]:
+    async def process(self, *work: str, role: str) -> AsyncIterator[Process]:
         """A child that does `work`; killed with -9 at the end of the block."""
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.core.audit.process", work,
+        child = await create_forked_process(
+            sys.executable, "-m", "tests.core.audit.process", *work,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=REPOSITORY,
         )  # fmt: skip
         assert child.stdin is not None
@@ -73,7 +76,8 @@ class Running:
         try:
             yield process
         finally:
-            child.kill()
+            if child.returncode is None:
+                child.kill()
             await listening
             await child.wait()
 
@@ -82,6 +86,13 @@ class Running:
         for pid in find_server_pids(self.layout):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+    async def count_sealed(self) -> int:
+        admin = await self._connected()
+        try:
+            return await admin.fetchval("SELECT count(*) FROM audit.events")
+        finally:
+            await admin.close()
 
     async def check(self, acknowledged: list[str]) -> int:
         """Seal what is left and look for every acknowledged event; how many events there are."""
@@ -135,19 +146,19 @@ async def server(home: Path) -> AsyncIterator[Running]:
 async def test_writers_are_killed(server: Running) -> None:
     acknowledged: list[str] = []
     for _ in range(5):
-        async with server.process("write", BROKER) as writer:
+        async with server.process("write", role=BROKER) as writer:
             await writer.says_more(100)
         acknowledged += writer.lines
         assert await server.check(acknowledged) >= len(acknowledged)
 
 
 async def test_sealers_are_killed(server: Running) -> None:
-    async with server.process("write", BROKER) as writer:
+    async with server.process("write", role=BROKER) as writer:
         await writer.says_more(2_000)
     for _ in range(5):
         async with (
-            server.process("seal", CONSOLE) as first,
-            server.process("seal", CONSOLE) as second,
+            server.process("seal", role=CONSOLE) as first,
+            server.process("seal", role=CONSOLE) as second,
         ):
             await until(lambda a=first, b=second: len(a.lines) + len(b.lines) >= 5, 60)
     await server.check(writer.lines)
@@ -155,7 +166,7 @@ async def test_sealers_are_killed(server: Running) -> None:
 
 async def test_postgres_is_killed_under_writers_and_sealers(server: Running) -> None:
     before = await server.check([])
-    async with server.process("write", BROKER) as writer, server.process("seal", CONSOLE) as sealer:
+    async with server.process("write", role=BROKER) as writer, server.process("seal", role=CONSOLE) as sealer:
         for _ in range(3):
             await writer.says_more(100)
             await sealer.says_more(2)
@@ -165,13 +176,28 @@ async def test_postgres_is_killed_under_writers_and_sealers(server: Running) -> 
     assert outcomes >= len(writer.lines) - 100, "outcomes outlive the server's absence in their process"
 
 
+async def test_a_sealer_is_killed_between_two_slices(server: Running) -> None:
+    """Whether it has decoded, chained or written a part of the batch: all of it is there, and none of it sealed."""
+    before = await server.check([])
+    broker = Database(server.admin.as_role(BROKER, PASSWORDS[BROKER]))
+    await broker.open()
+    await append_events(broker, [call() for _ in range(5 * SLICE_RECORDS)])
+    await broker.close()
+    for turn in (1, 5, 6, 9, 11, 12):
+        async with server.process("seal-until", str(turn), role=CONSOLE) as sealer:
+            assert await sealer.child.wait() == -signal.SIGKILL
+            assert not sealer.lines
+        assert await server.count_sealed() == before
+    assert await server.check([]) == before + 5 * SLICE_RECORDS
+
+
 @pytest.mark.long
 async def test_everything_is_killed_for_long(server: Running) -> None:
     acknowledged: list[str] = []
     for turn in range(25):
         async with (
-            server.process("write", BROKER) as writer,
-            server.process("seal", CONSOLE) as sealer,
+            server.process("write", role=BROKER) as writer,
+            server.process("seal", role=CONSOLE) as sealer,
         ):
             await writer.says_more(50 + turn * 7)
             if turn % 3:

@@ -10,8 +10,9 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.query import verify_chain
+from core.audit.seal_batch import ChainHead
 from core.audit.sealer import SEAL_BATCH_SIZE, AuditSealer
 from core.audit.truncation import pack
 from core.audit.writer import append_events
@@ -247,12 +248,54 @@ async def test_the_database_refuses_what_does_not_continue_the_chain(
     await sealer.seal_all()
     from core.audit import sealer as module
 
-    def forked(found: list[tuple[UUID, datetime, AuditEvent]], _heads: object, now: datetime) -> object:
-        return chained(found, {}, now)
+    async def find_none(_connection: object, _batch: object) -> dict[UUID, ChainHead]:
+        return {}
 
-    chained = module._chain_events
-    monkeypatch.setattr(module, "_chain_events", forked)
+    monkeypatch.setattr(module, "_fetch_heads", find_none)
     await append_events(broker, [call()])
     with pytest.raises(asyncpg.RaiseError, match="do not continue the chain"):
         await sealer.seal_once()
     assert await left(database) == 1
+
+
+CHAIN_DIGEST = "b2ab06a650eb5a4fe1908c7e2702d54c01e78ea3606ea5e43291ab5e5b41b4b1"
+"""Of every column of what :func:`build_chained_records` are sealed as, as the sealer of 0.1 wrote it: it encoded whole
+batches by asyncpg's codecs. An old chain has to be one that the sealer would write today."""
+CHAIN_TIME = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
+
+
+def build_chained_records() -> list[tuple[UUID, bytes]]:
+    """Build records with every kind of value that a chain may hold, and some that it may not."""
+    odd = ["", "NULL", '"', "\\", '\\"', "{a,b}", "'", "日本語", "🜁", "\n\t", " ", "a\x7fb", "\\x41", "\0", "x" * 3000]
+    first = 1_772_600_767_000_000_999
+    events = [
+        call(
+            n, at=first + n * 1_000_003, id=n.to_bytes(16, "big"), tenant_id=(TENANT, OTHER, None)[n % 3],
+            digest=bytes([n % 256]) * (n % 33), client=odd[n % len(odd)], tool=odd[n % 7], actor=odd[n % 11],
+            user_id=None if n % 5 == 0 else UUID(int=n), intent=None if n % 2 else (n + 1).to_bytes(16, "big"),
+            arguments=None if n % 4 else b"{}" * (n % 9), duration_us=n * 10**n if n < 17 else -n,
+            detail=None if n % 6 else {"z": odd[n % len(odd)], "a": n, "\0": -n, "quoted": '"\\'},
+        )
+        for n in range(150)
+    ]  # fmt: skip
+    bad = [replace(events[0], id=bytes([number]), at=at) for number, at in enumerate((-5, 0, 2**60, 2**63 - 1))]
+    known = [(event.tenant_id or DEPLOYMENT_CHAIN, pack(event)) for event in (*events, *bad, *events[:3])]
+    return [*known, (TENANT, b""), (TENANT, b"\xc1"), (OTHER, known[0][1][:-3])]
+
+
+async def test_the_chain_is_the_one_that_was_written_before_there_were_slices(
+    database: ScratchDatabase, console: Database
+) -> None:
+    tenants, records = zip(*build_chained_records(), strict=True)
+    async with database.open("mcpist_broker") as broker, broker.connection() as connection:
+        await connection.fetchval("SELECT audit.append($1, $2)", tenants, records)
+    await AuditSealer(console, lambda: CHAIN_TIME).seal_all()
+    async with database.admin_connection() as admin, admin.transaction():
+        await admin.execute("SET LOCAL timezone = 'UTC'")
+        digest = await admin.fetchval(
+            "SELECT encode(sha256(convert_to(string_agg(e::text, '|' ORDER BY tenant_id, seq), 'UTF8')), 'hex') "
+            "FROM audit.events e"
+        )
+    assert digest == CHAIN_DIGEST
+    for tenant in (TENANT, OTHER, DEPLOYMENT_CHAIN):
+        assert (await verify_chain(console, tenant)).ok

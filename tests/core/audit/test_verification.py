@@ -8,11 +8,12 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from core.audit.chain import SealedEvent, hash_event
+from core.audit.chain import SealedEvent, build_fields, hash_fields
 from core.audit.event import AuditEventKind
 from core.audit.query import ChainAnchor, ChainVerification, list_anchors, verify_chain
 from core.audit.retention import drop_old_partitions
 from core.audit.sealer import AuditSealer
+from core.audit.truncation import to_microseconds
 from core.audit.writer import append_events
 from core.db import Database
 from core.errors import Invalid
@@ -96,8 +97,9 @@ async def test_an_event_that_is_rewritten_with_its_own_hash(tamper: Tamper, data
     async with database.admin_connection() as admin:
         row = await admin.fetchrow(f"SELECT {columns} FROM audit.events WHERE tenant_id = $1 AND seq = 7", TENANT)
         before = await admin.fetchval("SELECT hash FROM audit.events WHERE tenant_id = $1 AND seq = 6", TENANT)
-    edited = SealedEvent(**{**row, "detail": msgspec.json.decode(row["detail"]), "tool": "other"})
-    fitting = hash_event(before, edited).hex()
+    times = {name: to_microseconds(row[name]) for name in ("sealed_at", "at")}
+    edited = SealedEvent(**{**row, **times, "detail": msgspec.json.decode(row["detail"]), "tool": "other"})
+    fitting = hash_fields(before, build_fields(edited)).hex()
     found = await tamper(
         f"UPDATE audit.events SET tool = 'other', hash = decode('{fitting}', 'hex') WHERE MINE AND seq = 7"
     )

@@ -75,6 +75,24 @@ async def test_a_lone_caller_waits_for_nobody(broker: Database, monkeypatch: pyt
         assert writer.flushes == 5
 
 
+async def test_gathering_ends_when_all_are_there(broker: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the last flush, and who came while it was under way: each after another number of the loop's turns."""
+    monkeypatch.setattr("core.audit.writer.GATHER_SECONDS", 60.0)
+    async with writing(broker) as writer:
+
+        async def write(number: int) -> None:
+            while True:
+                for _ in range(number):
+                    await asyncio.sleep(0)
+                await writer.write(call(number))
+
+        callers = [asyncio.create_task(write(number)) for number in range(4)]
+        await until(lambda: writer.flushes > 20)
+        for caller in callers:
+            caller.cancel()
+        assert writer.written / writer.flushes > 3
+
+
 async def test_a_flush_tells_whoever_wants_to_know(broker: Database) -> None:
     told = asyncio.Event()
     async with writing(broker, on_flush=told.set) as writer:
