@@ -132,16 +132,6 @@ def quiet_logs(settings: Settings) -> None:
     configure_logs("debug" if settings.log_level == "debug" else "error", "text")
 
 
-def run_fast(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a long-lived process: on uvloop where there is one."""
-    try:
-        from uvloop import new_event_loop
-    except ImportError:
-        return asyncio.run(work)
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(work)
-
-
 def get_program_name() -> str:
     """Return how this program was called, for printed commands that can be pasted."""
     invoked = sys.argv[0]

@@ -36,7 +36,9 @@ async def start_database(settings: Settings, report: Report) -> AsyncGenerator[D
     if settings.database_url is not None:
         yield await _open_external(settings, make=True)
         return
-    postgres = EmbeddedPostgres(settings.home, run_as=settings.postgres_user, on_progress=report)
+    postgres = EmbeddedPostgres(
+        settings.home, run_as=settings.postgres_user, on_progress=report, workers=settings.workers
+    )
     try:
         yield _open_embedded(settings, await _start_postgres(postgres, settings.home))
     finally:

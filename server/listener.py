@@ -15,6 +15,7 @@ from core.http.trusted_proxies import TrustedProxies
 from core.http_server.asgi import Application
 from core.http_server.http_limits import HttpLimits
 from core.http_server.server import HttpServer, run_http_server
+from server.workers.worker import ONLY_WORKER, Worker
 
 MAX_CONNECTIONS = 4_096
 MAX_OPEN_FILES = 65_536
@@ -24,7 +25,7 @@ GC_YOUNG_THRESHOLD = 10_000
 
 @contextlib.asynccontextmanager
 async def serve_application(
-    app: Application, listener: socket.socket, settings: Settings
+    app: Application, listener: socket.socket, settings: Settings, worker: Worker = ONLY_WORKER
 ) -> AsyncGenerator[HttpServer]:
     """Serve until the block is left; then accept nothing new and give what runs some seconds."""
     limits = HttpLimits(
@@ -33,7 +34,7 @@ async def serve_application(
     )
     server = HttpServer(app, limits=limits, proxies=TrustedProxies(settings.trusted_proxies))
     _freeze_startup_objects()
-    async with run_http_server(server, listener):
+    async with run_http_server(server, listener, worker.is_busier):
         yield server
 
 

@@ -20,7 +20,8 @@ from core.secret import Secret
 from gateway.auth.caller_loader import load_caller
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
-from gateway.mcp.request_context import Authority, Params, RequestContext, Result
+from gateway.mcp.authority import Authority
+from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.tracing import NoopTracer

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable
 from broker.interface import Broker
 from core.audit.sealer import AuditSealer
 from core.concurrency.background import run_in_background
+from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
 from core.errors import Unavailable
 from core.migrations import migrate
@@ -20,6 +21,7 @@ from core.observability.logs import resolve_format
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
+from gateway.observability.metrics import Metrics
 from gateway.observability.metrics_server import serve_metrics
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
@@ -34,6 +36,8 @@ from server.wiring.broker import open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
 from server.wiring.web import open_web_application
+from server.workers.supervisor import Workers, run_workers
+from server.workers.worker import ONLY_WORKER, Worker
 
 NO_FIRST_ACCESS = FirstAccess("")
 Report = Callable[[str], None]
@@ -58,9 +62,48 @@ async def serve_product(
             context.console, context.tokens, context.links, context.catalogue, settings.public_url
         )
         operator = create_operator_access(settings, listener)
-        async with _run_broker_and_gateway(settings, context, listener, access, operator) as ready:
+        async with (
+            _run_further_workers(settings, listener, operator) as (worker, workers),
+            _run_broker_and_gateway(settings, context, worker, operator) as gateway,
+            _serve_gateway(settings, gateway, listener, access, worker, workers) as ready,
+        ):
+            if workers is not None:
+                await workers.wait_until_ready()
             with announce_server(settings.home, ready.mcp_url, operator):
                 yield ready
+
+
+@contextlib.asynccontextmanager
+async def _run_further_workers(
+    settings: Settings, listener: socket.socket, operator: OperatorAccess | None
+) -> AsyncGenerator[tuple[Worker, Workers | None]]:
+    """Run the workers that the settings ask for; give this process as the first of them."""
+    if settings.workers == 1:
+        yield ONLY_WORKER, None
+        return
+    memory = SharedLimitMemory.create(settings.workers)
+    async with run_workers(settings, listener, memory, operator) as workers:
+        yield Worker(1, memory), workers
+
+
+@contextlib.asynccontextmanager
+async def serve_worker(
+    settings: Settings,
+    deployment: Deployment,
+    listener: socket.socket,
+    worker: Worker,
+    operator: OperatorAccess | None,
+) -> AsyncGenerator[Metrics]:
+    """Serve as one of several workers beside the first, which does the maintenance; give the metrics of this one."""
+    async with (
+        open_operator_context_on(deployment) as context,
+        _run_broker_and_gateway(settings, context, worker, operator) as gateway,
+        serve_application(gateway.app, listener, settings, worker),
+    ):
+        try:
+            yield gateway.metrics
+        finally:
+            _drain(gateway)
 
 
 @contextlib.asynccontextmanager
@@ -70,7 +113,8 @@ async def serve_gateway(
     """Run one more gateway with a broker of its own, beside a product that runs already."""
     async with (
         open_operator_context_on(deployment) as context,
-        _run_broker_and_gateway(settings, context, listener) as ready,
+        _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
+        _serve_gateway(settings, gateway, listener) as ready,
     ):
         yield ready
 
@@ -89,24 +133,19 @@ async def serve_gateway_alone(
 
 @contextlib.asynccontextmanager
 async def _run_broker_and_gateway(
-    settings: Settings,
-    context: OperatorContext,
-    listener: socket.socket,
-    access: FirstAccess = NO_FIRST_ACCESS,
-    operator: OperatorAccess | None = None,
-) -> AsyncGenerator[ServerReady]:
-    """Trust zone, gateway, pages and admin API behind one port."""
+    settings: Settings, context: OperatorContext, worker: Worker, operator: OperatorAccess | None = None
+) -> AsyncGenerator[Gateway]:
+    """Trust zone, gateway, pages and admin API as one application."""
     deployment, catalogue = context.deployment, context.catalogue
     manifests = build_module_manifests(catalogue)
     control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator)
     async with (
-        open_broker_runtime(deployment, settings, manifests) as zone,
-        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as gateway,
-        open_web_application(zone, settings, gateway.refusals, manifests, control_plane) as app,
+        open_broker_runtime(deployment, settings, manifests, worker=worker) as zone,
+        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue, worker) as gateway,
+        open_web_application(zone, settings, gateway.refusals, manifests, control_plane, worker) as app,
     ):
         gateway.app.otherwise = app
-        async with _serve_gateway(settings, gateway, listener, access) as ready:
-            yield ready
+        yield gateway
 
 
 @contextlib.asynccontextmanager
@@ -115,12 +154,13 @@ async def _run_logged_gateway(
     deployment: Deployment,
     broker: contextlib.AbstractAsyncContextManager[Broker],
     catalogue: Catalogue,
+    worker: Worker = ONLY_WORKER,
 ) -> AsyncGenerator[Gateway]:
     call_log = CallLog(
         create_writer(sys.stderr.fileno()), clock=time.time, form=resolve_format(settings.log_format, sys.stderr)
     )
     try:
-        async with open_gateway(settings, deployment, broker, catalogue, call_log) as gateway:
+        async with open_gateway(settings, deployment, broker, catalogue, call_log, worker) as gateway:
             yield gateway
     finally:
         call_log.close()
@@ -128,14 +168,21 @@ async def _run_logged_gateway(
 
 @contextlib.asynccontextmanager
 async def _serve_gateway(
-    settings: Settings, gateway: Gateway, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
+    settings: Settings,
+    gateway: Gateway,
+    listener: socket.socket,
+    access: FirstAccess = NO_FIRST_ACCESS,
+    worker: Worker = ONLY_WORKER,
+    workers: Workers | None = None,
 ) -> AsyncGenerator[ServerReady]:
-    """Serve a gateway at its port, with its metrics, endpoint file and shutdown."""
+    """Serve a gateway at its port, with the metrics of all workers; at the end all drain at the same time."""
     async with contextlib.AsyncExitStack() as stack:
         if settings.metrics_port:
-            await stack.enter_async_context(_serve_metrics(settings, gateway))
-        await stack.enter_async_context(serve_application(gateway.app, listener, settings))
+            await stack.enter_async_context(_serve_metrics(settings, gateway, workers))
+        await stack.enter_async_context(serve_application(gateway.app, listener, settings, worker))
         stack.callback(_drain, gateway)
+        if workers is not None:
+            stack.callback(workers.terminate)
         yield ServerReady(
             f"{settings.public_url}/mcp",
             None,
@@ -154,13 +201,12 @@ def _drain(gateway: Gateway) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _serve_metrics(settings: Settings, gateway: Gateway) -> AsyncGenerator[None]:
-    from importlib.metadata import version
-
+async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers | None) -> AsyncGenerator[None]:
     from gateway.observability.exposition import build_registry  # 50 ms of import that only metrics need
 
-    registry = build_registry(gateway.metrics, version("mcpist"))
-    async with serve_metrics(settings.metrics_host, settings.metrics_port, registry):
+    registry = build_registry(gateway.metrics)
+    read_workers = None if workers is None else workers.read_metrics
+    async with serve_metrics(settings.metrics_host, settings.metrics_port, registry, read_workers):
         yield
 
 

@@ -179,8 +179,10 @@ async def run_refresher(
     *,
     timing: RefreshTiming | None = None,
     every: float = SWEEP_INTERVAL,
+    schedules: bool = True,
 ) -> AsyncGenerator[AccountTokenService]:
     """Run the token service until the block is left; then start no refresh and wait up to 15 s for running ones.
+    Without `schedules` it refreshes only what is asked for.
 
     `database` is in the broker's role, and `spool` a folder on a disk that outlives the process. The block has to be
     left on SIGTERM, and before `endpoint` and `database` are closed.
@@ -194,9 +196,10 @@ async def run_refresher(
     accounts = AccountTokenService(RefreshDependencies(database, vault, providers, endpoint, settler, timing))
     await accounts.replay_spool()
     try:
-        async with run_in_background(
-            "refreshing tokens", RefreshScheduler(accounts, database, timing, every=every).run()
-        ):
+        async with contextlib.AsyncExitStack() as stack:
+            if schedules:
+                scheduler = RefreshScheduler(accounts, database, timing, every=every)
+                await stack.enter_async_context(run_in_background("refreshing tokens", scheduler.run()))
             yield accounts
     finally:
         if not await accounts.drain():

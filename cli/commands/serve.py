@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -10,12 +11,24 @@ from cli import client_snippets
 from cli.options import JsonOption
 from cli.output import print_json, print_line, print_result
 from cli.progress import Report, show_progress
-from cli.runner import get_program_name, load_settings, run_fast, run_local
+from cli.runner import get_program_name, load_settings, run_local
+from core.concurrency.event_loop import run_event_loop
+from core.config.settings import MAX_WORKERS
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
     from server.ready import ServerReady
 
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=MAX_WORKERS,
+        help="Processes that serve the port, at most one for each core; else MCPIST_WORKERS.",
+        show_default=False,
+    ),
+]
 Runner = Callable[["Settings", Report, "Callable[[ServerReady], None]"], Awaitable[None]]
 
 _ReadyT = TypeVar("_ReadyT")
@@ -34,15 +47,16 @@ def register(app: typer.Typer) -> None:
     app.command("migrate", epilog="Example: mcpist migrate --json")(migrate)
 
 
-def up(as_json: JsonOption = False) -> None:
+def up(as_json: JsonOption = False, workers: WorkersOption = None) -> None:
     """Start MCPist with its database.
 
-    Everything runs in this one process; Ctrl-C stops it in order. The first start makes the database, a tenant, its
-    administrator, a link to sign in by and an API token, which it shows once.
+    Everything runs in this one process, or with --workers in several that serve one port; Ctrl-C stops it in order.
+    The first start makes the database, a tenant, its administrator, a link to sign in by and an API token, which it
+    shows once.
     """
     from server.all_in_one import run_all_in_one
 
-    _run_gateway_command(run_all_in_one, as_json, _print_welcome)
+    _run_gateway_command(run_all_in_one, as_json, _print_welcome, workers=workers)
 
 
 def gateway(as_json: JsonOption = False) -> None:
@@ -91,8 +105,10 @@ def migrate(as_json: JsonOption = False) -> None:
     print_result(as_json, {"changed": changed, "revision": revision}, lambda: print_line(text))
 
 
-def _run_gateway_command(runner: Runner, as_json: bool, human: "Callable[[ServerReady], None]") -> None:
-    _run_until_stopped(runner, as_json, _build_document, human)
+def _run_gateway_command(
+    runner: Runner, as_json: bool, human: "Callable[[ServerReady], None]", *, workers: int | None = None
+) -> None:
+    _run_until_stopped(runner, as_json, _build_document, human, workers=workers)
 
 
 def _run_until_stopped(
@@ -100,10 +116,14 @@ def _run_until_stopped(
     as_json: bool,
     document: Callable[[_ReadyT], dict[str, object]],
     human: Callable[[_ReadyT], None],
+    *,
+    workers: int | None = None,
 ) -> None:
     from core.observability.logs import configure_logs
 
     settings = load_settings()
+    if workers is not None:
+        settings = replace(settings, workers=workers)
     configure_logs(settings.log_level, settings.log_format)
     with show_progress(always=True) as (report, end):
 
@@ -118,7 +138,7 @@ def _run_until_stopped(
         async def run() -> None:
             await runner(settings, report, on_ready)
 
-        run_fast(run())
+        run_event_loop(run())
 
 
 def _build_document(ready: "ServerReady") -> dict[str, object]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.failures import CommandExit, describe_failure, print_failure
-from cli.runner import load_settings, run_fast
+from cli.runner import load_settings
+from core.concurrency.event_loop import run_event_loop
 from core.errors import Invalid
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def stdio(
         raise Invalid("MCPIST_URL is set and MCPIST_TOKEN is not: put an API token of that MCPist there")
     configure_logs("warning" if settings.log_level == "info" else settings.log_level, settings.log_format)
     with _claim_output() as output:
-        code = run_fast(_run_relay(settings, output, user, tenant))
+        code = run_event_loop(_run_relay(settings, output, user, tenant))
     if code:
         raise CommandExit(code)
 

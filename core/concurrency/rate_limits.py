@@ -1,9 +1,10 @@
-"""Limits in this process's memory: rate and concurrency of a caller, failed authentications of an address."""
+"""Rate and concurrency of a caller, failed authentications of an address, in this process's memory. Several processes
+share them by core/concurrency/shared_limits.py."""
 
 import contextlib
 import secrets
 from array import array
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from ipaddress import IPv6Address, ip_address
 
 from core.errors import LimitReached
@@ -11,7 +12,7 @@ from core.errors import LimitReached
 Clock = Callable[[], float]
 
 MAX_KEYS = 20_000
-SLOTS = 1 << 15
+ATTEMPT_SLOTS = 1 << 15
 ROUNDING = 0.01  # of one token: sums of floating-point seconds must not cost a caller the last call of a burst
 
 
@@ -40,17 +41,8 @@ class CallerLimits:
             LimitReached: the caller has too many calls running, or made too many lately.
         """
         bucket = self._buckets.get(key) or self._admit(key)
-        if bucket.running >= self._concurrency:
-            raise LimitReached(
-                f"{self._concurrency} calls with this token are running; wait until one is done, then try again."
-            )
-        now = self._clock()
-        full_at = bucket.full_at
-        if full_at < now:
-            full_at = now
-        elif full_at - now > self._slack:
-            raise _build_limit_reached(full_at - now - self._slack)
-        bucket.full_at = full_at + self._interval
+        self._check_concurrency(bucket.running)
+        bucket.full_at = self._take_token(bucket.full_at)
         bucket.running += 1
 
     def charge(self, key: str, calls: int) -> None:
@@ -59,7 +51,7 @@ class CallerLimits:
         Never refuses: the bucket may go below empty, which delays the next :meth:`enter`.
         """
         bucket = self._buckets[key]
-        bucket.full_at = max(bucket.full_at, self._clock()) + calls * self._interval
+        bucket.full_at = self._compute_charged(bucket.full_at, calls)
 
     def leave(self, key: str) -> None:
         """Count one call out."""
@@ -77,6 +69,24 @@ class CallerLimits:
     def __len__(self) -> int:
         """Return the number of remembered keys."""
         return len(self._buckets)
+
+    def _check_concurrency(self, running: int) -> None:
+        if running >= self._concurrency:
+            raise LimitReached(
+                f"{self._concurrency} calls with this token are running; wait until one is done, then try again."
+            )
+
+    def _take_token(self, full_at: float) -> float:
+        """Take one token from the bucket that is full again at `full_at`; return when it is now."""
+        now = self._clock()
+        if full_at < now:
+            full_at = now
+        elif full_at - now > self._slack:
+            raise _build_limit_reached(full_at - now - self._slack)
+        return full_at + self._interval
+
+    def _compute_charged(self, full_at: float, calls: int) -> float:
+        return max(full_at, self._clock()) + calls * self._interval
 
     def _admit(self, key: str) -> "_Bucket":
         if len(self._buckets) >= self._max_keys:
@@ -110,7 +120,7 @@ class AttemptLimits:
     Ask only for credentials that are not known to be good already: an address may be a whole company's.
     """
 
-    def __init__(self, per_minute: float, burst: int, *, clock: Clock, slots: int = SLOTS) -> None:
+    def __init__(self, per_minute: float, burst: int, *, clock: Clock, slots: int = ATTEMPT_SLOTS) -> None:
         self._interval = 60.0 / per_minute
         self._slack = (burst - 1 + ROUNDING) * self._interval
         self._clock = clock
@@ -140,7 +150,7 @@ class AttemptLimits:
             # Attempts that were under way together must not add up to a longer wait than one too many.
             table[slot] = min(max(table[slot], now) + self._interval, now + self._slack + self._interval)
 
-    def _locate_counters(self, address: str) -> "list[tuple[array[float], int]]":
+    def _locate_counters(self, address: str) -> "Sequence[tuple[array[float] | memoryview[float], int]]":
         network = get_network(address)
         return [
             (table, hash(salt + network) % self._slots) for table, salt in zip(self._full_at, self._salts, strict=True)

@@ -15,6 +15,7 @@ from core.errors import Invalid
 from core.secret import Secret
 
 VARIABLE_PREFIX = "MCPIST_"
+MAX_WORKERS = 64
 LOOPBACK_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
 
 
@@ -59,6 +60,13 @@ class Settings:
         "Proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are trusted.",
         (),
         shown_default="no proxy",
+    )
+    workers: int = declare_setting(
+        "MCPIST_WORKERS",
+        values.make_integer_parser(1, MAX_WORKERS),
+        f"a whole number from 1 to {MAX_WORKERS}",
+        "For `mcpist up`: processes that serve the port; at most one for each core.",
+        1,
     )
     allowed_origins: tuple[str, ...] = declare_setting(
         "MCPIST_ALLOWED_ORIGINS",
@@ -182,7 +190,7 @@ class Settings:
         "MCPIST_RATE_PER_SECOND",
         values.make_number_parser(0.01, 1_000_000),
         "a number from 0.01 to 1000000",
-        "Requests a second that one credential may make over time, per process.",
+        "Requests a second that one credential may make over time; all workers of a host count together.",
         1000.0,
     )
     rate_burst: int = declare_setting(
@@ -196,14 +204,14 @@ class Settings:
         "MCPIST_CONCURRENCY",
         values.make_integer_parser(1, 100_000),
         "a whole number from 1 to 100000",
-        "Requests of one credential that may run at the same time, per process.",
+        "Requests of one credential that may run at the same time; all workers of a host count together.",
         128,
     )
     connections_per_address: int = declare_setting(
         "MCPIST_CONNECTIONS_PER_ADDRESS",
         values.make_integer_parser(1, 1_000_000),
         "a whole number from 1 to 1000000",
-        "Connections that one client address (IPv6: one /64) may have open, unless it is a trusted proxy.",
+        "Connections that one client address (IPv6: one /64) may have open at a worker, unless it is a trusted proxy.",
         256,
     )
     failed_auth_per_minute: int = declare_setting(

@@ -18,11 +18,14 @@ class PathDispatcher:
         self._paths = paths
         self.otherwise: Application = _send_not_found
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Awaitable[None]:
         if scope["type"] != "http":
-            return  # the server sends nothing else
-        target = self._paths.get(scope["path"], self.otherwise)
-        await target(scope, receive, send)
+            return _ignore()  # our server sends nothing else
+        return self._paths.get(scope["path"], self.otherwise)(scope, receive, send)
+
+
+async def _ignore() -> None:
+    """Answer nothing, as ASGI has it for protocols that an application does not know."""
 
 
 async def _send_not_found(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -127,13 +127,13 @@ class ClientConnection(asyncio.Protocol):
 
     # The reader's side.
 
-    def start_request(self, request: RequestHead) -> None:
-        """Start the application for a complete request head."""
+    def start_request(self, request: RequestHead, body: bytes) -> None:
+        """Start the application for a complete request head, and its body where that came with it."""
         scope = request.scope
         scope["client"], scope["server"] = self._peer
         self._rests_since = None
         self._awaited_since = None if self._reader.part is RequestPart.NEXT else self._clock()
-        self._exchange = HttpExchange(self, request)
+        self._exchange = HttpExchange(self, request, body)
         self._idle.pop(self, None)
         self._server.run(self._exchange)
 

@@ -59,13 +59,13 @@ class HttpExchange:
     _head: dict[str, Any] | None = None
     _bytes_left: int | None = None
 
-    def __init__(self, wire: ExchangeTransport, request: RequestHead) -> None:
+    def __init__(self, wire: ExchangeTransport, request: RequestHead, body: bytes = b"") -> None:
         self._wire = wire
         self._request = request
         self._scope = request.scope
         self._scope["extensions"] = {DIRECT: self}
         self._expects_continue = request.expects_continue
-        self._body = bytearray()
+        self._body = body or bytearray()  # a body that is here is whole: nothing is added to it
         self.keep = request.keep
 
     async def run(self, app: Application) -> None:
@@ -117,7 +117,7 @@ class HttpExchange:
         """Take the body if it has arrived whole; else None, and :meth:`receive` gives it."""
         if self._is_gone or self._is_end_reported or not self._wire.body_is_whole:
             return None
-        body, self._body = self._body, bytearray()
+        body, self._body = self._body, b""
         self._is_end_reported = True
         return bytes(body)
 

@@ -31,7 +31,10 @@ class RequestPart(Enum):
 class RequestSink(Protocol):
     """Receiver of parsed requests."""
 
-    def start_request(self, request: RequestHead) -> None: ...
+    def start_request(self, request: RequestHead, body: bytes) -> None:
+        """Take a request, with its body where that came with the head; else :meth:`add_body` gives it."""
+        ...
+
     def add_body(self, data: bytes) -> None: ...
     def end_request(self) -> None: ...
 
@@ -94,8 +97,7 @@ class RequestReader:
         if not self._head_size:
             self._raw_head = raw = split_head(data)
             if raw is not None and (known := self._known_heads.find(raw)) is not None:
-                self._start_request(known)
-                return data[len(raw.text) + len(raw.length) + len(_END_OF_HEAD) :]
+                return self._start_request(known, data[len(raw.text) + len(raw.length) + len(_END_OF_HEAD) :])
             data = data.lstrip(b"\r\n")  # blank lines before a request are skipped (RFC 9112 §2.2)
             if not data:
                 return b""
@@ -109,9 +111,7 @@ class RequestReader:
             raise BadRequest(431, f"The head of a request may have {self._limits.head} bytes")
         self._tail = (tail + head)[-3:]
         self._feed_head(head)
-        if end >= 0:
-            self._begin_request()
-        return data[len(head) :]
+        return self._begin_request(data[len(head) :]) if end >= 0 else b""
 
     def _feed_head(self, head: bytes) -> None:
         try:
@@ -121,7 +121,7 @@ class RequestReader:
         except httptools.HttpParserError:
             raise BadRequest(400, _NO_REQUEST) from None
 
-    def _begin_request(self) -> None:
+    def _begin_request(self, behind: bytes) -> bytes:
         version = self._parser.get_http_version()
         if not self._head_is_whole:
             raise BadRequest(400, _NO_REQUEST)
@@ -131,20 +131,27 @@ class RequestReader:
         scope = read_scope(self._parser.get_method().decode("ascii"), self._url, version, headers)
         framing = read_framing(headers, version, upgrades=self._upgrades)
         expects = any(name == b"expect" and value.lower() == b"100-continue" for name, value in headers)
-        self._start_request(
-            RequestHead(
-                scope,
-                version == "1.1" and self._keeps,
-                None if framing.chunked else framing.length,
-                expects,
-                None if framing.chunked or expects else self._raw_head,
-            )
+        request = RequestHead(
+            scope,
+            version == "1.1" and self._keeps,
+            None if framing.chunked else framing.length,
+            expects,
+            None if framing.chunked or expects else self._raw_head,
         )
+        return self._start_request(request, behind)
 
-    def _start_request(self, head: RequestHead) -> None:
-        self.unread_length = length = head.length or 0
-        self.part = RequestPart.LENGTH if length else RequestPart.CHUNKS if head.length is None else RequestPart.NEXT
-        self._sink.start_request(head)
+    def _start_request(self, head: RequestHead, behind: bytes) -> bytes:
+        """Start a request with the body that came with its head, if that is whole; gives what was not read."""
+        length = head.length
+        if length is None or length > len(behind):
+            self.part = RequestPart.CHUNKS if length is None else RequestPart.LENGTH
+            self.unread_length = length or 0
+            self._sink.start_request(head, b"")
+            return behind
+        self.part = RequestPart.NEXT
+        self.unread_length = 0
+        self._sink.start_request(head, behind[:length])
+        return behind[length:]
 
     def _read_length(self, data: bytes) -> bytes:
         body = data if len(data) <= self.unread_length else data[: self.unread_length]

@@ -19,6 +19,12 @@ from core.http_server.http_limits import HttpLimits
 from core.http_server.known_heads import KnownHeads
 
 SWEEP_SECONDS = 5.0
+BACKLOG = 2048
+"""Connections that the system keeps until they are accepted."""
+ACCEPT_RETRY_SECONDS = 1.0
+YIELD_SECONDS = 0.001
+"""Time that a process gives to those with fewer connections to accept one before it does."""
+IsBusier = Callable[[int], bool]
 WARN_SECONDS = 60.0
 NO_PROXIES = TrustedProxies(())
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
@@ -172,11 +178,76 @@ def _close_oldest(idle: Iterable[ClientConnection]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def run_http_server(server: HttpServer, listener: socket.socket) -> AsyncGenerator[None]:
-    """Accept connections until the block is left; then accept none, and give what runs some seconds."""
-    accepting = await asyncio.get_running_loop().create_server(server.accept, sock=listener, backlog=2048)
+async def run_http_server(
+    server: HttpServer, listener: socket.socket, is_busier: IsBusier | None = None
+) -> AsyncGenerator[None]:
+    """Accept connections until the block is left; then accept none, and give what runs some seconds.
+
+    Where other processes accept from the same listener, `is_busier` takes the number of this one's connections and
+    tells whether another has fewer. Then this one takes one connection a turn of its loop: a loop that takes all that
+    wait, which costs less, would leave none of a burst to the others.
+    """
+    loop = asyncio.get_running_loop()
+    if is_busier is not None:
+        close = _SharingAcceptor(server, listener, is_busier).close
+    else:
+        close = (await loop.create_server(server.accept, sock=listener, backlog=BACKLOG)).close
     try:
         yield
     finally:
-        accepting.close()
+        close()
         await server.shut_down()
+
+
+class _SharingAcceptor:
+    """Accepts one connection a turn of the loop until :meth:`close`, and lets processes with fewer go first."""
+
+    def __init__(self, server: HttpServer, listener: socket.socket, is_busier: IsBusier) -> None:
+        self._server = server
+        self._listener = listener
+        self._is_busier = is_busier
+        self._has_waited = False
+        self._loop = asyncio.get_running_loop()
+        self._opening: set[asyncio.Task[object]] = set()
+        self._retry: asyncio.TimerHandle | None = None
+        listener.setblocking(False)
+        listener.listen(BACKLOG)
+        self._listen()
+
+    def close(self) -> None:
+        """Accept no more."""
+        if self._retry is not None:
+            self._retry.cancel()
+        self._loop.remove_reader(self._listener)
+
+    def _listen(self) -> None:
+        self._retry = None
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        if self._is_busier(len(self._server)) and not self._has_waited:
+            self._has_waited = True
+            self._pause(YIELD_SECONDS)
+            return
+        self._has_waited = False
+        try:
+            connection, _ = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return  # another process was faster, or the peer has gone
+        except OSError as error:
+            # No file or memory is left: the listener stays readable, and the loop would turn for it without an end.
+            log.warning("cannot accept connections", extra={"event": "http_accept_failed", "errno": error.errno})
+            self._pause(ACCEPT_RETRY_SECONDS)
+            return
+        task = self._loop.create_task(self._loop.connect_accepted_socket(self._server.accept, connection))
+        self._opening.add(task)
+        task.add_done_callback(self._end_opening)
+
+    def _pause(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listener)
+        self._retry = self._loop.call_later(seconds, self._listen)
+
+    def _end_opening(self, task: asyncio.Task[object]) -> None:
+        self._opening.discard(task)
+        if not task.cancelled():
+            task.exception()  # the peer has gone already: nothing to say

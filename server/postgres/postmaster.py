@@ -36,7 +36,6 @@ _SETTINGS = {
     "unix_socket_permissions": "0700",
     "fsync": "on",
     "full_page_writes": "on",
-    "max_connections": "60",
     "shared_buffers": "128MB",
     "random_page_cost": "1.1",
     "jit": "off",
@@ -78,12 +77,14 @@ class Postmaster:
         socket_dir: Path,
         password: str,
         clock: Callable[[], float],
+        max_connections: int,
     ) -> None:
         self.address = ServerAddress(socket_dir, POSTGRES_PORT, password)
         self._layout = layout
         self._binaries = binaries
         self._account = account
         self._clock = clock
+        self._max_connections = max_connections
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
 
@@ -143,7 +144,12 @@ class Postmaster:
 
     def _build_command(self) -> list[str]:
         quoted = str(self.address.socket_dir).replace('"', '""')
-        settings = {**_SETTINGS, "cluster_name": self._layout.name, "unix_socket_directories": f'"{quoted}"'}
+        settings = {
+            **_SETTINGS,
+            "max_connections": str(self._max_connections),
+            "cluster_name": self._layout.name,
+            "unix_socket_directories": f'"{quoted}"',
+        }
         pairs = [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
         return [self._binaries.get_program_path("postgres"), "-D", str(self._layout.data), *pairs]
 

@@ -21,6 +21,10 @@ _FIRST_DELAY = 0.1  # seconds
 _MAX_DELAY = 10.0
 _STABLE_SECONDS = 10.0  # seconds of life after which the next death counts as the first again
 _ATTACH_POLL = 0.05
+MAX_CONNECTIONS = 60
+"""Connections that the server accepts of one process that serves, and of commands beside it."""
+WORKER_CONNECTIONS = 36
+"""The same of each further worker: its pools at their largest."""
 
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
@@ -32,6 +36,7 @@ class EmbeddedPostgres:
 
     `ready` is set while the server accepts connections; it is cleared as soon as its death is seen (within 0.1 s).
     `on_progress` gets one short line for each step that a person may wait for. It must not raise.
+    `workers` is the number of processes that will use the server.
     """
 
     def __init__(
@@ -42,6 +47,7 @@ class EmbeddedPostgres:
         short_parent: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
         on_progress: Report | None = None,
+        workers: int = 1,
     ) -> None:
         self.ready = asyncio.Event()
         self._home = home
@@ -49,6 +55,7 @@ class EmbeddedPostgres:
         self._short_parent = short_parent
         self._clock = clock
         self._report = on_progress or _ignore_progress
+        self._max_connections = MAX_CONNECTIONS + (workers - 1) * WORKER_CONNECTIONS
         self._turn = asyncio.Lock()
         self._lock: HomeLock | None = None
         self._server: Postmaster | None = None
@@ -84,7 +91,13 @@ class EmbeddedPostgres:
         binaries = await self._prepare(layout, account)
         password = await asyncio.to_thread(read_password, layout)
         self._server = Postmaster(
-            layout, binaries, account, layout.get_socket_dir(self._short_parent), password, self._clock
+            layout,
+            binaries,
+            account,
+            layout.get_socket_dir(self._short_parent),
+            password,
+            self._clock,
+            self._max_connections,
         )
         await self._server.launch(self._report)
         if account is not None:

@@ -19,11 +19,12 @@ from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
-from core.api.security import ApiSecurity
+from core.api.security import MAX_CONCURRENT_REQUESTS, REQUEST_BURST, REQUESTS_PER_SECOND, ApiSecurity
 from core.audit.failed_auth import AuthFailureLog
 from core.protected_resource import build_metadata_url
 from server.wiring.broker import BrokerRuntime
 from server.wiring.control_plane_api import ControlPlaneApi
+from server.workers.worker import Worker
 
 
 def build_admin_api(
@@ -33,6 +34,7 @@ def build_admin_api(
     refusals: AuthFailureLog,
     connect: ConnectServices,
     control_plane: ControlPlaneApi | None,
+    worker: Worker,
 ) -> ASGIApp:
     """Build the application under /api/v1; without the control plane, the broker's part alone."""
     release = version("mcpist")
@@ -46,14 +48,16 @@ def build_admin_api(
         zone.identity_services.identities,
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
     )
-    security = _build_security(zone, dependencies, refusals)
+    security = _build_security(zone, dependencies, refusals, worker)
     if control_plane is None:
         return identity_api(security, identity, connections(connect), version=release)
     sections = build_identity_section(identity), connections(connect)
     return control_plane.build_api(security, zone.database, connect.account_revoker, sections, release)
 
 
-def _build_security(zone: BrokerRuntime, dependencies: WebDependencies, refusals: AuthFailureLog) -> ApiSecurity:
+def _build_security(
+    zone: BrokerRuntime, dependencies: WebDependencies, refusals: AuthFailureLog, worker: Worker
+) -> ApiSecurity:
     def get_client_address(request: request_parsing.Request) -> str:
         return request_parsing.get_client_address(request, dependencies.proxies)
 
@@ -69,5 +73,11 @@ def _build_security(zone: BrokerRuntime, dependencies: WebDependencies, refusals
     challenge = f'Bearer realm="mcpist", resource_metadata="{build_metadata_url(dependencies.settings.public_url)}"'
     own_clients = frozenset(client.id for client in FIRST_PARTY_CLIENTS)
     return ApiSecurity(
-        authenticate, dependencies.settings.public_url, zone.clock, get_client_address, challenge, own_clients
+        authenticate,
+        dependencies.settings.public_url,
+        zone.clock,
+        get_client_address,
+        challenge,
+        own_clients,
+        worker.create_caller_limits("api", REQUESTS_PER_SECOND, REQUEST_BURST, MAX_CONCURRENT_REQUESTS),
     )

@@ -34,6 +34,7 @@ from server.start_files import load_identity_settings
 from server.vault_keys import load_deployment_guard, open_key_provider
 from server.wiring.oauth_client import open_vendor_accounts
 from server.wiring.outbound_http import open_documents, open_idp_http, open_vendor_http
+from server.workers.worker import ONLY_WORKER, Worker
 
 BROKER_CONNECTIONS = 8
 
@@ -72,6 +73,7 @@ async def open_broker_runtime(
     *,
     clock: Callable[[], datetime] = get_utc_now,
     only_for: InProcessSubject | None = None,
+    worker: Worker = ONLY_WORKER,
 ) -> AsyncGenerator[BrokerRuntime]:
     """Open the vault, whose key file is made at the first start, and read the identity file. With `only_for` its broker
     serves that user alone, and knows no token.
@@ -101,7 +103,7 @@ async def open_broker_runtime(
         async with (
             run_maintenance(vault, database, guard),
             open_vendor_http(settings) as http,
-            open_vendor_accounts(deployment, database, vault, http) as accounts,
+            open_vendor_accounts(deployment, database, vault, http, worker) as accounts,
         ):
             tools, urls = list_vendor_tools(manifests), list_vendor_urls(manifests)
             active_verifier = verifier if only_for is None else InProcessVerifier(only_for, database)

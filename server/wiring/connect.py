@@ -36,6 +36,7 @@ from core.module_manifest import ModuleManifest, list_vendor_manifests
 from server.wiring.broker import BrokerRuntime
 from server.wiring.credential_recheck import build_rechecker
 from server.wiring.disconnect import build_disconnect_services
+from server.workers.worker import Worker
 
 DRAFT_LIMITS = 0.2, 20, 2
 """Of one tenant, servers that are looked at for a draft: a second over time, at once, and at the same time."""
@@ -43,9 +44,9 @@ DRAFT_LIMITS = 0.2, 20, 2
 
 @contextlib.asynccontextmanager
 async def open_connect_services(
-    zone: BrokerRuntime, settings: Settings, manifests: Sequence[ModuleManifest]
+    zone: BrokerRuntime, settings: Settings, manifests: Sequence[ModuleManifest], worker: Worker
 ) -> AsyncGenerator[ConnectServices]:
-    """Open the services behind the connect pages and their API, with what runs beside them."""
+    """Open the services behind the connect pages and their API, with the maintenance that runs beside them."""
     services = build_connect_services(
         zone.database,
         zone.vault,
@@ -55,6 +56,9 @@ async def open_connect_services(
         zone.documents,
         clock=zone.clock,
     )
+    if not worker.runs_maintenance:
+        yield services
+        return
     reaper = GrantReaper(zone.database, services.disconnect_service)
     accounts = ModuleAccountClient(UserinfoClient(zone.oauth_http))
     rechecker = build_rechecker(zone.database, zone.vault, manifests, accounts)

@@ -14,7 +14,7 @@ from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.concurrency.background import list_failing_tasks
-from core.concurrency.rate_limits import AttemptLimits, CallerLimits
+from core.concurrency.rate_limits import CallerLimits
 from core.config.settings import Settings
 from core.db import Database
 from core.errors import LimitReached
@@ -45,6 +45,7 @@ from server.deployment import Deployment
 from server.health import HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
 from server.role_database import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
+from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
@@ -68,6 +69,7 @@ async def open_gateway(
     broker_context: contextlib.AbstractAsyncContextManager[Broker],
     catalogue: Catalogue,
     call_log: CallLog,
+    worker: Worker = ONLY_WORKER,
 ) -> AsyncGenerator[Gateway]:
     """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written.
 
@@ -86,7 +88,18 @@ async def open_gateway(
         start(generations.run())
         start(audit.run())
         dependencies = _GatewayDependencies(
-            settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, passes, sessions
+            settings,
+            deployment,
+            broker,
+            catalogue,
+            call_log,
+            traces,
+            database,
+            generations,
+            audit,
+            passes,
+            sessions,
+            worker,
         )
         gateway = _build_gateway(dependencies)
         await generations.wait_until_trusted(timeout=START_SECONDS)
@@ -120,6 +133,7 @@ class _GatewayDependencies:
     audit: AuditWriter
     passes: AuditPasses
     sessions: VendorClientFactory
+    worker: Worker
 
 
 def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
@@ -133,7 +147,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
     links = ConnectMessages(dependencies.settings.public_url)
     leases = LeaseCache(dependencies.broker, dependencies.generations, links)
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
-    limits = _create_caller_limits(dependencies.settings, metrics)
+    limits = _create_caller_limits(dependencies.settings, dependencies.worker, metrics)
     runner = ToolRunner(
         sieve,
         dependencies.database,
@@ -167,10 +181,8 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
 
 
 def _build_refusals(dependencies: _GatewayDependencies, metrics: Metrics) -> AuthFailureLog:
-    per_minute = dependencies.settings.failed_auth_per_minute
-    return AuthFailureLog(
-        dependencies.audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), metrics, dependencies.passes
-    )
+    attempts = dependencies.worker.create_failed_auth_limits(dependencies.settings.failed_auth_per_minute)
+    return AuthFailureLog(dependencies.audit, attempts, metrics, dependencies.passes)
 
 
 def _build_mcp_settings(settings: Settings) -> McpSettings:
@@ -191,8 +203,8 @@ def _get_authorization_server(settings: Settings) -> str:
     return external.issuer if external else settings.public_url
 
 
-def _create_caller_limits(settings: Settings, metrics: Metrics) -> CallerLimits:
-    limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
+def _create_caller_limits(settings: Settings, worker: Worker, metrics: Metrics) -> CallerLimits:
+    limits = worker.create_caller_limits("calls", settings.rate_per_second, settings.rate_burst, settings.concurrency)
     metrics.register_observable("mcpist_limited_callers", lambda: len(limits))
     return limits
 

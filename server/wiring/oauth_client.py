@@ -10,17 +10,21 @@ from broker.refresh.token_service import AccountTokenService
 from broker.vault.vault import Vault
 from core.db import Database
 from server.deployment import Deployment
+from server.workers.worker import Worker
 
 SPOOL_FOLDER = "answers"
 
 
 def open_vendor_accounts(
-    deployment: Deployment, database: Database, vault: Vault, http: VendorHttpClient
+    deployment: Deployment, database: Database, vault: Vault, http: VendorHttpClient, worker: Worker
 ) -> contextlib.AbstractAsyncContextManager[AccountTokenService]:
-    """Open the accounts of all tenants and refresh them until the block is left.
+    """Open the accounts of all tenants and refresh them until the block is left; a worker that runs no
+    maintenance refreshes what its callers need.
 
     Raises:
         core.errors.Unavailable: the database is away.
     """
     book, endpoint = ProviderRegistry(load_builtin_providers()), HttpTokenEndpointClient(http)
-    return run_refresher(database, vault, book, endpoint, deployment.home / SPOOL_FOLDER)
+    return run_refresher(
+        database, vault, book, endpoint, deployment.home / SPOOL_FOLDER, schedules=worker.runs_maintenance
+    )

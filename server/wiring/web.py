@@ -22,6 +22,7 @@ from server.wiring.broker import BrokerRuntime
 from server.wiring.connect import open_connect_services
 from server.wiring.control_plane_api import ControlPlaneApi
 from server.wiring.notifications import run_notifications
+from server.workers.worker import ONLY_WORKER, Worker
 
 API_PATH = "/api/"
 SWEEP_SECONDS = 3600.0
@@ -34,17 +35,19 @@ async def open_web_application(
     refusals: AuthFailureLog,
     manifests: Sequence[ModuleManifest],
     control_plane: ControlPlaneApi | None = None,
+    worker: Worker = ONLY_WORKER,
 ) -> AsyncGenerator[ASGIApp]:
-    """Open the application of every path but the gateway's own, and delete expired records meanwhile.
+    """Open the application of every path but the gateway's own, and run its maintenance meanwhile.
 
     Without `control_plane` the admin API is the broker's own part of it.
     """
-    async with (
-        run_in_background("deleting expired rows of identity", _sweep_expired(zone)),
-        open_connect_services(zone, settings, manifests) as connect,
-        run_notifications(zone, settings, manifests),
-    ):
-        yield _build_application(zone, settings, refusals, connect, control_plane)
+    async with contextlib.AsyncExitStack() as stack:
+        if worker.runs_maintenance:
+            sweeping = run_in_background("deleting expired rows of identity", _sweep_expired(zone))
+            await stack.enter_async_context(sweeping)
+            await stack.enter_async_context(run_notifications(zone, settings, manifests))
+        connect = await stack.enter_async_context(open_connect_services(zone, settings, manifests, worker))
+        yield _build_application(zone, settings, refusals, connect, control_plane, worker)
 
 
 def _build_application(
@@ -53,12 +56,13 @@ def _build_application(
     refusals: AuthFailureLog,
     connect: ConnectServices,
     control_plane: ControlPlaneApi | None,
+    worker: Worker,
 ) -> ASGIApp:
 
     def build_api() -> ASGIApp:
         from server.wiring.admin_api import build_admin_api  # the framework's import takes half a second
 
-        return build_admin_api(zone, dependencies, grants, refusals, connect, control_plane)
+        return build_admin_api(zone, dependencies, grants, refusals, connect, control_plane, worker)
 
     dependencies = build_web_dependencies(settings, zone.identity, zone.clock)
     grants = build_grants(zone.database, zone.identity, zone.clock)

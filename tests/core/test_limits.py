@@ -1,13 +1,18 @@
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.concurrency.rate_limits import ROUNDING, AttemptLimits, CallerLimits, get_network
+from core.concurrency.shared_limits import SharedLimitMemory
 from core.errors import LimitReached
+
+Callers = Callable[[float, int, int], CallerLimits]
+Attempts = Callable[[float, int], AttemptLimits]
 
 
 class Clock:
@@ -23,13 +28,31 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(params=["of one process", "of a worker"])
+def create_callers(request: pytest.FixtureRequest, clock: Clock) -> Callers:
+    """Create limits of callers in either memory."""
+    if request.param == "of one process":
+        return lambda rate, burst, concurrency: CallerLimits(rate, burst, concurrency, clock=clock)
+    memory = SharedLimitMemory.create(2)
+    return lambda rate, burst, concurrency: memory.create_caller_limits("calls", rate, burst, concurrency, clock=clock)
+
+
+@pytest.fixture(params=["of one process", "of a worker"])
+def create_attempts(request: pytest.FixtureRequest, clock: Clock) -> Attempts:
+    """Create limits of attempts in either memory."""
+    if request.param == "of one process":
+        return lambda per_minute, burst: AttemptLimits(per_minute, burst, clock=clock)
+    memory = SharedLimitMemory.create(2)
+    return lambda per_minute, burst: memory.create_attempt_limits(per_minute, burst, clock=clock)
+
+
 def call(limits: CallerLimits, key: str = "a") -> None:
     limits.enter(key)
     limits.leave(key)
 
 
-def test_a_burst_then_the_rate(clock: Clock) -> None:
-    limits = CallerLimits(10, 5, 100, clock=clock)
+def test_a_burst_then_the_rate(create_callers: Callers, clock: Clock) -> None:
+    limits = create_callers(10, 5, 100)
     for _ in range(5):
         call(limits)
     with pytest.raises(LimitReached) as caught:
@@ -41,8 +64,8 @@ def test_a_burst_then_the_rate(clock: Clock) -> None:
         call(limits)
 
 
-def test_a_charge_delays_the_next_call_of_the_same_caller_only(clock: Clock) -> None:
-    limits = CallerLimits(10, 5, 100, clock=clock)
+def test_a_charge_delays_the_next_call_of_the_same_caller_only(create_callers: Callers, clock: Clock) -> None:
+    limits = create_callers(10, 5, 100)
     limits.enter("a")
     limits.charge("a", 13)
     limits.leave("a")
@@ -54,8 +77,8 @@ def test_a_charge_delays_the_next_call_of_the_same_caller_only(clock: Clock) -> 
     call(limits)
 
 
-def test_the_bucket_never_holds_more_than_the_burst(clock: Clock) -> None:
-    limits = CallerLimits(10, 5, 100, clock=clock)
+def test_the_bucket_never_holds_more_than_the_burst(create_callers: Callers, clock: Clock) -> None:
+    limits = create_callers(10, 5, 100)
     call(limits)
     clock.now += 3600
     for _ in range(5):
@@ -64,14 +87,14 @@ def test_the_bucket_never_holds_more_than_the_burst(clock: Clock) -> None:
         call(limits)
 
 
-def test_callers_do_not_share_a_bucket(clock: Clock) -> None:
-    limits = CallerLimits(1, 1, 1, clock=clock)
+def test_callers_do_not_share_a_bucket(create_callers: Callers) -> None:
+    limits = create_callers(1, 1, 1)
     call(limits, "a")
     call(limits, "b")
 
 
-def test_running_calls_are_limited_and_a_refused_one_costs_no_token(clock: Clock) -> None:
-    limits = CallerLimits(1, 3, 2, clock=clock)
+def test_running_calls_are_limited_and_a_refused_one_costs_no_token(create_callers: Callers) -> None:
+    limits = create_callers(1, 3, 2)
     limits.enter("a")
     limits.enter("a")
     for _ in range(10):
@@ -169,8 +192,8 @@ def attempts(limits: AttemptLimits, address: str, times: int) -> int:
     return passed
 
 
-def test_failed_attempts_have_to_wait(clock: Clock) -> None:
-    limits = AttemptLimits(60, 10, clock=clock)
+def test_failed_attempts_have_to_wait(create_attempts: Attempts, clock: Clock) -> None:
+    limits = create_attempts(60, 10)
     assert attempts(limits, "203.0.113.7", 10_000) == 10
     with pytest.raises(LimitReached) as caught:
         limits.check("203.0.113.7")
@@ -180,16 +203,16 @@ def test_failed_attempts_have_to_wait(clock: Clock) -> None:
     limits.check("203.0.113.8")
 
 
-def test_attempts_under_way_together_do_not_add_up_to_a_ban(clock: Clock) -> None:
-    limits = AttemptLimits(60, 10, clock=clock)
+def test_attempts_under_way_together_do_not_add_up_to_a_ban(create_attempts: Attempts, clock: Clock) -> None:
+    limits = create_attempts(60, 10)
     for _ in range(1000):
         limits.record_failure("203.0.113.7")
     clock.now += 1.01
     limits.check("203.0.113.7")
 
 
-def test_one_ipv6_network_counts_as_one_address(clock: Clock) -> None:
-    limits = AttemptLimits(60, 10, clock=clock)
+def test_one_ipv6_network_counts_as_one_address(create_attempts: Attempts) -> None:
+    limits = create_attempts(60, 10)
     assert sum(attempts(limits, f"2001:db8:1:2::{number:x}", 1) for number in range(100)) == 10
     limits.check("2001:db8:1:3::1")
 

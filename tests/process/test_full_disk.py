@@ -17,6 +17,7 @@ import asyncpg
 import pytest
 
 from tests.support.eventually import within
+from tests.support.fork_server import create_forked_process
 from tests.support.running_product import (
     MCPIST,
     START_SECONDS,
@@ -78,7 +79,7 @@ def small_disk(mebibytes: int) -> Iterator[SmallDisk]:
 
 async def refused(disk: SmallDisk, *arguments: str) -> str:
     """What a command says that fails."""
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         str(MCPIST), *arguments, env=environment(disk.home, free_port()),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
@@ -130,7 +131,7 @@ async def test_a_read_only_disk() -> None:
 
 
 async def refused_doctor(disk: SmallDisk) -> list[str]:
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         str(MCPIST), "doctor", "--json", env=environment(disk.home, free_port()), stdout=asyncio.subprocess.PIPE
     )
     out, _ = await process.communicate()

@@ -11,6 +11,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.support.canary import SUITE
+from tests.support.fork_server import create_forked_process
 from tests.support.github_double import GitHubDouble, github_double
 from tests.support.running_product import MCPIST, data_folder, environment, free_port, hear_command, start
 from tests.support.vendor_contract import contract
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.timeout(180)
 
 
 async def run(home: Path, port: int, allowed: str, *arguments: str, secret: str = "") -> str:
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         str(MCPIST), *arguments, env=environment(home, port, MCPIST_ALLOWED_PRIVATE_HOSTS=allowed),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip

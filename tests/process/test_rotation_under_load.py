@@ -14,6 +14,7 @@ from core.secret import Secret
 from server.deployment import KEYS_FOLDER, PASSWORDS_FILE, VAULT_KEYS_FILE
 from tests.process.split_load import Load
 from tests.support.eventually import within
+from tests.support.fork_server import create_forked_process
 from tests.support.postgres import PASSWORDS as KNOWN
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person
@@ -44,7 +45,7 @@ async def keys(deployment: Split, *arguments: str) -> Any:
 async def killed(deployment: Split, *arguments: str, seconds: float) -> None:
     """The same, killed after so long: before it has begun, half way or when it is done, whichever it is."""
     url = deployment.product.database.admin.url.reveal()
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         str(MCPIST), "keys", *arguments,
         env=environment(deployment.broker.home, deployment.broker.port, MCPIST_DATABASE_URL=url),
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, stdin=asyncio.subprocess.DEVNULL,

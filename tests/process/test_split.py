@@ -73,8 +73,13 @@ async def at_both(deployment: Split, who: Person, expected: Callable[[Heard], bo
 
 
 @pytest.mark.guarantee("G10")
-async def test_a_gateway_has_nothing_of_the_broker_s(deployment: Split) -> None:
+async def test_a_gateway_has_nothing_of_the_broker_s(database: ScratchDatabase, tmp_path: Path) -> None:
     """Its folder, its environment and its database role: not even a takeover of the whole process opens the vault."""
+    async with split_on(database, tmp_path, executed=True) as deployment:
+        await _look_through_the_gateways(deployment)
+
+
+async def _look_through_the_gateways(deployment: Split) -> None:
     ada = await person(deployment)
     for gateway in deployment.gateways:
         await deployment.said(ada, "look", at=deployment.gateways.index(gateway))

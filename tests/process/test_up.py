@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.support.fork_server import create_forked_process
 from tests.support.running_product import (
     MCPIST,
     client,
@@ -149,7 +150,7 @@ async def until_it_works(caller) -> list[str]:
 
 
 async def created_token(home: Path, port: int) -> bytes:
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         str(MCPIST), "token", "create", "--user", "admin@localhost", "--json",
         env=environment(home, port), stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
@@ -159,7 +160,7 @@ async def created_token(home: Path, port: int) -> bytes:
 
 
 async def fails(home: Path, port: int) -> tuple[int | None, str, str]:
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         str(MCPIST), "up", "--json", env=environment(home, port),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip

@@ -23,6 +23,7 @@ from server.postgres.layout import DataFolderLayout
 from server.postgres.postmaster import ServerAddress
 from server.postgres.process import find_server_pids
 from server.postgres.supervisor import EmbeddedPostgres
+from tests.support.postgres_process import roomy_folder
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -30,7 +31,7 @@ REPOSITORY = Path(__file__).parents[3]
 @pytest.fixture
 def place() -> Iterator[Path]:
     """An empty folder that every user can pass through (pytest's own are 0700)."""
-    folder = Path(tempfile.mkdtemp(prefix="mcpist-test-"))
+    folder = Path(tempfile.mkdtemp(prefix="mcpist-test-", dir=roomy_folder()))
     folder.chmod(0o755)
     yield folder
     for layout in map(DataFolderLayout, folder.iterdir()):
@@ -44,7 +45,7 @@ def place() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def programs() -> Iterator[Path]:
     """What root's first start copies into a data folder, for the tests to link to."""
-    with tempfile.TemporaryDirectory(prefix="mcpist-test-") as name:
+    with tempfile.TemporaryDirectory(prefix="mcpist-test-", dir=roomy_folder()) as name:
         if os.geteuid() == 0:
             copy_binaries(find_bundled_binaries(), Path(name))
         yield Path(name)

@@ -157,8 +157,8 @@ async def _write_until(
 
 async def _write(address: ServerAddress, writer: int, acknowledged: set[tuple[int, int]]) -> None:
     connection = await connect(address)
-    number = await connection.fetchval("SELECT coalesce(max(n), 0) FROM ledger WHERE writer = $1", writer)
     try:
+        number = await connection.fetchval("SELECT coalesce(max(n), 0) FROM ledger WHERE writer = $1", writer)
         while True:
             number += 1
             await connection.execute("INSERT INTO ledger VALUES ($1, $2)", writer, number)
