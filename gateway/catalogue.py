@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import modules
@@ -25,11 +25,14 @@ class CatalogueTool:
     tool: Tool
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any]
+    module: str = field(init=False)
+    """The name of the module that declares it."""
+    full_name: str = field(init=False)
+    """The names of module and tool, as logs and traces show them."""
 
-    @property
-    def module(self) -> str:
-        """The name of the module that declares it."""
-        return self.owner.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "module", self.owner.name)
+        object.__setattr__(self, "full_name", f"{self.owner.name}.{self.tool.name}")
 
     @property
     def output_exact(self) -> bool:

@@ -194,7 +194,13 @@ class ToolRunner:
             if not tool.tool.hints.read_only:
                 await durable
             await wait_for_turn(len(arguments))
-            outcome = await self._run(request, tool, model)
+            changes = ChangeTracker(request.changes)
+            context = ToolContext(self._database, self._vendors, request, tool, changes)
+            try:
+                with self._traces.span(tool.full_name):
+                    outcome = ToolOutcome(await tool.tool.run(context, **model.__dict__))
+            except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
+                outcome = self._build_failure(request, tool, changes, error)
             await durable
             call_outcome = CallOutcome.ERROR if outcome.error else CallOutcome.OK
         except MCPistError as error:
@@ -216,24 +222,20 @@ class ToolRunner:
             )
         return outcome
 
-    async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:
-        changes = ChangeTracker(request.changes)
-        context = ToolContext(self._database, self._vendors, request, tool, changes)
-        try:
-            with self._traces.span(f"{tool.module}.{tool.tool.name}"):
-                result = await tool.tool.run(context, **model.__dict__)
-        except NotConnected as error:
+    def _build_failure(
+        self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker, error: Exception
+    ) -> ToolOutcome:
+        """Build the outcome of a tool that has raised `error`."""
+        if isinstance(error, NotConnected):
             # Whoever is asked to connect has the same call made once more: not after a change.
             return ToolOutcome(error=format_error(error, changes), not_connected=None if changes else error)
-        except (ToolError, MCPistError) as error:
+        if isinstance(error, ToolError | MCPistError):
             return ToolOutcome(error=f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
-        except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
-            if is_disk_full(error):
-                return ToolOutcome(error=format_error(DiskFull(), changes))
-            fields = {"tool": f"{tool.module}.{tool.tool.name}", "request_id": request.request_id}
-            log.error("a tool failed", extra={"event": "tool_failed", **fields, **describe_error(error)})
-            return ToolOutcome(error=format_internal_error(request.request_id, changes))
-        return ToolOutcome(result=result)
+        if is_disk_full(error):
+            return ToolOutcome(error=format_error(DiskFull(), changes))
+        fields = {"tool": tool.full_name, "request_id": request.request_id}
+        log.error("a tool failed", extra={"event": "tool_failed", **fields, **describe_error(error)})
+        return ToolOutcome(error=format_internal_error(request.request_id, changes))
 
     def _build_intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> AuditEvent:
         digest = self._compute_digest(request, arguments)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any
 
-from gateway.mcp.authority_renewal import AuthorityRenewal
+from gateway.mcp.authority import Authority
 from gateway.mcp.sse import EventStream
 
 TICK_SECONDS = 0.05  # seconds
@@ -27,7 +27,7 @@ class CancelReason(Enum):
 class SupervisedCall:
     """One call under watch. `ended` tells our cancellation from everybody else's."""
 
-    __slots__ = ("deadline", "ended", "receive", "renewal", "started", "stream", "task", "watcher")
+    __slots__ = ("authority", "deadline", "ended", "receive", "started", "stream", "task", "watcher")
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class SupervisedCall:
         deadline: float,
         receive: Receive | None,
         stream: EventStream | None,
-        renewal: AuthorityRenewal | None,
+        authority: Authority | None,
     ) -> None:
-        self.renewal = renewal
+        self.authority = authority
         self.task = task
         self.started = started_at
         self.deadline = deadline
@@ -70,13 +70,13 @@ class CallSupervisor:
         deadline: float,
         receive: Receive | None,
         stream: EventStream | None = None,
-        renewal: AuthorityRenewal | None = None,
+        authority: Authority | None = None,
     ) -> SupervisedCall:
         """Watch the current task until :meth:`leave`. `deadline` is in the loop's time; without `receive` a departed
-        client is not noticed, without `renewal` a credential that has ended is not."""
+        client is not noticed, without `authority` a credential that has ended is not."""
         task = asyncio.current_task(loop)
         assert task is not None
-        call = SupervisedCall(task, loop.time(), deadline, receive, stream, renewal)
+        call = SupervisedCall(task, loop.time(), deadline, receive, stream, authority)
         self._running[call] = None
         if not self._timer:
             self._timer = True
@@ -88,8 +88,8 @@ class CallSupervisor:
         del self._running[call]
         if call.watcher is not None:
             call.watcher.cancel()
-        if call.renewal is not None:
-            call.renewal.close()
+        if call.authority is not None:
+            call.authority.close()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -101,8 +101,8 @@ class CallSupervisor:
                 call.cancel(CancelReason.DEADLINE)
             elif call.watcher is None and call.receive and now - call.started >= self._watch_after:
                 call.watcher = loop.create_task(_wait_for_departure(call, call.receive))
-            if call.renewal is not None:
-                call.renewal.start_if_due(now)
+            if call.authority is not None:
+                call.authority.renew_if_due(now)
             if call.stream is not None and now - call.stream.last_sent >= self._keep_alive:
                 self._ping(loop, call.stream)
         self._timer = bool(self._running)

@@ -12,14 +12,14 @@ from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
 from core.log_events import describe_error
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
-from gateway.mcp.authority_renewal import AuthorityRenewal
+from gateway.mcp.authority import Authority
 from gateway.mcp.call_supervisor import CallSupervisor, CancelReason, Receive, SupervisedCall
 from gateway.mcp.elicitation import UrlElicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
 from gateway.mcp.interfaces import IsCurrent
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
-from gateway.mcp.request_context import Authority, ElicitUrl, Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.request_context import ElicitUrl, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.request_headers import VERSION_HEADER, RequestHeaders, choose_traceparent
 from gateway.mcp.responses import ResponseWriter
 from gateway.mcp.revisions import (
@@ -121,9 +121,21 @@ class Dispatcher:
             else:
                 handler = self._find_handler(revision, message)
                 stream = _open_stream(revision, message, arrival)
-                body = await self._handle(handler, revision, message, arrival, stream)
+                renderer = self._renderers[revision.version]
+                try:
+                    result = await self._run_handler(handler, revision, message, arrival, stream)
+                    body = renderer.render(message.method, result)
+                except (ClientDisconnected, ProtocolError):
+                    raise
+                except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
+                    failure = _build_failure(error, message.method, arrival, stream)
+                    body = renderer.render(message.method, failure)
+                if len(body) > self._max_result:
+                    text = _describe_oversized_result(len(body), self._max_result, arrival.changes)
+                    body = renderer.render(message.method, _build_error_result(message.method, text))
         except ProtocolError as error:
-            return build_error_answer(revision, message.id, error, stream)
+            code = revision.error_codes.get(error.code, error.code)
+            return build_error_answer(revision, message.id, ProtocolError(code, error.message, error.data), stream)
         return JsonRpcAnswer(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, body), revision, 0, stream)
 
     def _find_handler(self, revision: Revision, message: JsonRpcMessage) -> Handler:
@@ -132,38 +144,6 @@ class Dispatcher:
             raise ProtocolError(METHOD_NOT_FOUND, f"Unknown method: {message.method[:_NAME_LENGTH]}")
         check_params(message)
         return handler
-
-    async def _handle(
-        self,
-        handler: Handler,
-        revision: Revision,
-        message: JsonRpcMessage,
-        arrival: TransportContext,
-        stream: EventStream | None,
-    ) -> bytes:
-        renderer = self._renderers[revision.version]
-        try:
-            rendered = renderer.render(
-                message.method, await self._run_handler(handler, revision, message, arrival, stream)
-            )
-        except ProtocolError as error:
-            raise ProtocolError(revision.error_codes.get(error.code, error.code), error.message, error.data) from None
-        except (Unauthenticated, InsufficientScope) as error:
-            if not arrival.batched and not (stream and stream.started):
-                raise
-            return renderer.render(message.method, _build_error_result(message.method, str(error)))
-        except Unavailable as error:
-            return renderer.render(message.method, _build_error_result(message.method, error.text_with_retry))
-        except MCPistError as error:
-            return renderer.render(message.method, _build_error_result(message.method, str(error)))
-        except ClientDisconnected:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
-            raise _build_internal_error(error, message.method, arrival) from None
-        if len(rendered) > self._max_result:
-            text = _describe_oversized_result(len(rendered), self._max_result, arrival.changes)
-            return renderer.render(message.method, _build_error_result(message.method, text))
-        return rendered
 
     async def _run_handler(
         self,
@@ -177,9 +157,9 @@ class Dispatcher:
         elicit_url = None
         if revision.has_url_elicitation and self._elicitation is not None:
             elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
-        context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
-        renewal = AuthorityRenewal(context.authority, arrival.authenticate, self._is_current)
-        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
+        authority = Authority(arrival.caller, arrival.authenticate, self._is_current)
+        context = _build_context(authority, arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
+        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, context.authority)
         result: Result = {}
         try:
             result = await handler(context, message.params)
@@ -216,6 +196,7 @@ def _build_cancellation(call: SupervisedCall) -> BaseException:
 
 
 def _build_context(
+    authority: Authority,
     arrival: TransportContext,
     revision: Revision,
     message: JsonRpcMessage,
@@ -229,7 +210,7 @@ def _build_context(
         arrival.client_name = _parse_client_name(meta[CLIENT_KEY])
     report = stream.report if stream is not None else None
     return RequestContext(
-        Authority(arrival.caller),
+        authority,
         arrival.request_id,
         deadline,
         report,
@@ -272,6 +253,23 @@ def _open_stream(revision: Revision, message: JsonRpcMessage, arrival: Transport
     if token is None or arrival.reply is None:
         return None
     return EventStream(arrival.reply, token, revision.progress_message)
+
+
+def _build_failure(error: Exception, method: str, arrival: TransportContext, stream: EventStream | None) -> Result:
+    """Build the result of a handler that has failed.
+
+    Raises:
+        Unauthenticated, InsufficientScope: where HTTP can still say so.
+        ProtocolError: the error is nothing that the model should see.
+    """
+    if isinstance(error, Unauthenticated | InsufficientScope) and not arrival.batched:
+        if not (stream and stream.started):
+            raise error
+    elif isinstance(error, Unavailable):
+        return _build_error_result(method, error.text_with_retry)
+    if isinstance(error, MCPistError):
+        return _build_error_result(method, str(error))
+    raise _build_internal_error(error, method, arrival) from None
 
 
 def _build_error_result(method: str, text: str) -> Result:

@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from core.caller import Caller
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
+from gateway.mcp.authority import Authority
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 Params = dict[str, Any]
@@ -23,55 +24,6 @@ class UrlElicitation:
 
 
 ElicitUrl = Callable[[UrlElicitation], Result]
-
-
-async def _do_nothing() -> None:
-    """Do nothing, where the caller cannot be verified anew."""
-
-
-class ToolExecution(Protocol):
-    """A tool that runs for a caller."""
-
-    def check(self, caller: Caller) -> None:
-        """Stop it if `caller` may not use it any more."""
-        ...
-
-    def stop(self, reason: str) -> None: ...
-
-
-class Authority:
-    """Authority that a request runs under: the caller in their current state, and once it ends, `ended` with the
-    reason."""
-
-    __slots__ = ("_executions", "caller", "ended", "refresh")
-
-    def __init__(self, caller: Caller) -> None:
-        self.caller = caller
-        self.ended = ""
-        self.refresh: Callable[[], Awaitable[None]] = _do_nothing
-        """Verifies the caller anew if the last time is long ago; for work that begins long after its request came."""
-        self._executions: set[ToolExecution] = set()
-
-    def enter(self, execution: ToolExecution) -> None:
-        """Add a tool that begins to run under this authority."""
-        self._executions.add(execution)
-
-    def leave(self, execution: ToolExecution) -> None:
-        """Remove a tool that has ended."""
-        self._executions.discard(execution)
-
-    def renew(self, caller: Caller) -> None:
-        """Check the authority anew after the caller's permissions may have changed; uses that are no longer allowed
-        stop."""
-        self.caller = caller
-        for execution in tuple(self._executions):
-            execution.check(caller)
-
-    def end(self, reason: str) -> None:
-        """End the authority, whose credential is no longer valid: running tools stop, and none begins."""
-        self.ended = reason
-        for execution in tuple(self._executions):
-            execution.stop(reason)
 
 
 @dataclass(slots=True)

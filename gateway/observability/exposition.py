@@ -2,7 +2,8 @@
 
 import platform
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
@@ -11,14 +12,46 @@ from prometheus_client.registry import Collector
 
 from gateway.observability.metrics import COUNTERS, DURATION_BUCKETS, OBSERVABLE_METRICS, CallSeries, Metrics
 
+DumpedFamily = tuple[str, str, str, str, list[tuple[str, dict[str, str], float]]]
+"""Name, documentation, type and unit of a metric family, and its samples: name, labels, value."""
 
-def build_registry(metrics: Metrics, version: str) -> CollectorRegistry:
+
+def build_registry(metrics: Metrics) -> CollectorRegistry:
     """Build a registry with the metrics of MCPist, of the process and of the garbage collector."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Exposition(metrics, version))
+    registry.register(_Exposition(metrics, version("mcpist")))
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
     return registry
+
+
+def dump_metrics(registry: CollectorRegistry) -> list[DumpedFamily]:
+    """Collect a registry as data, which another process can show."""
+    return [
+        (one.name, one.documentation, one.type, one.unit, [(s.name, s.labels, s.value) for s in one.samples])
+        for one in registry.collect()
+    ]
+
+
+def merge_workers(workers: Mapping[int, Sequence[DumpedFamily]]) -> CollectorRegistry:
+    """Build a registry with the metrics of all workers, each with the label ``worker``."""
+    families: dict[str, Metric] = {}
+    for worker, dump in workers.items():
+        for name, documentation, kind, unit, samples in dump:
+            family = families.setdefault(name, Metric(name, documentation, kind, unit))
+            for sample, labels, value in samples:
+                family.add_sample(sample, {**labels, "worker": str(worker)}, value)
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Families(list(families.values())))
+    return registry
+
+
+class _Families(Collector):
+    def __init__(self, families: Sequence[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
 
 
 class _Exposition(Collector):

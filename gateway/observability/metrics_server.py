@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,33 +19,45 @@ from core.http_server.server import HttpServer, run_http_server
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+ReadWorkers = Callable[[], Awaitable[Mapping[int, Any]]]
+
 MAX_CONNECTIONS = 20
 LIMITS = HttpLimits(connections=MAX_CONNECTIONS, connections_per_address=MAX_CONNECTIONS, drain_seconds=2.0)
 
 
 @contextlib.asynccontextmanager
-async def serve_metrics(host: str, port: int, registry: "CollectorRegistry") -> AsyncGenerator[int]:
-    """Serve until the block is left; gives the port, which matters where `port` is 0.
+async def serve_metrics(
+    host: str, port: int, registry: "CollectorRegistry", read_workers: ReadWorkers | None = None
+) -> AsyncGenerator[int]:
+    """Serve until the block is left; gives the port, which matters where `port` is 0. `read_workers` gives the metrics
+    of the other workers of this process, if it has any.
 
     Raises:
         Unavailable: the port is taken, or the address is not this machine's.
     """
     listener = open_metrics_socket(host, port)
-    server = HttpServer(create_metrics_app(registry), limits=LIMITS)
+    server = HttpServer(create_metrics_app(registry, read_workers), limits=LIMITS)
     async with run_http_server(server, listener):
         yield listener.getsockname()[1]
 
 
-def create_metrics_app(registry: "CollectorRegistry") -> Starlette:
+def create_metrics_app(registry: "CollectorRegistry", read_workers: ReadWorkers | None = None) -> Starlette:
     """Create the application of /metrics; text is made in a thread, one at a time, so that a scrape delays no call."""
-    from prometheus_client.exposition import choose_encoder  # 50 ms of import that only metrics need
+    # 50 ms of import that only metrics need
+    from prometheus_client.exposition import choose_encoder
+
+    from gateway.observability.exposition import dump_metrics, merge_workers
 
     one_at_a_time = asyncio.Lock()
+
+    def render(encode: "Callable[[CollectorRegistry], bytes]", workers: "Mapping[int, Any] | None") -> bytes:
+        return encode(registry if workers is None else merge_workers({1: dump_metrics(registry), **workers}))
 
     async def metrics(request: Request) -> Response:
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
         async with one_at_a_time:
-            body = await asyncio.to_thread(encode, registry)
+            workers = await read_workers() if read_workers is not None else None
+            body = await asyncio.to_thread(render, encode, workers)
         return Response(body, headers={"content-type": content_type, "cache-control": "no-store"})
 
     return Starlette(routes=[Route("/metrics", metrics, methods=["GET"])])

@@ -21,7 +21,8 @@ from core.secret import Secret
 from gateway.catalogue import build_catalogue
 from gateway.connection_messages import ConnectMessages, NotConnected
 from gateway.lease_cache import CachedLease, LeaseCache
-from gateway.mcp.request_context import Authority, RequestContext
+from gateway.mcp.authority import Authority
+from gateway.mcp.request_context import RequestContext
 from modules.kit import ToolError
 from tests.support.http_broker import served_over_http
 from tests.support.toy_vendor import shop_module

@@ -20,7 +20,8 @@ from core.secret import Secret
 from gateway.catalogue import CatalogueTool, build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import CachedLease, LeaseCache, ToolLeaseSource
-from gateway.mcp.request_context import Authority, RequestContext
+from gateway.mcp.authority import Authority
+from gateway.mcp.request_context import RequestContext
 from tests.support.toy_vendor import shop_module
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))

@@ -57,7 +57,7 @@ def scope(token: str, **headers: str) -> dict[str, Any]:
 async def listening(node: Node, token: str, headers: dict[str, str] | None = None) -> AsyncIterator[Stream]:
     stream = Stream()
     given = SESSION if headers is None else headers
-    task = asyncio.create_task(node.gateway.app(scope(token, **given), stream.receive, stream.send))
+    task = asyncio.ensure_future(node.gateway.app(scope(token, **given), stream.receive, stream.send))
     try:
         async with asyncio.timeout(10):
             await stream.opened.wait()

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from core.audit.event import AuditEventKind
-from gateway.mcp import authority_renewal, call_supervisor
-from gateway.mcp.authority_renewal import REVOKED, UNVERIFIED
+from gateway.mcp import authority, call_supervisor
+from gateway.mcp.authority import REVOKED, UNVERIFIED
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import OUTCOME_UNKNOWN
 from tests.path.conftest import People
@@ -195,7 +195,7 @@ async def test_also_where_announcements_do_not_arrive(
 async def test_what_nobody_can_look_at_does_not_go_on_for_ever(
     product: Product, people: People, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(authority_renewal, "UNVERIFIED_SECONDS", 0.5)
+    monkeypatch.setattr(authority, "UNVERIFIED_SECONDS", 0.5)
     async with postgres_proxy(product.deployment.admin) as proxy, product.gateway(through=proxy.address) as node:
         running = asyncio.create_task(node.call(people.admin.token, "lab", "wait"))
         await asyncio.wait_for(lab.started.wait(), 5)

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx2
@@ -22,7 +23,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 
 def samples(metrics: Metrics) -> dict[tuple[str, ...], float]:
     """Name and label values → value, as a Prometheus reads them."""
-    text = generate_latest(build_registry(metrics, "1.2.3")).decode()
+    text = generate_latest(build_registry(metrics)).decode()
     families = text_string_to_metric_families(text)
     return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
 
@@ -69,7 +70,7 @@ def test_the_other_counters() -> None:
     assert found["mcpist_limited_total", "caller"] == 1
     assert found["mcpist_http_responses_total", "429"] == 1
     assert found["mcpist_running_calls",] == 1
-    assert found["mcpist_build_info", platform.python_version(), "1.2.3"] == 1
+    assert found["mcpist_build_info", platform.python_version(), version("mcpist")] == 1
     assert found["process_resident_memory_bytes",] > 0
 
 
@@ -102,7 +103,7 @@ def test_every_metric_is_documented_and_nothing_else() -> None:
         metrics.register_observable(one.name, lambda: 1)
     described = {
         (family.name + ("_total" if family.type == "counter" else ""), family.documentation)
-        for family in build_registry(metrics, "1").collect()
+        for family in build_registry(metrics).collect()
         if family.name.startswith("mcpist_")
     }
     rows = re.findall(r"^\| `(mcpist_\w+)` \| (?:.*? )?\| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
@@ -117,7 +118,7 @@ def test_counting_imports_no_library() -> None:
 async def test_an_own_port_serves_the_metrics_and_nothing_else() -> None:
     metrics = Metrics()
     metrics.count_call("graph", "search", "ok", 0.1)
-    async with serve_metrics("127.0.0.1", 0, build_registry(metrics, "1")) as port, httpx2.AsyncClient() as client:
+    async with serve_metrics("127.0.0.1", 0, build_registry(metrics)) as port, httpx2.AsyncClient() as client:
         url = f"http://127.0.0.1:{port}"
         answer = await client.get(f"{url}/metrics")
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -134,7 +135,7 @@ async def test_a_taken_port_is_told_with_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Unavailable, match=rf"metrics port {port} .* MCPIST_METRICS_PORT"):
-            async with serve_metrics("127.0.0.1", port, build_registry(Metrics(), "1")):
+            async with serve_metrics("127.0.0.1", port, build_registry(Metrics())):
                 pass
 
 

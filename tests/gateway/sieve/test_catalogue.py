@@ -210,6 +210,11 @@ def most_errors(schema: Any, definitions: dict[str, Any] | None = None) -> float
     if kind == "list":
         items = most_errors(schema["items_schema"], known) if "items_schema" in schema else 0
         return items if schema.get("fail_fast") else items * schema.get("max_length", float("inf"))
+    if kind == "dict":
+        values = most_errors(schema["values_schema"], known) if "values_schema" in schema else 0
+        return values and values * schema.get("max_length", float("inf"))
+    if kind == "any":
+        return 0
     if kind == "model-fields":
         return sum(most_errors(field, known) for field in schema["fields"].values())
     if kind in ("union", "tagged-union"):
@@ -230,6 +235,9 @@ def most_errors(schema: Any, definitions: dict[str, Any] | None = None) -> float
         (Annotated[list[Annotated[list[str], Field(max_length=7)]], Field(max_length=3)], 21),
         (Annotated[list[Annotated[list[str], Field(max_length=7)]], Field(max_length=3, fail_fast=True)], 7),
         (Annotated[str | None, Field(max_length=3)], 1),
+        (dict[str, Any], 0),
+        (dict[str, int], float("inf")),
+        (Annotated[dict[str, int], Field(max_length=7)], 7),
     ],
 )
 def test_the_count_of_errors(annotation: Any, number: float) -> None:

@@ -16,7 +16,8 @@ import pytest
 from core.permissions import Policy, Role
 from gateway.catalogue import Catalogue, build_catalogue
 from gateway.lookup_recorder import MissingName
-from gateway.mcp.request_context import Authority, RequestContext
+from gateway.mcp.authority import Authority
+from gateway.mcp.request_context import RequestContext
 from gateway.meta_tools.definitions import build_definitions, build_instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.sieve.sieve import Sieve, SieveView

@@ -14,7 +14,8 @@ import pytest
 
 from gateway.catalogue import load_installed_modules
 from gateway.lookup_recorder import MissingName
-from gateway.mcp.request_context import Authority, RequestContext
+from gateway.mcp.authority import Authority
+from gateway.mcp.request_context import RequestContext
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.sieve.sieve import Sieve
 from tests.gateway.sieve.matrices import TENANTS, Matrix

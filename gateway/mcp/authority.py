@@ -1,0 +1,110 @@
+"""Authority of a running request: who calls, asked anew while it runs, so that a revocation, a suspension or a lost
+permission holds for it too."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from core.caller import Caller
+from core.errors import MCPistError
+from gateway.mcp.errors import InsufficientScope, Unauthenticated
+
+REVOKED = "the credential of this call was revoked, or its user suspended"
+UNVERIFIED = "your permissions may have changed and cannot be checked: MCPist's broker is unavailable"
+RECHECK_SECONDS = 0.25
+UNVERIFIED_SECONDS = 5.0
+"""How long a running request may go on after a change that cannot be looked at."""
+
+
+class ToolExecution(Protocol):
+    """A tool that runs for a caller."""
+
+    def check(self, caller: Caller) -> None:
+        """Stop it if `caller` may not use it any more."""
+        ...
+
+    def stop(self, reason: str) -> None: ...
+
+
+class Authority:
+    """Authority that a request runs under: the caller in their current state, and once it ends, `ended` with the
+    reason. The call supervisor has it renewed.
+
+    `authenticate` verifies the caller anew, and `is_current` tells whether that is due; without them the caller stays
+    who they are, as for an operator who calls locally.
+    """
+
+    __slots__ = ("_authenticate", "_executions", "_is_current", "_next_check", "_renewing", "_unverified_since",
+                 "caller", "ended")  # fmt: skip
+
+    def __init__(
+        self,
+        caller: Caller,
+        authenticate: Callable[[], Awaitable[Caller]] | None = None,
+        is_current: Callable[[Caller], bool] | None = None,
+    ) -> None:
+        self.caller = caller
+        self.ended = ""
+        self._executions: set[ToolExecution] = set()
+        self._authenticate = authenticate
+        self._is_current = is_current
+        self._next_check = 0.0
+        self._unverified_since: float | None = None
+        self._renewing: asyncio.Task[None] | None = None
+
+    def enter(self, execution: ToolExecution) -> None:
+        """Add a tool that begins to run under this authority."""
+        self._executions.add(execution)
+
+    def leave(self, execution: ToolExecution) -> None:
+        """Remove a tool that has ended."""
+        self._executions.discard(execution)
+
+    def renew_if_due(self, now: float) -> None:
+        """Begin to verify the caller anew, if what is known of them is old. `now` is the event loop's time."""
+        if now >= self._next_check:
+            self._begin_renewal()
+
+    async def refresh(self) -> None:
+        """Verify the caller anew if what is known of them is old, and wait for it; for work that begins long after its
+        request came."""
+        self._begin_renewal()
+        if self._renewing is not None:
+            await asyncio.shield(self._renewing)
+
+    def close(self) -> None:
+        """Stop renewing: the request has ended."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+
+    def _begin_renewal(self) -> None:
+        if self._authenticate is None or self._is_current is None or self._renewing is not None or self.ended:
+            return
+        if not self._is_current(self.caller):
+            self._renewing = asyncio.create_task(self._renew(self._authenticate))
+
+    async def _renew(self, authenticate: Callable[[], Awaitable[Caller]]) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            self._replace_caller(await authenticate())
+            self._unverified_since = None
+        except (Unauthenticated, InsufficientScope):
+            self._end(REVOKED)
+        except MCPistError:  # the broker or the database is away
+            self._unverified_since = self._unverified_since or loop.time()
+            if loop.time() - self._unverified_since > UNVERIFIED_SECONDS:
+                self._end(UNVERIFIED)
+        finally:
+            self._renewing, self._next_check = None, loop.time() + RECHECK_SECONDS
+
+    def _replace_caller(self, caller: Caller) -> None:
+        """Take the caller's new state; tools that they may not use any more stop."""
+        self.caller = caller
+        for execution in tuple(self._executions):
+            execution.check(caller)
+
+    def _end(self, reason: str) -> None:
+        """End the authority, whose credential is no longer valid: running tools stop, and none begins."""
+        self.ended = reason
+        for execution in tuple(self._executions):
+            execution.stop(reason)
