@@ -5,25 +5,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from modules.github import rest_client
-from modules.github.parameters import (
-    READ_HINTS,
-    REPO,
-    CursorText,
-    LoginName,
-    OptionalParameter,
-    Owner,
-    PerPage,
-    Ref,
-    Repo,
-    ShortText,
-)
-from modules.github.result_models import GitHubModel, Line, ResultPage, Word, read_at
+from modules.github.parameters import REPO, LoginName, Owner, Ref, Repo
 from modules.kit import Context, tool
+from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
+from modules.kit.results import Line, ResultModel, ResultPage, Word, read_at
 
 Status = Literal["success", "failure", "cancelled", "in_progress", "queued"]
 
 
-class WorkflowRun(GitHubModel):
+class WorkflowRun(ResultModel):
     id: int
     name: Word = ""
     display_title: Line

@@ -6,24 +6,15 @@ from typing import Annotated, Any, cast
 from pydantic import Field, model_validator
 
 from modules.github import rest_client
-from modules.github.parameters import (
-    NOTIFICATIONS,
-    READ_HINTS,
-    USER,
-    CursorText,
-    LoginName,
-    OptionalParameter,
-    PerPage,
-    Timestamp,
-    format_timestamp,
-)
-from modules.github.result_models import Count, GitHubModel, Line, ResultPage, Word, read_at
+from modules.github.parameters import NOTIFICATIONS, USER, LoginName
 from modules.kit import Context, build_path, tool
+from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, Timestamp, format_timestamp
+from modules.kit.results import Count, Line, ResultModel, ResultPage, Word, read_at
 
 GITHUB_MAX_NOTIFICATIONS = 50
 
 
-class AccountProfile(GitHubModel):
+class AccountProfile(ResultModel):
     login: Line
     name: Word = ""
     email: Word = ""
@@ -33,7 +24,7 @@ class AccountProfile(GitHubModel):
     html_url: Line
 
 
-class UserEvent(GitHubModel):
+class UserEvent(ResultModel):
     """`number` and `title` are those of the issue or pull request."""
 
     type: Line
@@ -54,7 +45,7 @@ class UserEvent(GitHubModel):
         return {**event, "number": about.get("number"), "title": title}
 
 
-class Notification(GitHubModel):
+class Notification(ResultModel):
     id: Line
     reason: Line
     unread: bool

@@ -7,26 +7,13 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from modules.github import rest_client, text_cleaning
-from modules.github.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.github import rest_client
 from modules.github.encodings import UTF_8, decode_text
-from modules.github.parameters import (
-    ACTION_HINTS,
-    READ_HINTS,
-    REPO,
-    WORKFLOW,
-    CursorText,
-    FilePath,
-    OptionalParameter,
-    Owner,
-    Path,
-    Ref,
-    Repo,
-    Sha,
-    limit_length,
-)
-from modules.github.result_models import Count, Flag, GitHubModel, Line, Name, ResultPage, Text, Word, read_at
-from modules.kit import Context, ToolError, VendorAnswer, tool
+from modules.github.parameters import REPO, WORKFLOW, FilePath, Owner, Path, Ref, Repo, Sha
+from modules.kit import Context, ToolError, VendorAnswer, text_cleaning, tool
+from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
+from modules.kit.results import Count, Flag, Line, Name, ResultModel, ResultPage, Text, Word, read_at
 
 PAGE_CHARACTERS = 60_000  # about 20,000 tokens
 PAGE_ENTRIES = 500
@@ -39,7 +26,7 @@ Message = Annotated[str, limit_length(1, 10_000), Field(description="Commit mess
 Branch = Annotated[OptionalParameter[Ref], Field(description="If not the default")]
 
 
-class FolderEntry(GitHubModel):
+class FolderEntry(ResultModel):
     name: Name
     type: Line
     size: Count = 0
@@ -65,7 +52,7 @@ class Contents(_ContentsHead):
     entries: Annotated[list[FolderEntry], Field(exclude_if=lambda entries: not entries)] = []  # noqa: RUF012
 
 
-class FileCommit(GitHubModel):
+class FileCommit(ResultModel):
     commit: Annotated[Line, read_at("commit", "sha")]
     sha: Annotated[Word, read_at("content", "sha")] = ""
 

@@ -6,39 +6,24 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from modules.github import rest_client
-from modules.github.parameters import (
+from modules.github.parameters import REPO, Body, LoginName, Number, Owner, Repo
+from modules.github.result_models import Names
+from modules.kit import Context, tool
+from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
     READ_HINTS,
-    REPO,
-    Body,
     CursorText,
-    LoginName,
-    Number,
     OptionalParameter,
-    Owner,
     PerPage,
     Positive,
-    Repo,
     ShortText,
     Timestamp,
     Title,
     format_timestamp,
     limit_length,
 )
-from modules.github.result_models import (
-    Count,
-    Flag,
-    GitHubModel,
-    Line,
-    Names,
-    ResultPage,
-    Text,
-    Word,
-    fit_texts,
-    read_at,
-)
-from modules.kit import Context, tool
+from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word, fit_texts, read_at
 
 State = Literal["open", "closed"]
 Labels = Annotated[
@@ -50,10 +35,11 @@ Assignees = Annotated[
 Milestone = Annotated[OptionalParameter[Positive], Field(description="Number")]
 
 
-class ListedIssue(GitHubModel):
+class ListedIssue(ResultModel):
     """`pull_request` marks a pull request: GitHub counts those as issues too."""
 
     longest = {"body": 300}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
 
     number: int
     title: Line
@@ -70,6 +56,7 @@ class ListedIssue(GitHubModel):
 
 class Issue(ListedIssue):
     longest = {"body": 20_000}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
 
     state_reason: Word = ""
     milestone: Annotated[Word, read_at("milestone", "title")] = ""
@@ -77,8 +64,9 @@ class Issue(ListedIssue):
     html_url: Line
 
 
-class Comment(GitHubModel):
+class Comment(ResultModel):
     longest = {"body": 20_000}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
 
     id: int
     user: Annotated[Word, read_at("user", "login")] = ""
@@ -96,13 +84,13 @@ class IssueDetail(ResultPage):
     comments: Annotated[list[Comment], Field(exclude_if=lambda comments: not comments)] = []  # noqa: RUF012
 
 
-class SavedIssue(GitHubModel):
+class SavedIssue(ResultModel):
     number: int
     state: Line
     html_url: Line
 
 
-class SavedComment(GitHubModel):
+class SavedComment(ResultModel):
     id: int
     html_url: Line
 

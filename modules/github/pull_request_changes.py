@@ -5,41 +5,33 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from modules.github import rest_client
-from modules.github.parameters import (
+from modules.github.parameters import REPO, Body, FilePath, LongText, Number, Owner, Ref, Repo, Sha
+from modules.kit import Context, ToolError, tool
+from modules.kit.parameters import (
     ACTION_HINTS,
     ADD_HINTS,
     CHANGE_HINTS,
-    REPO,
-    Body,
-    FilePath,
-    LongText,
-    Number,
     OptionalParameter,
-    Owner,
     Positive,
-    Ref,
-    Repo,
-    Sha,
     ShortText,
     Title,
     limit_length,
 )
-from modules.github.result_models import GitHubModel, Line, Word
-from modules.kit import Context, ToolError, tool
+from modules.kit.results import Line, ResultModel, Word
 
 
-class SavedPullRequest(GitHubModel):
+class SavedPullRequest(ResultModel):
     number: int
     state: Line
     html_url: Line
 
 
-class MergeResult(GitHubModel):
+class MergeResult(ResultModel):
     merged: bool
     sha: Line
 
 
-class SavedReview(GitHubModel):
+class SavedReview(ResultModel):
     id: int
     state: Line
     html_url: Word = ""

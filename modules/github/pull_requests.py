@@ -6,36 +6,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from modules.github import rest_client
-from modules.github.parameters import (
-    READ_HINTS,
-    REPO,
-    CursorText,
-    Number,
-    OptionalParameter,
-    Owner,
-    PerPage,
-    Ref,
-    Repo,
-    ShortText,
-)
-from modules.github.result_models import (
-    Count,
-    FilePatch,
-    Flag,
-    GitHubModel,
-    Line,
-    Names,
-    ResultPage,
-    Text,
-    Word,
-    fit_texts,
-    read_at,
-)
+from modules.github.parameters import REPO, Number, Owner, Ref, Repo
+from modules.github.result_models import FilePatch, Names
 from modules.kit import Context, tool
+from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
+from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word, fit_texts, read_at
 
 
-class ListedPullRequest(GitHubModel):
+class ListedPullRequest(ResultModel):
     longest = {"body": 300}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
 
     number: int
     title: Line
@@ -52,6 +32,7 @@ class ListedPullRequest(GitHubModel):
 
 class PullRequest(ListedPullRequest):
     longest = {"body": 20_000}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
 
     head_sha: Annotated[Line, read_at("head", "sha")]
     merged: Flag = False
@@ -66,8 +47,9 @@ class PullRequest(ListedPullRequest):
     html_url: Line
 
 
-class Review(GitHubModel):
+class Review(ResultModel):
     longest = {"body": 20_000}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
 
     user: Annotated[Word, read_at("user", "login")] = ""
     state: Line

@@ -6,30 +6,27 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, model_validator
 
 from modules.github import rest_client
-from modules.github.parameters import (
+from modules.github.parameters import REPO, Owner, Path, Ref, Repo
+from modules.github.result_models import FilePatch
+from modules.kit import Context, ToolError, tool
+from modules.kit.parameters import (
     ADD_HINTS,
     READ_HINTS,
-    REPO,
     CursorText,
     OptionalParameter,
-    Owner,
-    Path,
     PerPage,
-    Ref,
-    Repo,
     ShortText,
     Timestamp,
     format_timestamp,
     limit_length,
 )
-from modules.github.result_models import FilePatch, Flag, GitHubModel, Line, ResultPage, Word, fit_texts, read_at
-from modules.kit import Context, ToolError, tool
+from modules.kit.results import Flag, Line, ResultModel, ResultPage, Word, fit_texts, read_at
 
 Affiliation = Literal["owner", "collaborator", "organization_member"]
 _SHA_LENGTHS = (40, 64)
 
 
-class Repository(GitHubModel):
+class Repository(ResultModel):
     full_name: Line
     private: bool
     description: Word = ""
@@ -44,7 +41,7 @@ class Repositories(ResultPage):
     repositories: list[Repository]
 
 
-class ListedCommit(GitHubModel):
+class ListedCommit(ResultModel):
     longest = {"message": 500}  # noqa: RUF012
 
     sha: Line
@@ -75,7 +72,7 @@ class CommitDetail(ResultPage):
     files: list[FilePatch]
 
 
-class Branch(GitHubModel):
+class Branch(ResultModel):
     name: Line
     sha: Annotated[Line, read_at("commit", "sha")]
     protected: Flag = False
@@ -85,13 +82,14 @@ class Branches(ResultPage):
     branches: list[Branch]
 
 
-class NewBranch(GitHubModel):
+class NewBranch(ResultModel):
     ref: Line
     sha: Annotated[Line, read_at("object", "sha")]
 
 
-class Release(GitHubModel):
+class Release(ResultModel):
     longest = {"body": 20_000}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
 
     tag_name: Line
     name: Word = ""

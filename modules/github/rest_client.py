@@ -6,9 +6,9 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, Field
 
-from modules.github.cursors import build_next_cursor, parse_paging
 from modules.github.error_messages import explain_problem
 from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
+from modules.kit.cursors import build_next_cursor, parse_paging
 
 MAX_ITEMS = 300
 """Of one page: the most that GitHub sends (the files of a commit)."""

@@ -5,12 +5,13 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field
 
-from modules.github import rest_client, text_cleaning
+from modules.github import rest_client
 from modules.github.issues import ListedIssue
-from modules.github.parameters import READ_HINTS, REPO, CursorText, OptionalParameter, PerPage, limit_length
+from modules.github.parameters import REPO
 from modules.github.repositories import Repository
-from modules.github.result_models import Count, Flag, GitHubModel, Line, Name, ResultPage, read_at
-from modules.kit import Context, tool
+from modules.kit import Context, text_cleaning, tool
+from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
+from modules.kit.results import Count, Flag, Line, Name, ResultModel, ResultPage, read_at
 
 MAX_FRAGMENTS = 2
 MAX_MATCHES = 100
@@ -43,7 +44,7 @@ class FoundIssue(ListedIssue):
     repository: Annotated[Line, BeforeValidator(_extract_repository), read_at("repository_url")]
 
 
-class CodeMatch(GitHubModel):
+class CodeMatch(ResultModel):
     repository: Annotated[Line, read_at("repository", "full_name")]
     path: Name
     sha: Line
@@ -120,7 +121,7 @@ async def search_repositories(
 async def _search(
     context: Context,
     results: type[Results],
-    shape: type[GitHubModel],
+    shape: type[ResultModel],
     address: str,
     query: Mapping[str, str | None],
     per_page: int,

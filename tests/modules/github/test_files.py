@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from modules.github import text_cleaning
 from modules.github.files import PAGE_CHARACTERS
-from modules.kit import ToolError, VendorProblem
+from modules.kit import ToolError, VendorProblem, text_cleaning
 from tests.modules.github.conftest import GitHubApp
 from tests.support.github_double import Submodule, Symlink, blob_sha
 

@@ -1,4 +1,4 @@
-"""Text from GitHub is written by strangers: what a person would not see is taken out, and what is long is cut.
+"""A vendor's text is written by strangers: what a person would not see is taken out, and what is long is cut.
 
 Invisible characters can carry orders to a model that no reviewer ever saw (Unicode tags), and direction overrides show
 code in another order than it has (CVE-2021-42574).

@@ -1,4 +1,7 @@
-"""Our own cursors: which page of GitHub's comes next, and how large it is. GitHub's URLs are never followed."""
+"""Our own cursors: which page of a vendor's list comes next, and how large it is.
+
+A vendor's URLs are never followed.
+"""
 
 import base64
 import binascii
@@ -7,10 +10,10 @@ import re
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from modules.kit import ToolError
+from modules.kit.errors import ToolError
 
 _NEXT = re.compile(r'<([^<>]{1,2000})>\s*;[^,<]*\brel="?next"?')
-# Some lists are paged by number, some by a key of GitHub's own.
+# Some lists are paged by number, some by a key of the vendor's own.
 _PAGING = ("page", "per_page", "after")
 _VALUE = re.compile(r"[A-Za-z0-9+/=_:-]{1,500}")
 

@@ -1,0 +1,378 @@
+"""The blocks of a Markdown text (CommonMark 0.31, with the tables and footnotes of GitHub's dialect), line by line.
+
+Every line of the source belongs to one leaf and keeps its prefix, so that the source can be written again with changes.
+Inline text is not parsed here. Time is linear: containers deeper than ``MAX_DEPTH`` are taken for text.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+MAX_DEPTH = 100
+_TAB = 4
+_CODE_INDENT = 4
+
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]|$)")
+_FENCE = re.compile(r"(`{3,}+)[^`]*$|(~{3,}+)")
+_BREAK = re.compile(r"(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)$")
+_UNDERLINE = re.compile(r"(=++|-++)[ \t]*+$")
+_ITEM = re.compile(r"([-+*]|[0-9]{1,9}[.)])(?=[ \t]|$)")
+_RULE = re.compile(r"\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
+_FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,200}\]:")
+
+_BLOCK_NAMES = (
+    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
+    "fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|"
+    "menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|"
+    "track|ul"
+)
+_ATTRIBUTE = r"[ \t\n]++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:[ \t\n]*+=[ \t\n]*+(?:[^ \t\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?"
+OPEN_TAG = rf"<[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*+[ \t\n]*+/?>"
+CLOSE_TAG = r"</[A-Za-z][A-Za-z0-9-]*+[ \t\n]*+>"
+# The seven kinds of HTML blocks: how one begins, and what ends it (None: a blank line).
+_HTML_KINDS = (
+    (re.compile(r"<(?:script|pre|style|textarea)(?:[ \t>]|$)", re.IGNORECASE),
+     re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)),
+    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<\?"), re.compile(r"\?>")),
+    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
+    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
+    (re.compile(rf"</?(?:{_BLOCK_NAMES})(?:[ \t]|/?>|$)", re.IGNORECASE), None),
+)  # fmt: skip
+_HTML_ALONE = re.compile(rf"(?:{OPEN_TAG}|{CLOSE_TAG})[ \t]*+$")
+
+
+class SourceLine(NamedTuple):
+    """A line without its break: what belongs to containers and indentation, and the rest."""
+
+    prefix: str
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class Container:
+    """A block that holds others. `indent` is how many columns a line needs to stay in it (not for quotes); `marker` is
+    the bullet, number or footnote label as written; `is_filled` once a leaf is in it."""
+
+    kind: Literal["quote", "item", "footnote"]
+    indent: int = 0
+    marker: str = ""
+    is_filled: bool = False
+
+
+LeafKind = Literal["paragraph", "heading", "fence", "code", "html", "break", "blank"]
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """A block that holds text. `level` is that of a heading, or the indentation of a fence, whose first line is the
+    opening one, and the last the closing one if `is_closed`. A setext underline is the last line of its heading, which
+    `is_closed` then marks. `end` is what ends an HTML block; None for a blank line. `table_rule` is the number of the
+    line below the head of a table, which ends its paragraph, or 0."""
+
+    kind: LeafKind
+    containers: tuple[Container, ...]
+    lines: list[SourceLine] = field(default_factory=list[SourceLine])
+    level: int = 0
+    is_closed: bool = False
+    end: "re.Pattern[str] | None" = None
+    table_rule: int = 0
+    is_loose: bool = False
+    """Whether the last line would not go on in another block: it lacks marks of containers, or is indented as code."""
+
+    @property
+    def text(self) -> str:
+        """The lines' texts, joined by line feeds."""
+        return "\n".join(line.text for line in self.lines)
+
+
+class _Cursor:
+    """A place in a line. A tab reaches to the next multiple of 4 columns; `spare` are columns left of a tab that was
+    taken in part."""
+
+    __slots__ = ("column", "line", "place", "spare")
+
+    def __init__(self, line: str) -> None:
+        self.line, self.place, self.column, self.spare = line, 0, 0, 0
+
+    def skip_columns(self, most: int) -> int:
+        """Pass over white space of at most `most` columns; the number of columns."""
+        taken = 0
+        while taken < most:
+            if self.spare:
+                self.spare -= 1
+            elif self.line.startswith(" ", self.place):
+                self.place += 1
+            elif self.line.startswith("\t", self.place):
+                self.place += 1
+                self.spare = _TAB - self.column % _TAB - 1
+            else:
+                break
+            self.column += 1
+            taken += 1
+        return taken
+
+    def mark(self) -> tuple[int, int, int]:
+        return self.place, self.column, self.spare
+
+    def reset(self, mark: tuple[int, int, int]) -> None:
+        self.place, self.column, self.spare = mark
+
+    def advance(self, characters: int) -> None:
+        self.place += characters
+        self.column += characters
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.line[self.place :].strip(" \t")
+
+    def rest(self) -> SourceLine:
+        return SourceLine(self.line[: self.place], self.line[self.place :])
+
+
+class _Parser:
+    def __init__(self) -> None:
+        self.containers: list[Container] = []
+        self.path: tuple[Container, ...] = ()
+        self.leaf: Leaf | None = None
+        self.leaves: list[Leaf] = []
+
+    def add_line(self, line: str) -> None:
+        cursor = _Cursor(line)
+        matched = self._match_containers(cursor)
+        is_inside = matched == len(self.containers)
+        if is_inside and self.leaf and self._continue_raw(self.leaf, cursor):
+            return
+        paragraph = self.leaf if self.leaf and self.leaf.kind == "paragraph" else None
+        if paragraph is not None and paragraph.table_rule and not is_inside:
+            paragraph = None
+        opened = self._open_containers(cursor, matched, paragraph)
+        # A paragraph goes on, lazily, in a line that lacks the marks of its containers but begins no other block.
+        paragraph = paragraph if opened == matched else None
+        start = cursor.column
+        if self._open_leaf(cursor, opened, paragraph):
+            return
+        is_deep = cursor.column - start >= _CODE_INDENT
+        if paragraph is not None:
+            _add_text(paragraph, cursor.rest(), is_loose=not is_inside or is_deep)
+            return
+        self._close_to(opened)
+        self._start("paragraph", cursor.rest())
+
+    def _match_containers(self, cursor: _Cursor) -> int:
+        is_blank: bool | None = None
+        for number, container in enumerate(self.containers):
+            mark = cursor.mark()
+            if container.kind == "quote":
+                if cursor.skip_columns(_CODE_INDENT) == _CODE_INDENT or not cursor.line.startswith(">", cursor.place):
+                    cursor.reset(mark)
+                    return number
+                cursor.advance(1)
+                cursor.skip_columns(1)
+                is_blank = None
+                continue
+            if is_blank is None:
+                is_blank = cursor.is_blank
+            is_short = cursor.skip_columns(container.indent) < container.indent
+            # A list item that begins with a blank line ends with a second one.
+            is_empty = number == len(self.containers) - 1 and not container.is_filled
+            if is_short and (not is_blank or is_empty):
+                cursor.reset(mark)
+                return number
+        return len(self.containers)
+
+    def _continue_raw(self, leaf: Leaf, cursor: _Cursor) -> bool:
+        """Add the line to an open fence or HTML block."""
+        if leaf.kind == "fence":
+            fence = leaf.lines[0].text
+            mark = cursor.mark()
+            if cursor.skip_columns(_CODE_INDENT) < _CODE_INDENT:
+                closing = cursor.line[cursor.place :].rstrip(" \t")
+                length = len(fence) - len(fence.lstrip(fence[0]))
+                if len(closing) >= length and closing == fence[0] * len(closing):
+                    leaf.is_closed, self.leaf = True, None
+                    leaf.lines.append(cursor.rest())
+                    return True
+            cursor.reset(mark)
+            cursor.skip_columns(leaf.level)
+            leaf.lines.append(cursor.rest())
+            return True
+        if leaf.kind != "html" or (leaf.end is None and cursor.is_blank):
+            return False
+        leaf.lines.append(cursor.rest())
+        if leaf.end and leaf.end.search(cursor.line, cursor.place):
+            self.leaf = None
+        return True
+
+    def _open_containers(self, cursor: _Cursor, matched: int, paragraph: Leaf | None) -> int:
+        while matched < MAX_DEPTH:
+            mark = cursor.mark()
+            indent = cursor.skip_columns(_CODE_INDENT)
+            if indent == _CODE_INDENT:
+                cursor.reset(mark)
+                return matched
+            container = self._read_container(cursor, indent, paragraph if matched == len(self.containers) else None)
+            if container is None:
+                cursor.reset(mark)
+                return matched
+            self._close_to(matched)
+            self.containers.append(container)
+            matched, paragraph = matched + 1, None
+        return matched
+
+    def _read_container(self, cursor: _Cursor, indent: int, paragraph: Leaf | None) -> Container | None:
+        """Read the start of a container that is indented by `indent` columns; `paragraph` is one that it would
+        interrupt."""
+        line, place = cursor.line, cursor.place
+        if line.startswith(">", place):
+            cursor.advance(1)
+            cursor.skip_columns(1)
+            return Container("quote")
+        footnote = _FOOTNOTE.match(line, place)
+        if footnote and not paragraph:
+            cursor.advance(len(footnote[0]))
+            return Container("footnote", _CODE_INDENT, footnote[0][2:-2])
+        item = _ITEM.match(line, place)
+        if not item or _BREAK.match(line, place):
+            return None
+        is_empty = not line[item.end() :].strip(" \t")
+        if paragraph and (is_empty or item[1][:-1] not in ("", "1")):
+            return None
+        before = cursor.column
+        cursor.advance(len(item[1]))
+        inner = cursor.mark()
+        if is_empty or cursor.skip_columns(_CODE_INDENT + 1) > _CODE_INDENT:
+            cursor.reset(inner)
+            cursor.skip_columns(1)
+        width = len(item[1]) + 1 if is_empty else cursor.column - before
+        return Container("item", indent + width, item[1])
+
+    def _open_leaf(self, cursor: _Cursor, matched: int, paragraph: Leaf | None) -> bool:
+        """Open another leaf than a paragraph, or go on in one; false where the line is a paragraph's."""
+        if cursor.is_blank:
+            self._add_blank(cursor, matched)
+            return True
+        mark = cursor.mark()
+        if cursor.skip_columns(_CODE_INDENT) == _CODE_INDENT:
+            if paragraph is not None and not paragraph.table_rule:
+                cursor.skip_columns(len(cursor.line) * _TAB)
+                return False
+            self._close_to(matched)
+            self._add_code(cursor)
+            return True
+        indent = cursor.column - mark[1]
+        line = cursor.rest()
+        is_inside = paragraph is not None and matched == len(self.containers)
+        if is_inside and paragraph is not None and not paragraph.table_rule and _UNDERLINE.match(line.text):
+            paragraph.kind, paragraph.level = "heading", 1 if line.text[0] == "=" else 2
+            paragraph.lines.append(line)
+            paragraph.is_closed, self.leaf = True, None
+            return True
+        heading = _HEADING.match(line.text)
+        if heading:
+            self._close_to(matched)
+            self._start("heading", line, level=len(heading[1]))
+            self.leaf = None
+        elif _FENCE.match(line.text):
+            self._close_to(matched)
+            self._start("fence", line, level=indent)
+        elif _BREAK.match(line.text):
+            self._close_to(matched)
+            self._start("break", line)
+            self.leaf = None
+        else:
+            return self._open_html(line, matched, paragraph)
+        return True
+
+    def _open_html(self, line: SourceLine, matched: int, paragraph: Leaf | None) -> bool:
+        if not line.text.startswith("<"):
+            return False
+        for start, end in _HTML_KINDS:
+            found = start.match(line.text)
+            if found:
+                self._close_to(matched)
+                self._start("html", line, end=end)
+                # `<!-->` is a whole comment: its end may overlap its beginning.
+                begin = 2 if line.text.startswith("<!--") else found.end()
+                if end and end.search(line.text, begin):
+                    self.leaf = None
+                return True
+        if paragraph is None and _HTML_ALONE.match(line.text):
+            self._close_to(matched)
+            self._start("html", line)
+            return True
+        return False
+
+    def _add_blank(self, cursor: _Cursor, matched: int) -> None:
+        if self.leaf is not None and self.leaf.kind == "code" and matched == len(self.containers):
+            self.leaf.lines.append(cursor.rest())
+            return
+        self._close_to(matched)
+        self.leaf = None
+        last = self.leaves[-1] if self.leaves else None
+        self._set_path()
+        if last is not None and last.kind == "blank" and last.containers is self.path:
+            last.lines.append(cursor.rest())
+        else:
+            self._start("blank", cursor.rest())
+            self.leaf = None
+
+    def _add_code(self, cursor: _Cursor) -> None:
+        if self.leaf is not None and self.leaf.kind == "code":
+            self.leaf.lines.append(cursor.rest())
+        else:
+            self._start("code", cursor.rest())
+
+    def _start(self, kind: LeafKind, line: SourceLine, level: int = 0, end: "re.Pattern[str] | None" = None) -> None:
+        self._set_path()
+        if kind != "blank":
+            for container in self.path:
+                container.is_filled = True
+        self.leaf = Leaf(kind, self.path, [line], level=level, end=end)
+        self.leaves.append(self.leaf)
+
+    def _set_path(self) -> None:
+        if self.path != tuple(self.containers):
+            self.path = tuple(self.containers)
+
+    def _close_to(self, matched: int) -> None:
+        """Close the containers beyond the first `matched`, and the leaf that was open, unless the code goes on."""
+        if len(self.containers) > matched or (self.leaf is not None and self.leaf.kind != "code"):
+            self.leaf = None
+        del self.containers[matched:]
+
+
+def _add_text(paragraph: Leaf, line: SourceLine, *, is_loose: bool) -> None:
+    """Add a line to a paragraph, and see whether it makes a table of it and the line above."""
+    if not (paragraph.table_rule or is_loose or paragraph.is_loose) and _is_rule(paragraph.lines[-1].text, line.text):
+        paragraph.table_rule = len(paragraph.lines)
+    paragraph.is_loose = is_loose
+    paragraph.lines.append(line)
+
+
+def _is_rule(above: str, line: str) -> bool:
+    if "-" not in line or ("|" not in line and ":" not in line) or not _RULE.match(line):
+        return False
+    return len(find_cells(above)) == len(find_cells(line))
+
+
+def find_cells(line: str) -> list[tuple[int, int]]:
+    """Find where the cells of a table's row begin and end."""
+    length = len(line.rstrip(" \t"))
+    start = 1 if line.startswith("|") else 0
+    cells: list[tuple[int, int]] = []
+    place = line.find("|", start)
+    while place >= 0:
+        if line[place - 1] != "\\":
+            cells.append((start, place))
+            start = place + 1
+        place = line.find("|", place + 1)
+    return cells if cells and start >= length else [*cells, (start, len(line))]
+
+
+def parse_blocks(text: str) -> list[Leaf]:
+    """Parse the leaves of `text`, in its order, blank lines among them."""
+    parser = _Parser()
+    for line in text.split("\n"):
+        parser.add_line(line)
+    return parser.leaves

@@ -1,0 +1,54 @@
+"""Parameters that tools of several modules share, and the hints of the kinds of tools.
+
+Their schemas are kept small: a parameter that may be left out has no null (a model then leaves it out instead of
+sending null), and limits that no real value comes near are checked without being listed. What is beyond them is refused
+with the limit in the text.
+"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AwareDatetime, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from modules.kit.declarations import Hints
+
+# MCP gives `idempotent` no meaning where nothing is changed.
+READ_HINTS = Hints(read_only=True, destructive=False, idempotent=False, open_world=True)
+ADD_HINTS = Hints(read_only=False, destructive=False, idempotent=False, open_world=True)
+CHANGE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=True)
+ACTION_HINTS = Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
+
+
+def drop_bounds(schema: dict[str, Any]) -> None:
+    """Remove the limits from a schema: for `json_schema_extra` of a field whose limits are checked only."""
+    for keyword in ("maxItems", "minItems", "maxProperties", "maxLength", "minLength", "maximum", "minimum", "pattern"):
+        schema.pop(keyword, None)
+
+
+def _drop_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+Value = TypeVar("Value")
+OptionalParameter = Annotated[Value | SkipJsonSchema[None], Field(json_schema_extra=_drop_default)]
+
+
+def limit_length(minimum: int = 0, maximum: int = 256) -> Any:
+    """Return a field whose limits on length the schema does not show."""
+    return Field(min_length=minimum, max_length=maximum, json_schema_extra=drop_bounds)
+
+
+ShortText = Annotated[str, limit_length()]
+Title = Annotated[str, limit_length(1)]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1, json_schema_extra=drop_bounds)]
+PerPage = Annotated[int, Field(ge=1, le=100, description="At most 100", json_schema_extra=drop_bounds)]
+CursorText = Annotated[
+    OptionalParameter[Annotated[str, limit_length(maximum=1000)]], Field(description="Last nextCursor")
+]
+Timestamp = OptionalParameter[AwareDatetime]
+
+
+def format_timestamp(value: datetime | None) -> str | None:
+    """Format a moment in UTC, as in ``2026-01-31T12:00:00Z``; None for None."""
+    return value and value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
