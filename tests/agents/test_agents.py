@@ -47,7 +47,7 @@ async def test_its_model_is_told_what_mcpist_is_for(gateway: Gateway, run: Run, 
         prompt = json.dumps(running.model.first, ensure_ascii=False)
         assert "MCPist gives you tools for the user's own services and data." in prompt
         assert "- knowledge_graph: Your own long-term memory" in prompt
-        assert "Modules: github, knowledge_graph" in prompt
+        assert "Modules: github, knowledge_graph, notion" in prompt
         assert all(name in prompt for name in META_TOOLS)
 
 

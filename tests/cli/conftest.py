@@ -19,6 +19,7 @@ from unittest import mock
 import pytest
 
 from cli.app import run_command
+from tests.support.fork_server import ForkedProcess
 from tests.support.running_product import data_folder, free_port, hear_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +103,7 @@ class Home:
         self, first: str, arguments: Sequence[str], stdin: int | IO[bytes], more: Mapping[str, str]
     ) -> "subprocess.Popen[bytes]":
         """`first` is Python that runs before the command."""
-        return subprocess.Popen(
+        return ForkedProcess(
             [sys.executable, "-c", f"{first}from cli import main; main()", *arguments],
             cwd=ROOT,
             env={**self.environment, **more},

@@ -12,6 +12,7 @@ import httpx2
 
 from tests.cli.conftest import LONG, ROOT, Ended, heard
 from tests.clients.browser_person import BrowserPerson
+from tests.support.fork_server import create_forked_process
 
 PROGRAM = (sys.executable, "-c", "from cli import main; main()")
 Goes = Callable[[str], Coroutine[Any, Any, None]]
@@ -37,7 +38,7 @@ class Laptop:
 
     async def run(self, *arguments: str, goes: Goes | None = None) -> Ended:
         """Run a command to its end; `goes` is what a person does with the link that it shows."""
-        process = await asyncio.create_subprocess_exec(
+        process = await create_forked_process(
             *(*PROGRAM, *arguments),
             cwd=ROOT,
             env=self.environment,

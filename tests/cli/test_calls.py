@@ -70,7 +70,7 @@ def test_what_a_user_may_not_use_does_not_exist(cli: Home, tenant: str) -> None:
 
 def test_schema(cli: Home, tenant: str) -> None:
     modules = cli.run("schema", "--tenant", tenant, "--json").json()["modules"]
-    assert [one["module"] for one in modules] == ["github", "knowledge_graph"]
+    assert [one["module"] for one in modules] == ["github", "knowledge_graph", "notion"]
     assert cli.run("schema", "no_such_module", "--tenant", tenant).code == 4
 
 

@@ -34,6 +34,7 @@ def product_environment() -> Iterator[dict[str, str]]:
 def gateway(product_environment: dict[str, str]) -> Iterator[Gateway]:
     """`mcpist up --json`."""
     command, log = [str(MCPIST), "up", "--json"], log_of(Path(product_environment["MCPIST_HOME"]))
+    # Started as users start it, unlike the other tests' products.
     with subprocess.Popen(command, env=product_environment, stdout=subprocess.PIPE, stderr=log) as server:
         os.close(log)
         assert server.stdout is not None

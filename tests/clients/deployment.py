@@ -12,6 +12,7 @@ import httpx2
 
 from tests.clients.browser_person import BrowserPerson
 from tests.clients.metadata_document import MetadataHost, metadata_host
+from tests.support.fork_server import ForkedProcess
 from tests.support.running_product import MCPIST, START_SECONDS, command, data_folder, environment, free_port
 
 REDIRECT = "http://127.0.0.1:3456/callback"
@@ -45,7 +46,7 @@ def running_deployment() -> Generator[ClientsDeployment]:
             "MCPIST_ALLOWED_PRIVATE_HOSTS": host.address,
             "SSL_CERT_FILE": str(host.certificate),
         }
-        with subprocess.Popen(
+        with ForkedProcess(
             [str(MCPIST), "up", "--json"],
             env=environment(home, port, **variables),
             stdout=subprocess.PIPE,

@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitCompleteNotification, ElicitRequestURLParams, ElicitResult
 
 from tests.support.canary import SUITE
+from tests.support.fork_server import create_forked_process
 from tests.support.github_double import github_double
 from tests.support.running_product import MCPIST, data_folder, environment, free_port, running
 from tests.support.vendor_contract import contract
@@ -36,7 +37,7 @@ class Person:
 
     async def connect(self) -> None:
         SUITE.watch(TOKEN)
-        process = await asyncio.create_subprocess_exec(
+        process = await create_forked_process(
             str(MCPIST), "credential", "set", "github", "--user", "admin@localhost", "--stdin",
             env=self.variables, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
@@ -80,7 +81,7 @@ async def person() -> AsyncIterator[Person]:
             port, allowed = free_port(), {"MCPIST_ALLOWED_PRIVATE_HOSTS": github.url.split("/")[2]}
             variables = environment(home, port, **allowed)
             async with running(home, port, **allowed) as product:
-                setting = await asyncio.create_subprocess_exec(
+                setting = await create_forked_process(
                     str(MCPIST), "service", "set", "github", f"base_url={github.url}",
                     env=variables, stdout=asyncio.subprocess.DEVNULL,
                 )  # fmt: skip

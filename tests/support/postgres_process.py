@@ -56,7 +56,7 @@ def running_server() -> Iterator[str]:
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
     """A folder with a short path (a socket's path has 107 bytes) that the server's user may enter: not pytest's own."""
-    folder = Path(tempfile.mkdtemp(prefix="mcpist-test-", dir=_roomy()))
+    folder = Path(tempfile.mkdtemp(prefix="mcpist-test-", dir=roomy_folder()))
     folder.chmod(0o755)
     try:
         yield folder
@@ -64,9 +64,9 @@ def _folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _roomy() -> str:
-    """Memory where there is enough: copying the template into a database for a test takes 50 ms there, and 200 to 1,400
-    on the disk of a busy machine."""
+def roomy_folder() -> str:
+    """Memory where there is enough. Copying the template into a database for a test takes 50 ms there, and 200 to 1,400
+    on the disk of a busy machine; copying a data folder 0.1 s and 2 s."""
     memory = Path("/dev/shm")
     if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= ENOUGH_BYTES:
         return str(memory)

@@ -89,7 +89,7 @@ class Node(Client):
 
     def metrics(self) -> str:
         """What a scrape would show."""
-        return generate_latest(build_registry(self.gateway.metrics, "test")).decode()
+        return generate_latest(build_registry(self.gateway.metrics)).decode()
 
 
 @dataclass(slots=True)

@@ -23,6 +23,8 @@ import aiohttp
 
 from tests.support.canary import SUITE
 from tests.support.canary_homes import hear_home
+from tests.support.fork_server import ForkedProcess, create_forked_process
+from tests.support.postgres_process import roomy_folder
 
 MCPIST = Path(sys.executable).with_name("mcpist")
 START_SECONDS = 60
@@ -39,13 +41,15 @@ def _migrated_home() -> Path:
     folder = _passable_folder()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     home = folder / "home"
-    subprocess.run([str(MCPIST), "migrate"], env=environment(home, 1), check=True, capture_output=True, timeout=120)
+    with ForkedProcess([str(MCPIST), "migrate"], env=environment(home, 1), stderr=subprocess.PIPE) as process:
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
     return home
 
 
 def _passable_folder() -> Path:
     """A folder with a short path that PostgreSQL's user may pass through: not pytest's own, which is 0700."""
-    folder = Path(tempfile.mkdtemp(prefix="mcpist-home-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="mcpist-home-", dir=roomy_folder()))
     folder.chmod(0o755)
     return folder
 
@@ -120,7 +124,7 @@ async def start(
     home: Path, port: int, *arguments: str, program: Sequence[str] = (str(MCPIST),), **variables: str
 ) -> Product:
     """Start `mcpist up --json` (or another command, or another program) and wait for its one line."""
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         *program, *(arguments or ("up", "--json")), env=environment(home, port, **variables),
         stdout=asyncio.subprocess.PIPE, stderr=log_of(home), stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
@@ -203,7 +207,7 @@ async def command(
     Raises:
         AssertionError: it failed.
     """
-    process = await asyncio.create_subprocess_exec(
+    process = await create_forked_process(
         *program, *arguments, "--json", env=environment(home, port, **variables),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.PIPE,
     )  # fmt: skip

@@ -14,7 +14,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
 from core.caller import Caller
-from gateway.mcp.request_context import Authority, Handler, ProtocolError, RequestContext
+from gateway.mcp.authority import Authority
+from gateway.mcp.request_context import Handler, ProtocolError, RequestContext
 
 
 @contextlib.asynccontextmanager

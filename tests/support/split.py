@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import VAULT_KEYS_FILE
 from tests.support.canary_homes import hear_home
+from tests.support.fork_server import create_forked_process
 from tests.support.front import Front, front
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
@@ -49,12 +50,13 @@ class Process:
     variables: dict[str, str]
     ready: dict[str, Any] = field(default_factory=dict)
     running: asyncio.subprocess.Process | None = None
+    create: Callable[..., Coroutine[Any, Any, asyncio.subprocess.Process]] = create_forked_process
 
     async def start(self) -> None:
         """Start it and wait for its one line."""
         log = os.open(self.home / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            self.running = await asyncio.create_subprocess_exec(
+            self.running = await self.create(
                 *PROGRAM, self.command, "--json", env=environment(self.home, self.port, **self.variables),
                 stdout=asyncio.subprocess.PIPE, stderr=log, stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
@@ -171,10 +173,10 @@ def _heard(response: aiohttp.ClientResponse, body: bytes) -> Heard:
 
 @contextlib.asynccontextmanager
 async def split_on(
-    database: ScratchDatabase, folder: Path, *, gateways: int = 2, unix: bool = False
+    database: ScratchDatabase, folder: Path, *, gateways: int = 2, unix: bool = False, executed: bool = False
 ) -> AsyncIterator[Split]:
     """A deployment in `folder`, its shop, and every process ready. With `unix` the broker listens on a socket there,
-    and nowhere else."""
+    and nowhere else. With `executed` the processes are not forked, so that /proc tells of them alone."""
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
@@ -192,6 +194,9 @@ async def split_on(
         if unix:
             for process in (broker, *nodes):
                 process.variables["MCPIST_BROKER_URL"] = f"unix:{folder}/broker.sock"
+        if executed:
+            for process in (broker, *nodes):
+                process.create = asyncio.create_subprocess_exec
         await stack.enter_async_context(round_robin(port, [node.port for node in nodes]))
         before = await stack.enter_async_context(front(public_port, broker=broker.port, gateways=port))
         await stack.enter_async_context(running([broker]))

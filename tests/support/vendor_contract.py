@@ -74,7 +74,17 @@ class Contract:
             return f"{error}: {error.__cause__!r:.500}"
         if sent.body and "requestBody" not in operation:
             return "a body where none is described"
-        return _unknown_fields(operation, sent.body)
+        return self._unknown_fields(operation, sent.body)
+
+    def _unknown_fields(self, operation: Json, body: bytes) -> str | None:
+        """Fields that a body's schema does not name, where it is one object and not a choice of several."""
+        if not body:
+            return None
+        schema = self._resolved(next(iter(operation["requestBody"]["content"].values()))["schema"])
+        if "properties" not in schema:
+            return None
+        unknown = json.loads(body).keys() - schema["properties"].keys()
+        return f"unknown fields {sorted(unknown)}" if unknown else None
 
     def wrong_answer(self, method: str, template: str, status: int, value: Any) -> str | None:
         """Why an answer is not as described; None where it is."""
@@ -144,14 +154,6 @@ class Contract:
 
 
 _TEXTS = {"date-time": MOMENT, "uri": "https://api.github.test/made-up", "date": MOMENT[:10], "email": "a@b.test"}
-
-
-def _unknown_fields(operation: Json, body: bytes) -> str | None:
-    if not body:
-        return None
-    schema = next(iter(operation["requestBody"]["content"].values()))["schema"]
-    unknown = json.loads(body).keys() - schema.get("properties", {}).keys()
-    return f"unknown fields {sorted(unknown)}" if unknown else None
 
 
 def _modern(part: Any) -> Any:
