@@ -1,6 +1,8 @@
 """The servers that measurements share, each started when it is first needed."""
 
 import contextlib
+import os
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
@@ -85,12 +87,17 @@ class Lab:
         token = access_token(home, port) if self.options.jwt else running.said["api_token"]
         return Product(home, port, running.pid, token, self.upstream.port)
 
-    def new_gateway(self, name: str) -> Reference:
-        """One more gateway of the shared product; it takes the product's tokens."""
-        product, port = self.product, free_port()
-        self.progress(f"starting one more gateway ({name})")
-        given = {"home": product.home, "port": port, "upstream": product.upstream, "beside": True}
-        return Reference(port, self.start(name, module("product", **given)).pid)
+    def new_workers(self, name: str, workers: int) -> Product:
+        """One more product, as `mcpist up --workers` starts it; without the toy module."""
+        self.progress(f"starting the product with {workers} workers ({name})")
+        home, port = self.folder / name, free_port()
+        unlimited = {"MCPIST_RATE_PER_SECOND": "1000000", "MCPIST_RATE_BURST": "1000000", "MCPIST_CONCURRENCY": "10000"}
+        given = {"MCPIST_HOME": str(home), "MCPIST_PORT": str(port)}
+        reach = {"MCPIST_ALLOWED_PRIVATE_HOSTS": f"127.0.0.1:{self.upstream.port}"}
+        command = [str(Path(sys.executable).with_name("mcpist")), "up", "--json", "--workers", str(workers)]
+        running = self.start(name, command, {**os.environ, **unlimited, **given, **reach})
+        connect_github(home, self.upstream.port)
+        return Product(home, port, running.pid, running.said["api_token"], self.upstream.port)
 
     def reference(self, name: str, **given: object) -> Reference:
         """A server of tests/bench/servers."""

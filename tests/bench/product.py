@@ -14,7 +14,7 @@ import uvloop
 
 from core.config.settings import Settings
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
-from server.all_in_one import run_all_in_one, run_gateway
+from server.all_in_one import run_all_in_one
 from server.ready import ServerReady
 from tests.bench.toys import BENCH
 
@@ -24,14 +24,12 @@ class Arguments:
     home: Path
     port: int
     upstream: int
-    beside: bool
 
 
 def main() -> None:
     given = _arguments()
     with mock.patch("server.operator_context.load_installed_modules", return_value=_catalogue()):
-        run = run_gateway if given.beside else run_all_in_one
-        uvloop.run(run(unlimited(given.home, given.port, given.upstream), _progress, _ready))
+        uvloop.run(run_all_in_one(unlimited(given.home, given.port, given.upstream), _progress, _ready))
 
 
 def unlimited(home: Path, port: int, upstream: int) -> Settings:
@@ -51,7 +49,6 @@ def _arguments() -> Arguments:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--upstream", type=int, required=True)
-    parser.add_argument("--beside", type=bool, default=False, help="one more gateway of a running product")
     return Arguments(**vars(parser.parse_args()))
 
 

@@ -4,12 +4,9 @@ import os
 import re
 import secrets
 import shutil
-import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,36 +72,22 @@ def sample(target: Target, connections: int, seconds: int) -> Sample:
     Raises:
         WrongAnswer: an answer was wrong or missing.
     """
-    return sample_together([target], connections, seconds)
-
-
-def sample_together(targets: Sequence[Target], connections: int, seconds: int) -> Sample:
-    """Load several targets of the same processes at once, each over so many connections, as one.
-
-    The sample's p50 is the median of theirs, its p99 the worst.
-
-    Raises:
-        WrongAnswer: an answer was wrong or missing.
-    """
-    target = targets[0]
     ours = trees([*target.pids, *target.bystanders])
     counted = trees(target.pids)
     cpu, all_ours, machine, own = cpu_seconds(counted), cpu_seconds(ours), machine_seconds(), own_seconds()
     started = time.monotonic()
-    with ThreadPoolExecutor(len(targets)) as pool:
-        runs = list(pool.map(lambda one: _run(one, connections, seconds), targets))
+    run = _run(target, connections, seconds)
     used = machine_seconds() - machine - (cpu_seconds(ours) - all_ours) - (own_seconds() - own)
     foreign = max(0.0, used / (time.monotonic() - started))
     wait_until_idle(target.pids, DRAIN_SECONDS)
-    calls = sum(run.calls for run in runs)
     return Sample(
         target.label,
-        connections * len(targets),
-        calls,
-        sum(run.calls * 1e6 / run.microseconds for run in runs),
-        statistics.median(run.p50 for run in runs) / 1e3,
-        max(run.p99 for run in runs) / 1e3,
-        (cpu_seconds(trees(target.pids)) - cpu) * 1e6 / calls,
+        connections,
+        run.calls,
+        run.calls * 1e6 / run.microseconds,
+        run.p50 / 1e3,
+        run.p99 / 1e3,
+        (cpu_seconds(trees(target.pids)) - cpu) * 1e6 / run.calls,
         foreign,
     )
 

@@ -76,6 +76,8 @@ async def test_bytes_on_a_connection(surface: Surface, name: str) -> None:
         answer = await asyncio.to_thread(_send, surface.port, ON_THE_WIRE[name])
         found = min(found, loop.longest)
         assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
+        if found < MOST_SECONDS / 2:  # what only happens once is another program's
+            break
     print(f"{name}: {found * 1e3:.1f} ms")
     assert found < MOST_SECONDS
 
@@ -104,7 +106,10 @@ def test_log_lines(lines: logging.Formatter) -> None:
             record = logging.makeLogRecord(
                 {"name": "gateway", "levelname": "INFO", "msg": "refused %s", "args": (text,), **extra}
             )
-            found[f"{what} {unit!r}"] = min(_seconds_to_format(lines, record) for _ in range(2))
+            seconds = _seconds_to_format(lines, record)
+            if seconds >= MOST_SECONDS / 2:  # what only happens once is another program's
+                seconds = min(seconds, _seconds_to_format(lines, record))
+            found[f"{what} {unit!r}"] = seconds
     worst = max(found, key=lambda name: found[name])
     print(f"log line, {worst}: {found[worst] * 1e3:.1f} ms")
     assert found[worst] < MOST_SECONDS

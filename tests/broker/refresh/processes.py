@@ -15,6 +15,7 @@ from uuid import UUID
 from tests.broker.refresh.refresh_app import RefreshApp
 from tests.broker.refresh.vendor import Vendor
 from tests.support.eventually import within
+from tests.support.fork_server import create_forked_process, read_once
 
 ROOT = Path(__file__).resolve().parents[3]
 SECONDS = 30
@@ -94,9 +95,9 @@ async def broker_process(
     path = folder / "settings.json"
     path.write_text(json.dumps(settings))
     with (folder / "log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
+        process = await create_forked_process(
             sys.executable, "-m", "tests.broker.refresh.driver", str(path), cwd=ROOT,
-            env={"PATH": os.defpath, "HOME": str(folder)},
+            env={**read_once(os.environ), "PATH": os.defpath, "HOME": str(folder)},
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True,
         )  # fmt: skip
     running = BrokerProcess(process, folder)

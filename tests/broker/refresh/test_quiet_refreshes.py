@@ -28,7 +28,8 @@ from gateway.auth.authenticator import CallerAuthenticator
 from gateway.catalogue import build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import CachedLease, LeaseCache
-from gateway.mcp.request_context import Authority, RequestContext
+from gateway.mcp.authority import Authority
+from gateway.mcp.request_context import RequestContext
 from gateway.observability.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.refresh_app import FixedProviders, RefreshApp
