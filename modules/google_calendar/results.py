@@ -112,7 +112,7 @@ def read_event(raw: Raw) -> dict[str, Any]:
     me = next((one for one in guests if one.get("self")), _get_mapping(None))
     organizer = _get_mapping(raw.get("organizer"))
     recurrence = [clean_line(str(one)) for one in _get_list(raw.get("recurrence"))]
-    return {
+    fields = {
         "id": raw.get("id"),
         "summary": raw.get("summary"),
         "start": start.get("dateTime") or start.get("date"),
@@ -142,6 +142,7 @@ def read_event(raw: Raw) -> dict[str, Any]:
         "url": raw.get("htmlLink"),
         "etag": raw.get("etag"),
     }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def describe_recurrence(lines: list[str]) -> str:

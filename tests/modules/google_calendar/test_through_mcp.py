@@ -1,4 +1,4 @@
-"""Google Calendar's tools through `/mcp`: what a client gets of an answer, of each documented error, and of bad input."""
+"""Google Calendar's tools through `/mcp`: what a client gets of an answer, of each error, and of bad input."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -290,9 +290,9 @@ REFUSALS: list[tuple[VendorRefusal | VendorReply, str]] = [
 
 @pytest.mark.parametrize(("refusal", "text"), REFUSALS, ids=lambda one: str(one)[:40] if isinstance(one, str) else "")
 async def test_a_documented_error_says_what_to_do(
-    database_server: DatabaseServer, app: ModuleApp, vendor: GoogleCalendarDouble, refusal: VendorRefusal, text: str
+    app: ModuleApp, vendor: GoogleCalendarDouble, refusal: VendorRefusal, text: str
 ) -> None:
-    secret = f"full-{text}"  # a limit is remembered for its credential
+    secret = f"made-up-token-{len(vendor.tokens)}"  # a limit is remembered for its credential
     vendor.tokens[secret] = vendor.tokens["full"]
     await app.connect(app.ada, secret)
     vendor.refusals = [refusal] * 5  # a request that only reads is tried again
@@ -305,7 +305,7 @@ async def test_a_documented_error_says_what_to_do(
 
 @pytest.mark.parametrize("reason", ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"])
 async def test_a_limit_in_the_body_is_remembered(app: ModuleApp, vendor: GoogleCalendarDouble, reason: str) -> None:
-    secret = f"limited-{reason}"
+    secret = f"made-up-token-{len(vendor.tokens)}"
     vendor.tokens[secret] = vendor.tokens["full"]
     await app.connect(app.ada, secret)
     vendor.refusals = [GoogleRefused(403, reason)]
@@ -339,13 +339,15 @@ async def test_an_expired_credential_and_a_missing_scope(app: ModuleApp, vendor:
     answer = await app.call_as(app.eve, "delete_event", event_id=event["id"])
     assert "leave every box ticked" in answer.text
     assert vendor.events[OWNER][event["id"]]["status"] == "confirmed"
-    await app.connect(app.eve, "expired")
+    await app.connect(app.eve, "token-of-last-year")
     answer = await app.call_as(app.eve, "list_events")
     await app.connect(app.eve, "reader")
     assert answer.failed
     assert "connect" in answer.text
 
 
+TIMES = {"start": "2030-01-01T09:00Z", "end": "2030-01-01T10:00Z"}
+DAY = "2030-01-02T00:00Z"
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_event", {"start": "2030-02-30"}, "start: the date 2030-02-30 does not exist"),
     ("create_event", {"start": "2030-01-01T09:00", "end": "2030-01-01T10:00"}, "start: 2030-01-01T09:00 has no offset"),
@@ -359,7 +361,7 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_event", {"start": "2030-01-01T09:00Z"}, "end is missing"),
     ("create_event", {"start": "tomorrow"}, "start: 'tomorrow' is not a time"),
     ("create_event", {**SPAN, "time_zone": None, "start": "2030-01-01T09:00Z"}, "time_zone"),
-    ("create_event", {"start": "2030-01-01T09:00Z", "end": "2030-01-01T10:00Z", "recurrence": ["FREQ=DAILY"]}, "time_zone is missing"),
+    ("create_event", {**TIMES, "recurrence": ["FREQ=DAILY"]}, "time_zone is missing"),
     ("create_event", {**SPAN, "recurrence": ["FREQ=HOURLY"]}, "recurrence"),
     ("create_event", {**SPAN, "recurrence": ["RRULE:FREQ=DAILY;UNTIL=20300230"]}, "UNTIL does not exist"),
     ("create_event", {**SPAN, "attendees": ["Bo <bo@acme.test>"]}, "attendees"),
@@ -374,8 +376,8 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("list_events", {"per_page": 101}, "per_page"),
     ("list_events", {"time_min": "2030-01-01"}, "time_min: 2030-01-01 begins elsewhere at another time"),
     ("list_events", {"time_max": "2001-01-01T00:00Z"}, "give time_min too"),
-    ("query_freebusy", {"calendar_ids": [], "time_min": "2030-01-01T00:00Z", "time_max": "2030-01-02T00:00Z"}, "calendar_ids"),
-    ("query_freebusy", {"calendar_ids": [OWNER], "time_min": "2030-01-02T00:00Z", "time_max": "2030-01-01T00:00Z"}, "time_max"),
+    ("query_freebusy", {"calendar_ids": [], "time_min": "2030-01-01T00:00Z", "time_max": DAY}, "calendar_ids"),
+    ("query_freebusy", {"calendar_ids": [OWNER], "time_min": DAY, "time_max": DAY}, "time_max"),
     ("respond_to_event", {"event_id": "abcdef", "response": "maybe"}, "response"),
 ]  # fmt: skip
 
