@@ -52,7 +52,7 @@ def write_reminder(text: str, zone: str | None) -> dict[str, Any]:
 
 def format_due(value: Any) -> str:
     """Format a due date: the day, or, where an app stored a time, that time with its zone."""
-    found = cast("Raw", value) if isinstance(value, Mapping) else {}
+    found = _get_mapping(value)
     match = _MOMENT.fullmatch(str(found.get("dateTime") or ""))
     if match and match[2] == "00:00:00":
         return match[1]
@@ -61,7 +61,7 @@ def format_due(value: Any) -> str:
 
 def format_moment(value: Any) -> str:
     """Format a time with its offset; with the zone's name behind it where no database knows that."""
-    found = cast("Raw", value) if isinstance(value, Mapping) else {}
+    found = _get_mapping(value)
     text, name = str(found.get("dateTime") or ""), str(found.get("timeZone") or "UTC")
     match = _MOMENT.fullmatch(text)
     zone = load_zone(find_iana_zone(name))
@@ -138,7 +138,7 @@ def _write_range(rule: RecurrenceRule, start: date) -> dict[str, Any]:
 
 def format_recurrence(value: Any) -> str:
     """Format a recurrence as the rule by which it can be given again; "" for none, and for one that is unknown."""
-    found = cast("Raw", value) if isinstance(value, Mapping) else {}
+    found = _get_mapping(value)
     pattern, span = _get_part(found, "pattern"), _get_part(found, "range")
     kind = str(pattern.get("type") or "")
     if kind not in _KINDS:
@@ -179,5 +179,8 @@ def describe_recurrence(rule: str) -> str:
 
 
 def _get_part(value: Raw, name: str) -> Raw:
-    part = value.get(name)
-    return cast("Raw", part) if isinstance(part, Mapping) else {}
+    return _get_mapping(value.get(name))
+
+
+def _get_mapping(value: Any) -> Raw:
+    return cast("Raw", value) if isinstance(value, Mapping) else {}
