@@ -81,7 +81,7 @@ class MicrosoftTodoDouble(VendorDouble):
         if operation[0] != "get" and not call.caller:
             raise GraphRefused(403, "ErrorAccessDenied")
 
-    def _find(self, known: dict[str, Json], call: VendorCall, name: str) -> Json:
+    def _get(self, known: dict[str, Json], call: VendorCall, name: str) -> Json:
         found = known.get(call.values[name])
         if found is None:
             raise GraphRefused(404, "ErrorItemNotFound")
@@ -90,10 +90,10 @@ class MicrosoftTodoDouble(VendorDouble):
         return found
 
     def _list(self, call: VendorCall) -> Json:
-        return self._find(self.lists, call, "todoTaskList-id")
+        return self._get(self.lists, call, "todoTaskList-id")
 
     def _task(self, call: VendorCall) -> Json:
-        task = self._find(self.tasks, call, "todoTask-id")
+        task = self._get(self.tasks, call, "todoTask-id")
         if self.parents[task["id"]] != call.values["todoTaskList-id"]:
             raise GraphRefused(404, "ErrorItemNotFound")
         return task
@@ -187,13 +187,13 @@ class MicrosoftTodoDouble(VendorDouble):
 
     def update_item(self, call: VendorCall) -> Json:
         self._task(call)
-        found = self._find(self.items, call, "checklistItem-id")
+        found = self._get(self.items, call, "checklistItem-id")
         found.update(call.body)
         return found
 
     def delete_item(self, call: VendorCall) -> VendorReply:
         self._task(call)
-        del self.items[self._find(self.items, call, "checklistItem-id")["id"]]
+        del self.items[self._get(self.items, call, "checklistItem-id")["id"]]
         return VendorReply(204)
 
 

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from modules.microsoft_todo import MODULE
-from tests.support.microsoft_todo_double import GraphRefused, MicrosoftTodoDouble, microsoft_todo_double
+from tests.support.microsoft_todo_double import MOMENT, GraphRefused, MicrosoftTodoDouble, microsoft_todo_double
 from tests.support.module_app import ModuleApp, open_module_app
 from tests.support.postgres import DatabaseServer
 from tests.support.tokens import tokens
@@ -163,7 +163,7 @@ async def test_an_answer_costs_a_third_of_microsofts(app: ModuleApp, vendor: Mic
     for number in range(20):
         vendor.add_task(
             vendor.home, f"Task {number}", dueDateTime={"dateTime": "2030-01-01T00:00:00.0000000", "timeZone": "UTC"},
-            body={"content": "Some notes on it", "contentType": "text"}, bodyLastModifiedDateTime="2026-01-01T00:00:00Z",
+            body={"content": "Some notes on it", "contentType": "text"}, bodyLastModifiedDateTime=MOMENT,
         )  # fmt: skip
     for one in vendor.tasks.values():  # ids as long as To Do's are
         one["id"] = one["id"].rjust(152, "A")
