@@ -116,6 +116,7 @@ def _check_pattern(rule: RecurrenceRule, positions: set[int]) -> None:
         (rule.frequency == "DAILY" and bool(rule.weekdays or rule.month_days), "days with FREQ=DAILY; use WEEKLY"),
         (rule.frequency != "YEARLY" and bool(rule.months), "BYMONTH without FREQ=YEARLY"),
         (not is_by_unit and bool(rule.month_days or positions), "BYMONTHDAY or positions of days with FREQ=WEEKLY"),
+        (bool(rule.positions) and not by_position, "BYSETPOS without BYDAY"),
         (len(rule.month_days) > 1 or len(rule.months) > 1, "several days of a month or several months"),
         (bool(rule.month_days) and (by_position or rule.month_days[0] < 1), "such a BYMONTHDAY; give 1 to 31"),
         (by_position and (len(positions) != 1 or not positions <= _INDEXES.keys()), "such a BYDAY; give 1MO or -1FR"),
