@@ -13,14 +13,16 @@ from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from modules.kit.vendor import VendorProblemKind
 
 MINUTE, HOUR = 60.0, 3600.0
-# Quotas of requests count by minutes. Calendar's own limits on invitations and new events hold for hours.
+# Quotas of requests count by minutes. Calendar's own limits on invitations and new events hold for hours, but not for
+# reading, which the session cannot tell apart: so it waits no longer for them.
 _PAUSES: Mapping[str, float] = {
     "rateLimitExceeded": MINUTE,
     "userRateLimitExceeded": MINUTE,
-    "quotaExceeded": HOUR,
+    "quotaExceeded": MINUTE,
     "dailyLimitExceeded": HOUR,
-    "calendarUsageLimitsExceeded": HOUR,
+    "calendarUsageLimitsExceeded": MINUTE,
 }
+_WRITING_LIMITS = frozenset({"quotaExceeded", "calendarUsageLimitsExceeded"})
 _MAX_MESSAGE_LENGTH = 2000
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,60}", re.ASCII)
 
@@ -97,10 +99,11 @@ def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:
     (https://developers.google.com/workspace/calendar/api/guides/quota)."""
     if answer.status not in (403, 429):
         return None
-    seconds = _PAUSES.get(_parse_refusal(answer).reason)
+    reason = _parse_refusal(answer).reason
+    seconds = _PAUSES.get(reason)
     if seconds is None:
         return RateLimit(MINUTE) if answer.status == 429 else None
-    return RateLimit(seconds, everything=seconds == MINUTE)
+    return RateLimit(seconds, everything=reason not in _WRITING_LIMITS)
 
 
 def explain_problem(problem: VendorProblem) -> VendorProblem:
@@ -146,10 +149,10 @@ def _explain_values(refusal: CalendarRefusal) -> str:
 
 
 def _explain_rate_limit(refusal: CalendarRefusal, problem: VendorProblem) -> VendorProblem:
-    if refusal.reason not in ("quotaExceeded", "calendarUsageLimitsExceeded"):
+    if refusal.reason not in _WRITING_LIMITS:
         return problem
-    text = "the account has reached Google Calendar's own limit on new events and invitations; reading still works"
-    retry = f"try again in {round((problem.retry_after or HOUR) / MINUTE)} min"
+    text = "the account has reached Google Calendar's own limit on new events and invitations, which ends within hours"
+    retry = f"reading works, and writing is worth another try in {round((problem.retry_after or MINUTE) / MINUTE)} min"
     return VendorProblem("rate_limited", text, retry=retry, retry_after=problem.retry_after, answer=problem.answer)
 
 
