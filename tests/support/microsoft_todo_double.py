@@ -34,6 +34,7 @@ class MicrosoftTodoDouble(VendorDouble):
     def __init__(self) -> None:
         routes = {operation: getattr(self, name) for operation, name in ROUTES.items()}
         super().__init__(contract("microsoft-todo"), routes)
+        self.secrets: list[str] = []
         self.tokens = {"full": True, "reader": False}
         self.lists: dict[str, Json] = {}
         self.tasks: dict[str, Json] = {}
@@ -68,6 +69,7 @@ class MicrosoftTodoDouble(VendorDouble):
 
     def authenticate(self, request: web.Request) -> bool:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        self.secrets.append(secret)
         if scheme != "Bearer" or secret not in self.tokens:
             raise GraphRefused(401, "InvalidAuthenticationToken")
         return self.tokens[secret]

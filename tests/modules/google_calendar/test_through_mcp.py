@@ -294,10 +294,11 @@ async def test_a_documented_error_says_what_to_do(
 ) -> None:
     secret = f"made-up-token-{len(vendor.tokens)}"  # a limit is remembered for its credential
     vendor.tokens[secret] = vendor.tokens["full"]
-    await app.connect(app.ada, secret)
+    await app.reconnect(app.ada, secret, "list_colors", vendor.secrets)
     vendor.refusals = [refusal] * 5  # a request that only reads is tried again
     answer = await app.call("get_event", event_id="abcdef")
-    await app.connect(app.ada, "full")
+    vendor.refusals.clear()
+    await app.reconnect(app.ada, "full", "list_colors", vendor.secrets)
     assert answer.failed
     assert text in answer.text
     assert "made-up" not in answer.text
@@ -307,16 +308,18 @@ async def test_a_documented_error_says_what_to_do(
 async def test_a_limit_in_the_body_is_remembered(app: ModuleApp, vendor: GoogleCalendarDouble, reason: str) -> None:
     secret = f"made-up-token-{len(vendor.tokens)}"
     vendor.tokens[secret] = vendor.tokens["full"]
-    await app.connect(app.ada, secret)
+    await app.reconnect(app.ada, secret, "list_colors", vendor.secrets)
     vendor.refusals = [GoogleRefused(403, reason)]
     answer = await app.call("create_event", summary="x", start="2030-01-01")
     before = len(vendor.seen)
     again = await app.call("create_event", summary="x", start="2030-01-01")
-    await app.connect(app.ada, "full")
+    asked = len(vendor.seen) - before
+    vendor.refusals.clear()
+    await app.reconnect(app.ada, "full", "list_colors", vendor.secrets)
     assert answer.failed
     assert "try again in" in answer.text or "worth another try in 1 min" in answer.text
     assert again.failed
-    assert len(vendor.seen) == before, "nothing was asked while the limit holds"
+    assert asked == 0, "nothing was asked while the limit holds"
 
 
 async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
@@ -339,9 +342,9 @@ async def test_an_expired_credential_and_a_missing_scope(app: ModuleApp, vendor:
     answer = await app.call_as(app.eve, "delete_event", event_id=event["id"])
     assert "leave every box ticked" in answer.text
     assert vendor.events[OWNER][event["id"]]["status"] == "confirmed"
-    await app.connect(app.eve, "token-of-last-year")
+    await app.reconnect(app.eve, "token-of-last-year", "list_colors", vendor.secrets)
     answer = await app.call_as(app.eve, "list_events")
-    await app.connect(app.eve, "reader")
+    await app.reconnect(app.eve, "reader", "list_colors", vendor.secrets)
     assert answer.failed
     assert "connect" in answer.text
 

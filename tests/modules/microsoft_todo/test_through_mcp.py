@@ -197,10 +197,11 @@ async def test_a_documented_error_says_what_to_do(
 ) -> None:
     secret = f"made-up-token-{len(vendor.tokens)}"  # a limit is remembered for its credential
     vendor.tokens[secret] = True
-    await app.connect(app.ada, secret)
+    await app.reconnect(app.ada, secret, "list_task_lists", vendor.secrets)
     vendor.refusals = [refusal] * 5  # a request that only reads is tried again
     answer = await app.call("get_task", list_id=vendor.home, task_id=NOWHERE)
-    await app.connect(app.ada, "full")
+    vendor.refusals.clear()
+    await app.reconnect(app.ada, "full", "list_task_lists", vendor.secrets)
     assert answer.failed
     assert text in answer.text
     assert "made-up" not in answer.text
@@ -225,9 +226,9 @@ async def test_an_expired_credential_and_a_missing_scope(app: ModuleApp, vendor:
     answer = await app.call_as(app.eve, "delete_task", list_id=vendor.home, task_id=task)
     assert "Tasks.ReadWrite" in answer.text
     assert task in vendor.tasks
-    await app.connect(app.eve, "token-of-last-year")
+    await app.reconnect(app.eve, "token-of-last-year", "list_task_lists", vendor.secrets)
     answer = await app.call_as(app.eve, "list_task_lists")
-    await app.connect(app.eve, "reader")
+    await app.reconnect(app.eve, "reader", "list_task_lists", vendor.secrets)
     assert answer.failed
     assert "connect" in answer.text
 

@@ -60,6 +60,7 @@ class GoogleCalendarDouble(VendorDouble):
         routes = {operation: getattr(self, name) for operation, (name, _) in ROUTES.items()}
         super().__init__(contract("google-calendar"), routes)
         self.contract: Any = PatchContract(contract("google-calendar"))
+        self.secrets: list[str] = []
         self.tokens: dict[str, frozenset[str]] = {"full": ALL_SCOPES, "reader": ALL_SCOPES - {WRITE_EVENTS}}
         self.calendars: dict[str, Json] = {}
         self.events: dict[str, dict[str, Json]] = {}
@@ -90,6 +91,7 @@ class GoogleCalendarDouble(VendorDouble):
 
     def authenticate(self, request: web.Request) -> frozenset[str]:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        self.secrets.append(secret)
         scopes = self.tokens.get(secret) if scheme == "Bearer" else None
         if scopes is None:
             raise GoogleRefused(
