@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+import msgspec
 from pydantic import ValidationError
 
 from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
@@ -176,7 +177,7 @@ class LeaseCache:
         return await self._broker.lease(lease_request)
 
 
-class ToolLeaseSource:
+class ToolLeaseSource(msgspec.Struct, eq=False):
     """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor, which begins
     with `lease`.
 
@@ -185,14 +186,11 @@ class ToolLeaseSource:
     it look whether the key was replaced meanwhile, and the second is told.
     """
 
-    __slots__ = ("_lease", "_leases", "_request", "_tool", "_was_refused")
-
-    def __init__(self, leases: LeaseCache, request: RequestContext, tool: CatalogueTool, lease: CachedLease) -> None:
-        self._leases = leases
-        self._request = request
-        self._tool = tool
-        self._lease = lease
-        self._was_refused = False
+    _leases: LeaseCache
+    _request: RequestContext
+    _tool: CatalogueTool
+    _lease: CachedLease
+    _was_refused: bool = False
 
     async def lease(self, rejected_version: int | None = None) -> CachedLease:
         """Return the lease to begin a request with; with `rejected_version`, the one to repeat it with."""

@@ -6,8 +6,9 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+import msgspec
 import orjson
 from pydantic import BaseModel
 
@@ -50,7 +51,7 @@ NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and 
 log = logging.getLogger(__name__)
 
 
-class ToolOutcome(NamedTuple):
+class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
     first."""
 
@@ -59,7 +60,7 @@ class ToolOutcome(NamedTuple):
     not_connected: NotConnected | None = None
 
 
-class ToolRun(NamedTuple):
+class ToolRun(msgspec.Struct, frozen=True, eq=False):
     """One finished run, for metrics and the log line. Holds no argument and no result."""
 
     request_id: str

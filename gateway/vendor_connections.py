@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from broker.interface import Broker, CredentialRefusal
 from core.caller import Caller
 from core.concurrency.cooperative_steps import wait_for_turn
@@ -138,26 +140,15 @@ class VendorConnections:
         return connections
 
 
-class _LeasedVendor:
+class _LeasedVendor(msgspec.Struct, eq=False):
     """Implements :class:`modules.kit.Vendor`: the lease comes first, because the service's settings come with it."""
 
-    __slots__ = ("_changes", "_leases", "_links", "_request", "_sessions", "_tool")
-
-    def __init__(
-        self,
-        sessions: VendorClientFactory,
-        leases: LeaseCache,
-        links: ConnectMessages,
-        request: RequestContext,
-        tool: CatalogueTool,
-        changes: ChangeTracker,
-    ) -> None:
-        self._sessions = sessions
-        self._leases = leases
-        self._links = links
-        self._request = request
-        self._tool = tool
-        self._changes = changes
+    _sessions: VendorClientFactory
+    _leases: LeaseCache
+    _links: ConnectMessages
+    _request: RequestContext
+    _tool: CatalogueTool
+    _changes: ChangeTracker
 
     async def get_connection(self) -> Mapping[str, str]:
         return (await self._leases.get_lease(self._request, self._tool)).attributes

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from core.concurrency.lru_cache import LruCache
 from core.http_server.request_head import RawHeaders
 
@@ -24,7 +26,7 @@ _SCOPE_OF_HEAD = (
 )  # fmt: skip
 
 
-class RawHead(NamedTuple):
+class RawHead(msgspec.Struct, frozen=True, gc=False):
     """A head in the bytes that it came in: `text` is without the value of Content-Length, `length`."""
 
     digest: bytes
@@ -32,7 +34,7 @@ class RawHead(NamedTuple):
     length: bytes
 
 
-class RequestHead(NamedTuple):
+class RequestHead(msgspec.Struct, frozen=True, eq=False):
     """Head of a request. `scope` is ASGI's without the addresses; `keep`: the client allows a persistent connection;
     `length` is that of the body, None where it comes in chunks.
 

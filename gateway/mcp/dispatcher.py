@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
+import msgspec
+
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
 from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
@@ -39,36 +41,21 @@ _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
 
 
-class TransportContext:
+class TransportContext(msgspec.Struct, eq=False):
     """Transport side of a message. `authenticate` verifies the caller anew; `reply` is None where the client reads no
     events; `batched` forces a revision; `changes` counts what its handler may have changed."""
 
-    __slots__ = (
-        "authenticate", "authorization", "batched", "caller", "changes", "client_name", "headers", "receive", "reply",
-        "request_id", "trace",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        caller: Caller,
-        request_id: str,
-        headers: RequestHeaders,
-        receive: Receive | None,
-        authorization: str | None,
-        authenticate: Callable[[], Awaitable[Caller]],
-        batched: Revision | None = None,
-    ) -> None:
-        self.authenticate = authenticate
-        self.authorization = authorization
-        self.caller = caller
-        self.request_id = request_id
-        self.headers = headers
-        self.receive = receive
-        self.reply: ResponseWriter | None = None
-        self.batched = batched
-        self.trace = ""
-        self.client_name = ""
-        self.changes = ChangeTracker()
+    caller: Caller
+    request_id: str
+    headers: RequestHeaders
+    receive: Receive | None
+    authorization: str | None
+    authenticate: Callable[[], Awaitable[Caller]]
+    batched: Revision | None = None
+    reply: ResponseWriter | None = None
+    trace: str = ""
+    client_name: str = ""
+    changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
 
 
 class CallTimeout(MCPistError):

@@ -5,8 +5,9 @@ names, and another reader on the way may take the first; in the envelope, where 
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any, cast
 
 import msgspec
@@ -29,6 +30,7 @@ MAX_VALUES = 100_000
 MAX_FIELDS = 30_000
 MAX_EXTRA_QUOTES = 1_000  # in the envelope beside params, where nothing else is read
 _NONE = msgspec.Raw()
+_NO_META: Mapping[str, Any] = MappingProxyType({})
 _IRRELEVANT = bytes(byte for byte in range(256) if byte not in b'{}[]"')
 _OPEN = b"\x01"
 _STEPS = bytes.maketrans(b"[]{}", bytes([1, 255, 1, 255]))  # 255 is -1 as a signed byte
@@ -49,19 +51,15 @@ _decode: Callable[[Any], _Envelope] = msgspec.json.Decoder(_Envelope).decode
 _decode_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class JsonRpcMessage:
+class JsonRpcMessage(msgspec.Struct, eq=False):
     """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON, `size`
     the number of bytes that it came in, `meta` the `_meta` of its params, empty where there is none or no object."""
 
-    __slots__ = ("id", "meta", "method", "params", "size")
-
-    def __init__(self, id: bytes, method: str, params: dict[str, Any], size: int = 0) -> None:
-        self.size = size
-        self.id = id
-        self.method = method
-        self.params = params
-        meta = params.get("_meta")
-        self.meta: dict[str, Any] = cast("dict[str, Any]", meta) if type(meta) is dict else {}
+    id: bytes
+    method: str
+    params: dict[str, Any]
+    size: int = 0
+    meta: Mapping[str, Any] = _NO_META
 
 
 class MalformedJsonRpc(Exception):
@@ -124,7 +122,10 @@ def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
         raise MalformedJsonRpc(PARSE_ERROR, "Parse error", id) from None
     if type(params) is not dict:
         raise MalformedJsonRpc(INVALID_PARAMS, "Invalid params: params must be an object", id)
-    return JsonRpcMessage(id, method, cast("dict[str, Any]", params), len(body))
+    meta = cast("dict[str, Any]", params).get("_meta")
+    if type(meta) is not dict:
+        meta = _NO_META
+    return JsonRpcMessage(id, method, cast("dict[str, Any]", params), len(body), cast("Mapping[str, Any]", meta))
 
 
 def _decode_envelope(body: bytes) -> _Envelope:
