@@ -16,7 +16,7 @@ from core.audit.digest import compute_argument_digest
 from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.truncation import MAX_ARGUMENTS_BYTES
 from core.audit.writer import AuditWriter
-from core.concurrency.cooperative_steps import wait_for_turn
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
@@ -126,7 +126,8 @@ class ToolRunner:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
         """
         arguments = orjson.dumps(params)
-        await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
+        if len(arguments) > LARGE_STEP_BYTES:
+            await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
         if end_reason := request.authority.ended:
             return ToolOutcome(error=f"not run: {end_reason}")
         tool = self._sieve.get_view(request.caller).find(module, name)
@@ -194,7 +195,8 @@ class ToolRunner:
         try:
             if not tool.tool.hints.read_only:
                 await durable
-            await wait_for_turn(len(arguments))
+            if len(arguments) > LARGE_STEP_BYTES:
+                await wait_for_turn(len(arguments))
             changes = ChangeTracker(request.changes)
             context = ToolContext(self._database, self._vendors, request, tool, changes)
             try:

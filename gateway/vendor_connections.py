@@ -9,7 +9,7 @@ import msgspec
 
 from broker.interface import Broker, CredentialRefusal
 from core.caller import Caller
-from core.concurrency.cooperative_steps import wait_for_turn
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.concurrency.lru_cache import GenerationCache
 from core.connection_state import ConnectionState, ModuleConnection
 from core.generations import Generations
@@ -175,7 +175,8 @@ class _LeasedVendor(msgspec.Struct, eq=False):
             raise self._links.build_not_connected_error(
                 self._tool.owner, broken=True, kind=lease.kind, cause=ORIGIN_CHANGED
             ) from None
-        await wait_for_turn(len(answer.body))  # the module decodes it next
+        if len(answer.body) > LARGE_STEP_BYTES:
+            await wait_for_turn(len(answer.body))  # the module decodes it next
         return answer
 
     def _create_client(self, lease: CachedLease) -> Vendor:

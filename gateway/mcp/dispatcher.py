@@ -146,7 +146,7 @@ class Dispatcher:
             elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
         authority = Authority(arrival.caller, arrival.authenticate, self._is_current)
         context = _build_context(authority, arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
-        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, context.authority)
+        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, authority)
         result: Result = {}
         try:
             result = await handler(context, message.params)
@@ -192,7 +192,8 @@ def _build_context(
     elicit_url: ElicitUrl | None,
 ) -> RequestContext:
     meta = message.meta
-    arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
+    if "traceparent" in meta or b"traceparent" in arrival.headers.values:
+        arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
     if CLIENT_KEY in meta:
         arrival.client_name = _parse_client_name(meta[CLIENT_KEY])
     report = stream.report if stream is not None else None

@@ -61,6 +61,10 @@ class JsonRpcMessage(msgspec.Struct, eq=False):
     size: int = 0
     meta: Mapping[str, Any] = _NO_META
 
+    def __post_init__(self) -> None:
+        if "_meta" in self.params and type(meta := self.params["_meta"]) is dict:
+            self.meta = cast("dict[str, Any]", meta)
+
 
 class MalformedJsonRpc(Exception):
     """Raised for a text that is no JSON-RPC message. `id` (raw JSON) is empty where none could be read."""
@@ -100,7 +104,8 @@ def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
     Raises:
         Malformed: -32700 not JSON, -32600 not a JSON-RPC message or too many values, -32602 `params` is not an object.
     """
-    _check_values(body)
+    if len(body) > MAX_FIELDS:  # a shorter one cannot have too many
+        _check_values(body)
     envelope = _decode_envelope(body)
     id = _parse_id(bytes(envelope.id))
     method = _parse_method(envelope, id)
@@ -122,10 +127,7 @@ def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
         raise MalformedJsonRpc(PARSE_ERROR, "Parse error", id) from None
     if type(params) is not dict:
         raise MalformedJsonRpc(INVALID_PARAMS, "Invalid params: params must be an object", id)
-    meta = cast("dict[str, Any]", params).get("_meta")
-    if type(meta) is not dict:
-        meta = _NO_META
-    return JsonRpcMessage(id, method, cast("dict[str, Any]", params), len(body), cast("Mapping[str, Any]", meta))
+    return JsonRpcMessage(id, method, cast("dict[str, Any]", params), len(body))
 
 
 def _decode_envelope(body: bytes) -> _Envelope:

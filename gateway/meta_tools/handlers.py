@@ -68,7 +68,8 @@ class MetaTools:
             parsed = parse_arguments(str(name), cast("dict[str, Any]", arguments or {}))
         except InvalidMetaToolArguments as error:
             return build_error_result(str(error))
-        return add_note(await tool(request, parsed.known), parsed.note)
+        result = await tool(request, parsed.known)
+        return add_note(result, parsed.note) if parsed.note else result
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
         view = self._sieve.get_view(request.caller)
