@@ -78,6 +78,11 @@ class LeaseCache:
         self._cache = LruCache[_LeaseKey, CachedLease](MAX_CACHED_LEASES)
         self._requests = SingleFlight[tuple[_LeaseKey, int | None], CachedLease]()
 
+    def find_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease | None:
+        """Find the credential that counts for this caller and tool, without asking the broker."""
+        lease = self._cache.get(_build_key(request, tool))
+        return lease if lease is not None and self._is_valid(request, lease) else None
+
     async def get_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease:
         """Return the credential that counts for this caller and tool.
 
@@ -86,10 +91,10 @@ class LeaseCache:
             ToolError: what the caller may use has just changed, or the service is set up wrongly.
             core.errors.Unavailable: the broker is away.
         """
-        key = _build_key(request, tool)
-        lease = self._cache.get(key)
-        if lease is not None and self._is_valid(request, lease):
+        lease = self.find_lease(request, tool)
+        if lease is not None:
             return lease
+        key = _build_key(request, tool)
         joins = (key, None) in self._requests
         lease = await self._fetch_once(key, request, tool, None)
         # Who joined after a change asks for itself.

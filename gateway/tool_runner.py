@@ -246,14 +246,22 @@ class ToolRunner:
         if request.caller.record_arguments:
             recorded, detail = _redact_arguments(tool, arguments)
         return self._build_event(
-            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded, detail=detail
+            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, recorded, detail
         )
 
     def _compute_digest(self, request: RequestContext, arguments: bytes) -> bytes:
         return compute_argument_digest(self._digest_key, request.caller.tenant_id, arguments)
 
     def _build_event(
-        self, request: RequestContext, kind: AuditEventKind, module: str, tool: str, digest: bytes, **fields: Any
+        self,
+        request: RequestContext,
+        kind: AuditEventKind,
+        module: str,
+        tool: str,
+        digest: bytes,
+        arguments: bytes | None = None,
+        detail: dict[str, str | int] | None = None,
+        outcome: str = "",
     ) -> AuditEvent:
         credential = request.caller.credential
         return AuditEvent(
@@ -267,7 +275,9 @@ class ToolRunner:
             module=module,
             tool=tool,
             digest=digest,
-            **fields,
+            arguments=arguments,
+            detail=detail,
+            outcome=outcome,
         )
 
 

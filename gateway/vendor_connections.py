@@ -163,7 +163,9 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
     ) -> VendorAnswer:
-        lease = await self._leases.get_lease(self._request, self._tool)
+        lease = self._leases.find_lease(self._request, self._tool)
+        if lease is None:
+            lease = await self._leases.get_lease(self._request, self._tool)
         is_write = not (method in SAFE_METHODS if repeatable is None else repeatable)
         try:
             client = self._create_client(lease)
