@@ -1,23 +1,19 @@
 """The double on a socket: who asks, whether the request is as described and within Notion's limits, and what for."""
 
 import contextlib
-import re
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl, unquote
+from typing import Any, NamedTuple
 
-import orjson
 from aiohttp import web
 
 from tests.support.notion_double.world import ALL, PERSON, Json, Refused, World, answer_content, answer_texts
-from tests.support.vendor_contract import Contract, Sent, contract
+from tests.support.vendor_contract import contract
+from tests.support.vendor_double import Operation, VendorCall, VendorDouble, VendorRefusal, serve_double
 
 MAX_CHILDREN, MAX_TEXT, MAX_LEVELS, MAX_BLOCKS, MAX_PARTS = 100, 2000, 2, 1000, 100
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A request of somebody who is known."""
 
     world: World
@@ -299,69 +295,43 @@ ROUTES: dict[tuple[str, str], tuple[str, Handler]] = {
     ("get", "/v1/users"): ("users", lambda call: call.listed([ADA, BOT], "user")),
     ("get", "/v1/users/me"): ("", lambda call: BOT),
 }
-_PATTERNS = {
-    (method, template): re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template)) for method, template in ROUTES
-}
 
 
-@dataclass
-class NotionDouble:
-    """A Notion of its own. `wrong` lists what was not as the description says, in requests or in its own answers."""
+def _on_world(handler: Handler) -> Callable[[VendorCall], Json]:
+    return lambda call: handler(Call(call.caller[0], call.values, call.query, call.body))
 
-    contract: Contract
-    world: World = field(default_factory=World)
-    url: str = ""
-    wrong: list[str] = field(default_factory=list[str])
-    seen: list[str] = field(default_factory=list[str])
-    refusals: list[Refused | None] = field(default_factory=list["Refused | None"])
-    """For the next requests, one each; None lets one through."""
+
+class NotionDouble(VendorDouble):
+    """A Notion of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            contract("notion"), {operation: _on_world(handler) for operation, (_, handler) in ROUTES.items()}
+        )
+        self.world = World()
 
     def slow_down(self, retry_after: int = 30) -> None:
         """Answer the next request with the rate limit."""
         text = "You have been rate limited. Please try again in a few minutes."
         self.refusals.append(Refused(429, "rate_limited", text, {"Retry-After": str(retry_after)}))
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Any request."""
-        self.seen.append(f"{request.method} {request.raw_path}")
-        try:
-            value, status, headers = await self._answer(request), 200, {}
-        except Refused as refused:
-            value, status, headers = refused.body, refused.status, refused.headers
-        body = orjson.dumps(value)
-        return web.Response(status=status, body=body, headers=dict(headers), content_type="application/json")
-
-    async def _answer(self, request: web.Request) -> Json:
+    def authenticate(self, request: web.Request) -> tuple[World, frozenset[str]]:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         capabilities = self.world.tokens.get(secret) if scheme == "Bearer" else None
         if capabilities is None:
             raise Refused(401, "unauthorized", "API token is invalid.")
         if "Notion-Version" not in request.headers:
             raise Refused(400, "missing_version", "Notion-Version header failed validation")
-        raw_path, _, raw_query = request.raw_path.partition("?")
-        method = request.method.lower()
-        fitting = ((known, form.fullmatch(raw_path)) for known, form in _PATTERNS.items() if known[0] == method)
-        route = next(((known, found) for known, found in fitting if found), None)
-        if route is None:
-            self.wrong.append(f"no such operation: {request.method} {raw_path}")
-            raise Refused(400, "invalid_request_url", "Invalid request URL.")
-        values = {name: unquote(value) for name, value in route[1].groupdict().items()}
-        query, raw = dict(parse_qsl(raw_query, keep_blank_values=True)), await request.read()
-        sent = Sent(method, route[0][1], values, query, dict(request.headers), raw)
-        if wrong := self.contract.wrong(sent):
-            self.wrong.append(f"{request.method} {raw_path}: {wrong}")
-            raise Refused(400, "validation_error", "body failed validation")
-        if self.refusals and (refused := self.refusals.pop(0)):
-            raise refused
-        capability, handler = ROUTES[route[0]]
-        if capability and capability not in capabilities:
+        return self.world, capabilities
+
+    def build_refusal(self, status: int, reason: str) -> VendorRefusal:
+        return Refused(400, "invalid_request_url" if status == 404 else "validation_error", reason)
+
+    def check_call(self, operation: Operation, call: VendorCall) -> None:
+        capability = ROUTES[operation][0]
+        if capability and capability not in call.caller[1]:
             raise Refused(403, "restricted_resource", "Insufficient permissions for this endpoint.")
-        body = orjson.loads(raw) if raw else {}
-        check_limits(body)
-        value = handler(Call(self.world, values, query, body))
-        if wrong := self.contract.wrong_answer(method, route[0][1], 200, value):
-            self.wrong.append(f"the double's own answer: {wrong}")
-        return value
+        check_limits(call.body)
 
 
 def check_limits(body: Json) -> None:
@@ -406,21 +376,8 @@ def _check_texts(value: Any, place: str) -> None:
 
 @contextlib.asynccontextmanager
 async def notion_double() -> AsyncIterator[NotionDouble]:
-    """A double that listens on a port of this machine only.
-
-    Raises:
-        AssertionError: at the end, if a request or an answer was not as Notion describes it.
-    """
-    double = NotionDouble(contract("notion"))
+    """Serve a double with the connections `full` and `reader`."""
+    double = NotionDouble()
     double.world.tokens |= {"full": ALL, "reader": frozenset({"read"})}
-    app: Any = web.Application(client_max_size=8 * 2**20)
-    app.router.add_route("*", "/{anything:.*}", double.handle)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        double.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with serve_double(double):
         yield double
-    finally:
-        await runner.cleanup()
-    assert double.wrong == []

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from tests.support.vendor_double import VendorRefusal
+
 Json = dict[str, Any]
 
 MOMENT = "2026-01-01T00:00:00.000Z"
@@ -27,13 +29,12 @@ DEFAULTS: Mapping[str, Json] = {
 }
 
 
-class Refused(Exception):
-    """What Notion says no with."""
+class Refused(VendorRefusal):
+    """A refusal in Notion's form."""
 
     def __init__(self, status: int, code: str, message: str = "", headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status, self.headers = status, headers or {}
-        self.body = {"object": "error", "status": status, "code": code, "message": message, "request_id": "made-up"}
+        body = {"object": "error", "status": status, "code": code, "message": message, "request_id": "made-up"}
+        super().__init__(status, body, headers)
 
 
 @dataclass

@@ -1,0 +1,92 @@
+"""Notion's tools through `/mcp`: what a client gets of an answer, of each documented error, and of bad input."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from modules.notion import MODULE
+from tests.support.module_app import ModuleApp, open_module_app
+from tests.support.notion_double import NotionDouble, notion_double
+from tests.support.notion_double.world import Refused
+from tests.support.postgres import DatabaseServer
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+SOMEWHERE = "00000000-0000-4000-8000-000000000fff"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def vendor() -> AsyncIterator[NotionDouble]:
+    async with notion_double() as double:
+        yield double
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def app(
+    vendor: NotionDouble, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ModuleApp]:
+    async with open_module_app(database_server, tmp_path_factory.mktemp("notion"), MODULE, vendor.url) as app:
+        await app.connect(app.ada, "full")
+        await app.connect(app.eve, "reader")
+        yield app
+
+
+async def test_a_page_is_made_and_read(app: ModuleApp, vendor: NotionDouble) -> None:
+    home = vendor.world.page("ホーム")["id"]
+    made = await app.call("create_page", parent_id=home, title="議事録 ملاحظات", markdown="# 議題\n\n- 予算")
+    read = await app.call("get_page_markdown", page_id=made.value["id"])
+    assert not read.failed
+    found = await app.call("search_pages", query="議事録")
+    assert [one["title"] for one in found.value["results"]] == ["議事録 ملاحظات"]
+
+
+REFUSALS: list[tuple[Refused, str]] = [
+    (Refused(404, "object_not_found"), "not shared with this connection"),
+    (Refused(403, "restricted_resource"), "lacks the capability"),
+    (Refused(409, "conflict_error"), "read it again"),
+    (Refused(400, "validation_error", "body.filter.value should be a string"), "look at filter.value"),
+    (Refused(500, "internal_server_error"), "try again later"),
+    (Refused(503, "service_unavailable"), "try again later"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("refusal", "text"), REFUSALS, ids=lambda one: str(getattr(one, "body", {}).get("code", "")))
+async def test_a_documented_error_says_what_to_do(
+    app: ModuleApp, vendor: NotionDouble, refusal: Refused, text: str
+) -> None:
+    vendor.refusals[:] = [refusal] * 5  # a request that only reads is tried again
+    answer = await app.call("get_page", page_id=SOMEWHERE)
+    vendor.refusals.clear()
+    assert answer.failed
+    assert text in answer.text
+    assert "made-up" not in answer.text
+
+
+BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
+    ("get_page", {"page_id": "no id"}, "page_id"),
+    ("create_page", {"parent_id": SOMEWHERE, "title": "x", "properties": {"Due": "2026-02-30"}}, "properties"),
+    ("list_users", {"cursor": "bm8="}, "cursor"),
+    ("list_users", {"per_page": 101}, "per_page"),
+    ("create_comment", {"text": "x"}, "page_id"),
+    ("get_page", {"page_id": SOMEWHERE, "unknown": 1}, "unknown"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "params", "name"), BAD_INPUT, ids=[f"{one[0]}-{one[2]}" for one in BAD_INPUT])
+async def test_bad_input_names_the_parameter(
+    app: ModuleApp, vendor: NotionDouble, tool: str, params: dict[str, Any], name: str
+) -> None:
+    before = len(vendor.seen)
+    answer = await app.call(tool, **params)
+    assert answer.failed
+    assert name in answer.text
+    assert [one for one in vendor.seen[before:] if not one.startswith("GET")] == []
+
+
+async def test_a_connection_without_the_capability(app: ModuleApp, vendor: NotionDouble) -> None:
+    home = vendor.world.page("Home")["id"]
+    answer = await app.call_as(app.eve, "update_page", page_id=home, in_trash=True)
+    assert answer.failed
+    assert "capability" in answer.text
+    assert not vendor.world.pages[home]["in_trash"]
