@@ -158,6 +158,8 @@ class HtmlWriter:
                 return self.write_link(part)
             case "image":
                 return self.write_image(part)
+            case "tag" if part.text == "span" and not part.title:
+                return self.write_parts(part.children)
             case "tag":
                 style = f' style="color: {html.escape(part.title)};"' if part.title else ""
                 return f"<{part.text}{style}>{self.write_parts(part.children)}</{part.text}>"

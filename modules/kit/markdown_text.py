@@ -12,6 +12,8 @@ _TICKS = re.compile(r"`++")
 _ODD_ADDRESS = re.compile(r"[\s()<>\\]|^$")
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>&]++")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,40}")
+_NOTHING = "<span></span>"
+"""Stands between two spans of code, which would be read as one."""
 _SIGNS = frozenset("*_~")
 
 
@@ -46,6 +48,8 @@ def join_parts(parts: Sequence[Part]) -> str:
         text = _mark(part, last[-1:], following.sign[:1] or following.text[:1]) if part.sign else part.text
         if last.endswith("!") and text.startswith("["):
             made[-1] = f"{last[:-1]}\\!"
+        elif last.endswith("`") and text.startswith("`"):
+            made.append(_NOTHING)
         if text:
             made.append(text)
             last = text
@@ -58,7 +62,13 @@ def _mark(part: Part, before: str, after: str) -> str:
     is_nested = (
         sign == "*" and text.startswith("**") and text.endswith("**") and text.count("**") == 2 and "***" not in text
     )
-    if {before, after} & _SIGNS or (edges & _SIGNS and not is_nested) or text[-1] == "\\":
+    if (
+        {before, after} & _SIGNS
+        or (edges & _SIGNS and not is_nested)
+        or text[-1] == "\\"
+        or text[0].isspace()
+        or text[-1].isspace()
+    ):
         return f"<{tag}>{text}</{tag}>"
     return f"{sign}{text}{sign}"
 

@@ -65,7 +65,7 @@ def test_what_both_can_say_goes_both_ways(html: str, markdown: str) -> None:
         ("a < b && c <3", "a < b && c <3"),
         ("<table><tr><td>a<td>b<tr><td>c</table>", "| a | b |\n| --- | --- |\n| c |  |"),
         ("wow!<a href=https://x.test>l</a>", "wow\\![l](https://x.test)"),
-        ("&bogus; &#99999999999; &amp;lt;", "\\&bogus; &#99999999999; \\&lt;"),
+        ("&bogus; &#99999999999; &amp;lt;", "\\&bogus; \\&#99999999999; \\&lt;"),
         ("", ""),
     ],
 )
@@ -89,7 +89,7 @@ def test_line_feeds_of_plain_text_are_kept_where_asked() -> None:
         ("[a](javascript:x)", "<p>a</p>"),
         ("[a](JavaScript&#58;x)", "<p>a</p>"),
         ('[a](<"x>)', '<p><a href="&quot;x">a</a></p>'),
-        ("*a **b* c**", "<p>*a <strong>b* c</strong></p>"),
+        ("*a **b* c**", "<p><em>a <em><em>b</em> c</em></em></p>"),
         ("[a [b](https://x.test) c](https://y.test)", '<p>[a <a href="https://x.test">b</a> c](https://y.test)</p>'),
         ("a\x00\ud800b", "<p>ab</p>"),
         ("    code", "<pre><code>code</code></pre>"),
@@ -140,7 +140,8 @@ def test_what_was_read_and_written_is_read_as_the_same(html: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     ["<", "</", "<!--", "<!", "<a ", '<a "', "<a b='", "<p>", "<div>", "<b>", "<li><ul>", "<td>", "&", "&#", "&#9",
-     "<script>", "<blockquote>x", "*", "**a", "`", "[", "](", "[a](", "<u>", "_a", "~~", "![", "\\", "| ", "- ", "> ", "[[a](b)"],
+     "<script>", "<blockquote>x", "*", "**a", "`", "[", "](", "[a](", "<u>", "_a", "~~", "![", "\\",
+     "| ", "- ", "> ", "[[a](b)"],
 )  # fmt: skip
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     times: list[float] = []
