@@ -37,7 +37,7 @@ _HIDDEN = re.compile(
 )
 _COLOR = re.compile(r"(?:^|;)\s*+color\s*+:\s*+([A-Za-z0-9#(), .%]{1,40})\s*+(?:;|$)")
 _WORD_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-(\S++)")
-_ODD_ADDRESS = re.compile(r"\s*+(?:javascript|vbscript|data|cid|file|about):", re.IGNORECASE)
+_ODD_ADDRESS = re.compile(r"(?:javascript|vbscript|data|cid|file|about):", re.IGNORECASE)
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _MARKS = {
     "b": ("**", "strong"), "strong": ("**", "strong"), "i": ("*", "em"), "em": ("*", "em"), "cite": ("*", "em"),
@@ -195,7 +195,7 @@ class HtmlFormatter:
         return format_link(text, address, element.get_text())
 
     def _format_image(self, element: Element) -> Iterable[Part]:
-        alternative, address = element.attributes.get("alt", ""), element.attributes.get("src", "")
+        alternative, address = element.attributes.get("alt", ""), element.attributes.get("src", "").strip()
         if not address or _ODD_ADDRESS.match(address):
             yield Part(escape_text(alternative))
         else:

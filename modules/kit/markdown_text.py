@@ -46,6 +46,8 @@ def join_parts(parts: Sequence[Part]) -> str:
     for number, part in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else Part("")
         text = _mark(part, last[-1:], following.sign[:1] or following.text[:1]) if part.sign else part.text
+        if last.endswith(" "):
+            text = text.lstrip(" ")
         if last.endswith("!") and text.startswith("["):
             made[-1] = f"{last[:-1]}\\!"
         elif last.endswith("`") and text.startswith("`"):

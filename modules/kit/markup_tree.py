@@ -14,6 +14,7 @@ MAX_DEPTH = 60
 """Elements in elements. HTML that is deeper is read as if the rest stood beside each other."""
 
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])[^\s>]*+))*+)>")
+_END = re.compile(r"</([A-Za-z]++)\s*+>")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?")
 _VOID = frozenset(
@@ -115,8 +116,8 @@ class _HtmlParser:
         if tag[1]:
             self._close_innermost(name)
         elif name in _RAW:
-            end = re.compile(rf"</{name}\s*+>", re.IGNORECASE).search(self.text, tag.end())
-            return end.end() if end else 0
+            ends = (one.end() for one in _END.finditer(self.text, tag.end()) if one[1].lower() == name)
+            return next(ends, 0)
         else:
             self._open(name, tag[3])
         return tag.end()

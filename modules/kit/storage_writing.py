@@ -1,17 +1,17 @@
-"""Markdown as Confluence's storage format: what :mod:`modules.confluence.storage_reading` writes, and other CommonMark."""
+"""Markdown as Confluence's storage format: what :mod:`modules.kit.storage_reading` writes, and any CommonMark."""
 
 import re
 from collections.abc import Sequence
 from html import escape
 from urllib.parse import unquote
 
-from modules.confluence.storage_reading import IMAGE_HINTS, PANELS, Piece
-from modules.kit import ToolError
+from modules.kit.errors import ToolError
 from modules.kit.html_writing import HtmlWriter, remove_illegal
 from modules.kit.markdown_blocks import Leaf
 from modules.kit.markdown_inline import Inline, get_text, parse_inline
 from modules.kit.markdown_tree import Branch, ItemList, parse_tree
 from modules.kit.markup_tree import MalformedMarkupError, parse_xml
+from modules.kit.storage_reading import IMAGE_HINTS, PANELS, Piece
 
 MAX_LENGTH = 500_000
 """Of the Markdown of one call."""

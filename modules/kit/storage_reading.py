@@ -5,8 +5,8 @@ Beside what Markdown has:
 * `> [!INFO] Title`, and NOTE, WARNING, TIP, PANEL and EXPAND: panels;
 * `[text](page:KEY/Title#anchor)`, `[@user](user:ID)`, `[text](space:KEY)`, `[text](attachment:file.pdf)`,
   `[text](#anchor)`, `[2026-05-01](date:2026-05-01)`, and `![alt](attachment:a.png "width=300")`;
-* what Markdown cannot say: a fence `{=storage}`, or within a line a span of code with `{=storage}` behind it. Such spans
-  alone on a line begin or end what holds other blocks (a layout, another macro): both lines have to stay.
+* what Markdown cannot say: a fence `{=storage}`, or within a line a span of code with `{=storage}` behind it. Such a
+  span alone on a line begins or ends what holds other blocks (a layout, another macro): both lines have to stay.
 
 Left out: ids that Confluence makes by itself, classes, widths of columns and colors of cells, comments.
 """
@@ -42,7 +42,7 @@ IMAGE_HINTS = ("ac:width", "ac:height", "ac:align", "ac:layout", "ac:border", "a
 _DROPPED = frozenset({"ac:macro-id", "ac:local-id", "local-id", "class", "ac:schema-version", "id"})
 _DROPPED_ELEMENTS = frozenset({"colgroup", "ac:task-id", "ac:task-uuid"})
 _LAYOUT = frozenset({"ac:layout", "ac:layout-section", "ac:layout-cell"})
-_BLOCK_ELEMENTS = _LAYOUT | {"ac:task-list", "ac:adf-extension"}
+_BLOCK_ELEMENTS = _LAYOUT | {"ac:image", "ac:task-list", "ac:adf-extension"}
 _KNOWN_BLOCKS = frozenset("p h1 h2 h3 h4 h5 h6 ul ol hr blockquote table div".split())  # noqa: SIM905
 _INLINE_MACROS = frozenset({"status", "anchor", "jira", "mathinline", "profile", "view-file"})
 _KNOWN_INLINE = frozenset("br code b strong i em s del u ins sub sup small big a span".split())  # noqa: SIM905
@@ -50,7 +50,7 @@ _LINK_BODIES = ("ac:link-body", "ac:plain-text-link-body")
 _RESOURCE_NOISE = frozenset({"ri:version-at-save", "ri:local-id", "ri:userkey"})
 _BODY = "ac:rich-text-body"
 _HOLE = "\0"
-_ODD_SIGN = re.compile(r"[\s%#/()<>\\&\[\]*_`~!\"]")
+_ODD_SIGN = re.compile(r"[\s%#/()<>\\&\[\]*_`!\"]")
 _TAG = re.compile(rb"</?[^\s/>]++(?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+>")
 
 
@@ -181,6 +181,8 @@ class StorageFormatter(HtmlFormatter):
         name = element.name
         if name == "ac:structured-macro":
             return [self._format_macro(element)]
+        if name == "ac:image":
+            return [Block(self.format_inline([element]), "text")]
         if name == "ac:task-list":
             return self._format_tasks(element, marker)
         if name == "blockquote" and not self.format_blocks(element.children):
