@@ -89,7 +89,7 @@ class _Mark:
 
 def parse_inline(text: str) -> list[Inline]:
     """Parse inline Markdown, such as the text of a paragraph."""
-    return _Parser(text).parse()
+    return _Parser(text).parse() if _SPECIAL.search(text) else [Inline("text", text)] if text else []
 
 
 def get_text(parts: Sequence[Inline]) -> str:

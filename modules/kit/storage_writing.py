@@ -19,6 +19,8 @@ MAX_LENGTH = 500_000
 _PANEL = re.compile(r"\[!([A-Za-z]{1,20})\](?: (.*))?$")
 _ALIASES = {"important": "note", "caution": "warning"}
 _RAW_FENCE = "{=storage}"
+_SPECIAL_STARTS = ("`", "!")
+"""What a paragraph begins with that is nothing but markup or a picture."""
 _HINT = re.compile(r"(width|height|align|layout|border|thumbnail)=([A-Za-z0-9._-]{1,30})")
 _DAY = re.compile(r"date:([0-9]{4}-[0-9]{2}-[0-9]{2})")
 
@@ -117,11 +119,15 @@ class StorageWriter(HtmlWriter):
 
     def is_special(self, text: str) -> bool:
         """Whether a paragraph's text is a picture or markup alone."""
+        if text[:1] not in _SPECIAL_STARTS:
+            return not text
         parts = parse_inline(text)
-        return not text or all(one.kind in ("raw", "image") for one in parts)
+        return all(one.kind in ("raw", "image") for one in parts)
 
     def write_text(self, text: str) -> str:
         """Write a paragraph; a picture or markup that stands alone is in none."""
+        if text[:1] not in _SPECIAL_STARTS:
+            return super().write_text(text)
         parts = parse_inline(text)
         if [one.kind for one in parts] == ["image"] or all(one.kind == "raw" for one in parts):
             return self.write_parts(parts)
