@@ -85,7 +85,7 @@ class HtmlWriter:
             text = get_paragraph_text(first)
             if not self.is_special(text):
                 return self.write_inline(text) + "".join(self.write_blocks(parts[1:]))
-        if isinstance(first, Leaf) and first.text == "<p></p>":
+        if len(parts) == 1 and isinstance(first, Leaf) and first.text == "<p></p>":
             parts = parts[1:]
         return "".join(self.write_blocks(parts))
 

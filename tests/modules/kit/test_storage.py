@@ -161,6 +161,7 @@ def test_a_document_of_any_nodes_is_the_same_after_both_ways(parts: list[str]) -
         ("<table><colgroup><col/></colgroup><tbody><tr><th>a</th></tr></tbody></table>", "| a |\n| --- |"),
         ("<ul><li><p>a</p></li></ul>", "- a"),
         ("<p>a</p><p>b</p>", "a\n\nb"),
+        ("<ul><li><p></p><p>a</p></li></ul>", "- <p></p>\n\n  a"),
         ("", ""),
         ("<p>x <ac:emoticon ac:name='smile' ac:emoji-fallback='🙂'/></p>", "x 🙂"),
     ],
