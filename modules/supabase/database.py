@@ -1,0 +1,186 @@
+"""The schema of a project's database: tables, extensions, migrations."""
+
+import hashlib
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.parameters import (
+    ACTION_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    PerPage,
+    ShortText,
+    limit_length,
+)
+from modules.kit.results import PAGE_CHARACTERS, Count, Flag, Line, ResultModel, ResultPage, Word
+from modules.kit.untrusted import UntrustedPage
+from modules.supabase import paging, rest_client
+from modules.supabase.catalogue_queries import EXTENSIONS, TABLES
+from modules.supabase.parameters import (
+    READ_DATABASE,
+    WRITE_DATABASE,
+    MigrationVersion,
+    ProjectRef,
+    SchemaNames,
+    SqlText,
+)
+
+_MIGRATIONS = "/v1/projects/{}/database/migrations"
+
+
+class ColumnRow(ResultModel):
+    name: Line
+    type: Line
+    not_null: Flag = False
+    default: Word = ""
+    generated: Flag = False
+    comment: Word = ""
+
+
+class TableRow(ResultModel):
+    """`rls`: row-level security is on. `rows_estimate` is PostgreSQL's own."""
+
+    name: Line
+    kind: Word = ""
+    rls: bool = False
+    rows_estimate: Count = 0
+    comment: Word = ""
+    columns: Annotated[list[ColumnRow], Field(exclude_if=lambda rows: not rows)] = []  # noqa: RUF012
+    constraints: Annotated[list[Line], Field(exclude_if=lambda rows: not rows)] = []  # noqa: RUF012
+
+
+class TableList(UntrustedPage):
+    """Tables and views, each as schema.name."""
+
+    tables: list[TableRow]
+    total: int
+
+
+class ExtensionRow(ResultModel):
+    name: Line
+    installed_version: Word = ""
+    default_version: Word = ""
+    schema_name: Word = Field(default="", validation_alias="schema")
+
+
+class ExtensionList(ResultPage):
+    extensions: list[ExtensionRow]
+
+
+class MigrationRow(ResultModel):
+    version: Line
+    name: Word = ""
+
+
+class MigrationList(ResultPage):
+    migrations: list[MigrationRow]
+    total: int
+
+
+class MigrationDetails(UntrustedPage):
+    version: Line
+    name: Word = ""
+    created_by: Word = ""
+    statements: str
+
+
+class AppliedMigration(ResultModel):
+    name: Line
+    applied: bool = True
+
+
+class _MigrationAnswer(ResultModel):
+    version: Line
+    name: Word = ""
+    created_by: Word = ""
+    statements: list[str] = []  # noqa: RUF012
+
+
+@tool(hints=READ_HINTS, scopes=[READ_DATABASE])
+async def list_tables(
+    context: Context,
+    ref: ProjectRef,
+    schemas: Annotated[OptionalParameter[SchemaNames], Field(description="public if left out")] = None,
+    table: Annotated[ShortText, Field(description="Only this one, with its columns")] = "",
+    columns: Annotated[bool, Field(description="With columns and constraints")] = False,
+    per_page: PerPage = 100,
+    cursor: CursorText = None,
+) -> TableList:
+    """Tables and views: row-level security, estimated rows, columns on demand."""
+    offset = paging.parse_offset(cursor)
+    names = orjson.dumps(schemas or ["public"]).decode()
+    rows = await rest_client.run_query(context, ref, TABLES, (names, table, per_page, offset, columns or bool(table)))
+    total = int(rows[0].get("total") or 0) if rows else 0
+    found = [TableRow.model_validate(_name_fully(one)) for one in rows]
+    return TableList(tables=found, total=total, nextCursor=paging.build_offset_cursor(offset + len(rows), total))
+
+
+def _name_fully(row: dict[str, Any]) -> dict[str, Any]:
+    named = {**row, "name": f"{row.get('schema')}.{row.get('name')}"}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+@tool(hints=READ_HINTS, scopes=[READ_DATABASE])
+async def list_extensions(
+    context: Context,
+    ref: ProjectRef,
+    available: Annotated[bool, Field(description="Also those not installed")] = False,
+    per_page: PerPage = 100,
+    cursor: CursorText = None,
+) -> ExtensionList:
+    """Extensions of the database with their versions."""
+    rows = await rest_client.run_query(context, ref, EXTENSIONS, (available,))
+    found = [ExtensionRow.model_validate(one) for one in rows]
+    page, next_cursor = paging.slice_page(found, cursor, per_page)
+    return ExtensionList(extensions=page, nextCursor=next_cursor)
+
+
+@tool(hints=READ_HINTS, scopes=[READ_DATABASE])
+async def list_migrations(
+    context: Context,
+    ref: ProjectRef,
+    per_page: PerPage = 100,
+    cursor: CursorText = None,
+) -> MigrationList:
+    """Applied migrations, newest first."""
+    found = await rest_client.fetch_rows(context, MigrationRow, build_path(_MIGRATIONS, ref), partners_only=True)
+    found.sort(key=lambda one: one.version, reverse=True)
+    page, next_cursor = paging.slice_page(found, cursor, per_page)
+    return MigrationList(migrations=page, total=len(found), nextCursor=next_cursor)
+
+
+@tool(hints=READ_HINTS, scopes=[READ_DATABASE])
+async def get_migration(
+    context: Context, ref: ProjectRef, version: MigrationVersion, cursor: CursorText = None
+) -> MigrationDetails:
+    """One migration with its SQL."""
+    address = build_path(_MIGRATIONS + "/{}", ref, version)
+    missing = "there is no migration of that version: list_migrations shows them"
+    found = await rest_client.fetch(context, _MigrationAnswer, address, missing=missing, partners_only=True)
+    text, next_cursor = paging.slice_text(";\n".join(found.statements), cursor, PAGE_CHARACTERS)
+    return MigrationDetails(
+        version=found.version, name=found.name, created_by=found.created_by, statements=text, nextCursor=next_cursor
+    )
+
+
+@tool(hints=ACTION_HINTS, scopes=[WRITE_DATABASE])
+async def apply_migration(
+    context: Context,
+    ref: ProjectRef,
+    name: Annotated[str, limit_length(1, 200), Field(description="In snake_case")],
+    query: Annotated[SqlText, Field(description="SQL")],
+) -> AppliedMigration:
+    """Change the schema by SQL and record it as a migration. The same name and SQL again changes nothing."""
+    if not name.replace("_", "").isalnum() or not name.isascii():
+        raise ToolError("name is no name of a migration: letters, digits and _ only")
+    # By the content: a model that sends the same migration twice means it once.
+    key = hashlib.sha256(orjson.dumps([ref, name, query])).hexdigest()
+    await rest_client.send_migration(context, build_path(_MIGRATIONS, ref), name, query, key)
+    return AppliedMigration(name=name)
+
+
+TOOLS = (list_tables, list_extensions, list_migrations, get_migration, apply_migration)
