@@ -96,8 +96,8 @@ def explain_problem(problem: VendorProblem, *, missing: str = "", partners_only:
     message = _read_message(answer)
     kind: VendorProblemKind = problem.kind
     text = ""
-    if found := next(((known, said) for form, known, said in _KNOWN if form.search(message)), None):
-        kind, text = found
+    if found := next((one for one in _KNOWN if one[0].search(message)), None):
+        _, kind, text = found
     elif answer.status == 404:
         kind, text = "not_found", missing or _NOT_FOUND
     elif answer.status == 403:

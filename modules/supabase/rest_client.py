@@ -1,6 +1,6 @@
 """Requests to Supabase's Management API (https://api.supabase.com/api/v1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -9,7 +9,6 @@ from modules.kit import Context, VendorAnswer, VendorProblem, build_path
 from modules.supabase.error_messages import explain_problem, explain_sql_problem
 
 Shape = TypeVar("Shape")
-Row = dict[str, Any]
 
 
 async def send_request(
@@ -37,11 +36,12 @@ async def fetch_rows(context: Context, model: type[BaseModel], address: str, **o
     return answer.read(list[model])
 
 
-async def run_query(
+async def send_query(
     context: Context, ref: str, query: str, parameters: Sequence[Any] = (), *, writes: bool = False
-) -> list[Row]:
-    """Run SQL and return the rows of its last statement. Only with `writes` can it change anything: otherwise the
-    endpoint itself runs it as a role that can only read. `parameters` are sent beside the query, never as a part of it.
+) -> VendorAnswer:
+    """Run SQL; the answer is a list of the rows of its last statement. Only with `writes` can it change anything:
+    otherwise the endpoint itself runs it as a role that can only read. `parameters` are sent beside the query, never as
+    a part of it.
 
     Raises:
         VendorProblem: Supabase or PostgreSQL refused it.
@@ -51,11 +51,9 @@ async def run_query(
     if parameters:
         body["parameters"] = list(parameters)
     try:
-        answer = await context.vendor.request("POST", address, json=body, repeatable=not writes)
+        return await context.vendor.request("POST", address, json=body, repeatable=not writes)
     except VendorProblem as problem:
         raise explain_sql_problem(problem, query) from None
-    rows: Any = answer.json() if answer.body.strip() else None
-    return answer.read_part(list[Row], [] if rows is None else rows)
 
 
 async def send_migration(context: Context, address: str, name: str, query: str, key: str) -> None:
@@ -69,8 +67,3 @@ async def send_migration(context: Context, address: str, name: str, query: str, 
         await context.vendor.request("POST", address, json=body, headers=headers)
     except VendorProblem as problem:
         raise explain_sql_problem(problem, query, partners_only=True) from None
-
-
-def pick_given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is None."""
-    return {name: value for name, value in values.items() if value is not None}

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 from pydantic import Field
 
-from modules.kit import Context, SensitiveParameter, tool
+from modules.kit import Context, SensitiveParameter, VendorAnswer, tool
 from modules.kit.cursors import build_unknown_cursor_error
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, drop_bounds, limit_length
 from modules.kit.results import PAGE_CHARACTERS
@@ -15,7 +15,8 @@ from modules.kit.untrusted import UntrustedPage
 from modules.supabase import rest_client
 from modules.supabase.paging import build_offset_cursor, parse_offset
 from modules.supabase.parameters import READ_DATABASE, WRITE_DATABASE, ProjectRef, SqlText
-from modules.supabase.rest_client import Row
+
+Row = dict[str, Any]
 
 MAX_CELL_CHARACTERS = 20_000
 
@@ -57,7 +58,7 @@ async def execute_sql(
 ) -> QueryRows:
     """Run SQL that only reads; it sees all rows, whatever their policies. With a cursor the query runs again."""
     start = parse_offset(cursor)
-    rows = await rest_client.run_query(context, ref, query, parameters or ())
+    rows = read_rows(await rest_client.send_query(context, ref, query, parameters or ()))
     if start and start >= len(rows):
         raise build_unknown_cursor_error()
     return format_rows(rows, start, max_rows)
@@ -72,9 +73,19 @@ async def execute_sql_write(
     max_rows: _MaxRows = 100,
 ) -> QueryRows:
     """Run SQL that changes data, as the database's owner. Schema changes belong into apply_migration."""
-    rows = await rest_client.run_query(context, ref, query, parameters or (), writes=True)
+    rows = read_rows(await rest_client.send_query(context, ref, query, parameters or (), writes=True))
     # There is no cursor: reading on would run the query again.
     return format_rows(rows, 0, max_rows).model_copy(update={"nextCursor": ""})
+
+
+def read_rows(answer: VendorAnswer) -> list[Row]:
+    """The rows in the answer to a query; statements without any have an empty body, null or an empty list.
+
+    Raises:
+        VendorProblem: it is something else.
+    """
+    rows: Any = answer.json() if answer.body.strip() else None
+    return answer.read_part(list[Row], [] if rows is None else rows)
 
 
 def format_rows(rows: Sequence[Row], start: int, max_rows: int) -> QueryRows:

@@ -26,12 +26,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request: `template` is its path in the description, `values` fill it; `path` is what was sent."""
+    """One request: `template` is its path in the description, `values` fill it. A query parameter has one value, or
+    all that were sent."""
 
     method: str
     template: str
     values: Mapping[str, str]
-    query: Mapping[str, str]
+    query: Mapping[str, str | list[str]]
     headers: Mapping[str, str]
     body: bytes
 
@@ -79,9 +80,10 @@ class Contract:
 
     def _unknown_fields(self, operation: Json, body: bytes) -> str | None:
         """Fields that a body's schema does not name, where it is one object and not a choice of several."""
-        if not body:
+        kind, content = next(iter(operation.get("requestBody", {}).get("content", {}).items()), ("", {}))
+        if not body or "json" not in kind:
             return None
-        schema = self._resolved(next(iter(operation["requestBody"]["content"].values()))["schema"])
+        schema = self._resolved(content["schema"])
         if "properties" not in schema:
             return None
         unknown = json.loads(body).keys() - schema["properties"].keys()
