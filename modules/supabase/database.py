@@ -1,10 +1,10 @@
 """The schema of a project's database: tables, extensions, migrations."""
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import orjson
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import (
@@ -16,7 +16,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import PAGE_CHARACTERS, Count, Flag, Line, ResultModel, ResultPage, Word
+from modules.kit.results import PAGE_CHARACTERS, Count, Flag, Line, ResultModel, ResultPage, Word, read_at
 from modules.kit.untrusted import UntrustedPage
 from modules.supabase import paging, rest_client
 from modules.supabase.catalogue_queries import EXTENSIONS, TABLES
@@ -29,6 +29,7 @@ from modules.supabase.parameters import (
     SqlText,
 )
 
+_LEFT_OUT = Field(exclude_if=lambda rows: not rows)
 _MIGRATIONS = "/v1/projects/{}/database/migrations"
 
 
@@ -49,8 +50,18 @@ class TableRow(ResultModel):
     rls: bool = False
     rows_estimate: Count = 0
     comment: Word = ""
-    columns: Annotated[list[ColumnRow], Field(exclude_if=lambda rows: not rows)] = []  # noqa: RUF012
-    constraints: Annotated[list[Line], Field(exclude_if=lambda rows: not rows)] = []  # noqa: RUF012
+    columns: Annotated[list[ColumnRow], _LEFT_OUT] = []  # noqa: RUF012
+    constraints: Annotated[list[Line], _LEFT_OUT] = []  # noqa: RUF012
+    total: Annotated[int, Field(exclude=True)] = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_fully(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        row = cast("dict[str, Any]", raw)
+        given = {name: value for name, value in row.items() if value is not None}
+        return {**given, "name": f"{row.get('schema')}.{row.get('name')}"} if "schema" in row else given
 
 
 class TableList(UntrustedPage):
@@ -64,7 +75,7 @@ class ExtensionRow(ResultModel):
     name: Line
     installed_version: Word = ""
     default_version: Word = ""
-    schema_name: Word = Field(default="", validation_alias="schema")
+    schema_name: Annotated[Word, read_at("schema")] = ""
 
 
 class ExtensionList(ResultPage):
@@ -113,15 +124,11 @@ async def list_tables(
     """Tables and views: row-level security, estimated rows, columns on demand."""
     offset = paging.parse_offset(cursor)
     names = orjson.dumps(schemas or ["public"]).decode()
-    rows = await rest_client.run_query(context, ref, TABLES, (names, table, per_page, offset, columns or bool(table)))
-    total = int(rows[0].get("total") or 0) if rows else 0
-    found = [TableRow.model_validate(_name_fully(one)) for one in rows]
-    return TableList(tables=found, total=total, nextCursor=paging.build_offset_cursor(offset + len(rows), total))
-
-
-def _name_fully(row: dict[str, Any]) -> dict[str, Any]:
-    named = {**row, "name": f"{row.get('schema')}.{row.get('name')}"}
-    return {name: value for name, value in named.items() if value is not None}
+    parameters = (names, table, per_page, offset, columns or bool(table))
+    answer = await rest_client.send_query(context, ref, TABLES, parameters)
+    rows = answer.read(list[TableRow])
+    total = rows[0].total if rows else 0
+    return TableList(tables=rows, total=total, nextCursor=paging.build_offset_cursor(offset + len(rows), total))
 
 
 @tool(hints=READ_HINTS, scopes=[READ_DATABASE])
@@ -133,8 +140,8 @@ async def list_extensions(
     cursor: CursorText = None,
 ) -> ExtensionList:
     """Extensions of the database with their versions."""
-    rows = await rest_client.run_query(context, ref, EXTENSIONS, (available,))
-    found = [ExtensionRow.model_validate(one) for one in rows]
+    answer = await rest_client.send_query(context, ref, EXTENSIONS, (available,))
+    found = answer.read(list[ExtensionRow])
     page, next_cursor = paging.slice_page(found, cursor, per_page)
     return ExtensionList(extensions=page, nextCursor=next_cursor)
 

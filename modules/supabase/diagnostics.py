@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage, ShortText, Timestamp, format_timestamp
-from modules.kit.results import Flag, Line, ResultModel, Text, Word
+from modules.kit.results import Flag, Line, ResultModel, Text, Word, read_at
 from modules.kit.text_cleaning import clean_block
 from modules.kit.untrusted import UntrustedPage
 from modules.supabase import paging, rest_client
@@ -39,7 +39,7 @@ _Field = Annotated[Word, BeforeValidator(_format_number)]
 class LogRow(ResultModel):
     """One line. `truncated`: its message is longer; ask with whole_messages."""
 
-    time: Annotated[Word, BeforeValidator(_format_microseconds)] = Field(default="", validation_alias="timestamp")
+    time: Annotated[Word, BeforeValidator(_format_microseconds), read_at("timestamp")] = ""
     message: Text = ""
     truncated: Flag = False
     level: _Field = ""

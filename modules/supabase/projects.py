@@ -59,7 +59,7 @@ class ProjectRow(ResultModel):
     name: Word = ""
     region: Word = ""
     status: Word = ""
-    organization: Word = read_at("organization_slug")
+    organization: Annotated[Word, read_at("organization_slug")] = ""
     is_branch: Flag = False
 
 
@@ -71,12 +71,12 @@ class ProjectList(ResultPage):
 class ProjectDetails(ResultModel):
     ref: Line
     name: Word = ""
-    organization: Word = read_at("organization_slug")
+    organization: Annotated[Word, read_at("organization_slug")] = ""
     region: Word = ""
     status: Word = ""
     created_at: Word = ""
-    database_host: Word = read_at("database", "host")
-    postgres_version: Word = read_at("database", "version")
+    database_host: Annotated[Word, read_at("database", "host")] = ""
+    postgres_version: Annotated[Word, read_at("database", "version")] = ""
 
 
 class CreatedProject(PriceQuestion):

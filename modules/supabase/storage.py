@@ -29,11 +29,11 @@ class BucketList(ResultPage):
 class StorageConfig(ResultModel):
     """`file_size_limit` is in bytes."""
 
-    file_size_limit: Count = Field(default=0, validation_alias="fileSizeLimit")
-    image_transformation: Flag = read_at("features", "imageTransformation", "enabled")
-    s3_protocol: Flag = read_at("features", "s3Protocol", "enabled")
-    iceberg_catalog: Flag = read_at("features", "icebergCatalog", "enabled")
-    vector_buckets: Flag = read_at("features", "vectorBuckets", "enabled")
+    file_size_limit: Annotated[Count, read_at("fileSizeLimit")] = 0
+    image_transformation: Annotated[Flag, read_at("features", "imageTransformation", "enabled")] = False
+    s3_protocol: Annotated[Flag, read_at("features", "s3Protocol", "enabled")] = False
+    iceberg_catalog: Annotated[Flag, read_at("features", "icebergCatalog", "enabled")] = False
+    vector_buckets: Annotated[Flag, read_at("features", "vectorBuckets", "enabled")] = False
 
 
 class SavedStorageConfig(ResultModel):

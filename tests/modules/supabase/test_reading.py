@@ -1,5 +1,7 @@
 """Reading through `/mcp`: what a client gets, page by page, in any script, and of the largest answers."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.module_app import ModuleApp
@@ -9,7 +11,7 @@ from tests.support.supabase_double.world import REF
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
-async def read(app: ModuleApp, tool_name: str, /, **params: object) -> dict[str, object]:
+async def read(app: ModuleApp, tool_name: str, /, **params: Any) -> dict[str, Any]:
     answer = await app.call(tool_name, **params)
     assert not answer.failed, answer.text
     return answer.value

@@ -56,7 +56,8 @@ class SqlRunner:
                     await self._connection.execute(sql)
                     return []
                 return [_write_row(one) for one in await self._connection.fetch(sql, *parameters)]
-        except asyncpg.PostgresError as error:
+        except asyncpg.PostgresError as refused:
+            error: Any = refused
             place = f"\nLINE {sql[: int(error.position or 1)].count(chr(10)) + 1}: …"
             raise Refused(400, f"Failed to run sql query: ERROR:  {error.sqlstate}: {error}{place}") from None
         except asyncpg.InterfaceError:  # the driver itself counts parameters, and knows their types
