@@ -13,7 +13,7 @@ from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter
 from modules.kit.results import PAGE_CHARACTERS, Line, ResultModel, Word
 from modules.kit.untrusted import UntrustedPage
 from modules.supabase import rest_client
-from modules.supabase.paging import slice_text
+from modules.supabase.paging import parse_offset, slice_text
 from modules.supabase.parameters import READ_DATABASE, READ_PROJECTS, READ_SECRETS, ProjectRef, SchemaNames
 
 _NEW_KEY = "sb_publishable_"
@@ -91,10 +91,11 @@ async def generate_typescript_types(
     cursor: CursorText = None,
 ) -> TypescriptTypes:
     """TypeScript types of the tables, for supabase-js."""
+    start = parse_offset(cursor)
     query = {"included_schemas": ",".join(schemas) if schemas else None}
     address = build_path("/v1/projects/{}/types/typescript", ref)
     whole = await rest_client.fetch(context, _TypesAnswer, address, query=query)
-    types, next_cursor = slice_text(whole.types, cursor, PAGE_CHARACTERS)
+    types, next_cursor = slice_text(whole.types, start, PAGE_CHARACTERS)
     return TypescriptTypes(types=types, nextCursor=next_cursor)
 
 

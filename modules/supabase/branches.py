@@ -87,6 +87,7 @@ async def list_branches(
     context: Context, ref: ProjectRef, per_page: PerPage = 100, cursor: CursorText = None
 ) -> BranchList:
     """Branches of a project with their status."""
+    start = paging.parse_offset(cursor)
     try:
         rows = await rest_client.fetch_rows(context, BranchRow, build_path("/v1/projects/{}/branches", ref))
     except VendorProblem as problem:
@@ -94,7 +95,7 @@ async def list_branches(
         if problem.answer is None or problem.answer.status != 422:
             raise
         rows = []
-    page, next_cursor = paging.slice_page(rows, cursor, per_page)
+    page, next_cursor = paging.slice_page(rows, start, per_page)
     return BranchList(branches=page, total=len(rows), nextCursor=next_cursor)
 
 

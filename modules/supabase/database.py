@@ -140,9 +140,10 @@ async def list_extensions(
     cursor: CursorText = None,
 ) -> ExtensionList:
     """Extensions of the database with their versions."""
+    start = paging.parse_offset(cursor)
     answer = await rest_client.send_query(context, ref, EXTENSIONS, (available,))
     found = answer.read(list[ExtensionRow])
-    page, next_cursor = paging.slice_page(found, cursor, per_page)
+    page, next_cursor = paging.slice_page(found, start, per_page)
     return ExtensionList(extensions=page, nextCursor=next_cursor)
 
 
@@ -154,9 +155,10 @@ async def list_migrations(
     cursor: CursorText = None,
 ) -> MigrationList:
     """Applied migrations, newest first."""
+    start = paging.parse_offset(cursor)
     found = await rest_client.fetch_rows(context, MigrationRow, build_path(_MIGRATIONS, ref), partners_only=True)
     found.sort(key=lambda one: one.version, reverse=True)
-    page, next_cursor = paging.slice_page(found, cursor, per_page)
+    page, next_cursor = paging.slice_page(found, start, per_page)
     return MigrationList(migrations=page, total=len(found), nextCursor=next_cursor)
 
 
@@ -165,10 +167,11 @@ async def get_migration(
     context: Context, ref: ProjectRef, version: MigrationVersion, cursor: CursorText = None
 ) -> MigrationDetails:
     """One migration with its SQL."""
+    start = paging.parse_offset(cursor)
     address = build_path(_MIGRATIONS + "/{}", ref, version)
     missing = "there is no migration of that version: list_migrations shows them"
     found = await rest_client.fetch(context, _MigrationAnswer, address, missing=missing, partners_only=True)
-    text, next_cursor = paging.slice_text(";\n".join(found.statements), cursor, PAGE_CHARACTERS)
+    text, next_cursor = paging.slice_text(";\n".join(found.statements), start, PAGE_CHARACTERS)
     return MigrationDetails(
         version=found.version, name=found.name, created_by=found.created_by, statements=text, nextCursor=next_cursor
     )

@@ -184,9 +184,10 @@ async def get_advisors(
     cursor: CursorText = None,
 ) -> AdvisorPage:
     """What Supabase's advisors found, and how to mend it."""
+    start = paging.parse_offset(cursor)
     address = build_path("/v1/projects/{}/advisors/{}", ref, type)
     lints = (await rest_client.fetch(context, _LintAnswer, address)).lints
-    page, next_cursor = paging.slice_page(lints, cursor, per_page)
+    page, next_cursor = paging.slice_page(lints, start, per_page)
     groups: dict[str, AdvisorFinding] = {}
     for lint in page:
         group = groups.setdefault(

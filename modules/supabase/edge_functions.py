@@ -74,8 +74,9 @@ async def list_edge_functions(
     context: Context, ref: ProjectRef, per_page: PerPage = 100, cursor: CursorText = None
 ) -> FunctionList:
     """A project's edge functions."""
+    start = paging.parse_offset(cursor)
     rows = await rest_client.fetch_rows(context, FunctionRow, build_path("/v1/projects/{}/functions", ref))
-    page, next_cursor = paging.slice_page(rows, cursor, per_page)
+    page, next_cursor = paging.slice_page(rows, start, per_page)
     return FunctionList(functions=page, total=len(rows), nextCursor=next_cursor)
 
 
@@ -91,12 +92,13 @@ async def get_edge_function(
     cursor: CursorText = None,
 ) -> FunctionSource:
     """One edge function with its source, file by file."""
+    start = paging.parse_offset(cursor)
     address = build_path(_FUNCTION, ref, slug)
     details = await rest_client.fetch(context, FunctionRow, address, missing=_MISSING)
     files = await _fetch_files(context, address + "/body")
     chosen = _choose_file(files, path, details.entrypoint_path)
     text = "" if chosen is None or chosen.content is None else chosen.content
-    content, next_cursor = paging.slice_text(text, cursor, PAGE_CHARACTERS)
+    content, next_cursor = paging.slice_text(text, start, PAGE_CHARACTERS)
     return FunctionSource(
         function=details, files=[FunctionFile(path=one.path, bytes=one.size) for one in files],
         path=chosen.path if chosen else "", content=content, nextCursor=next_cursor,

@@ -24,7 +24,7 @@ _MESSAGES: tuple[tuple[str, VendorProblemKind, str], ...] = (
      "branches are not available here: they have to be enabled for the project, on a paid plan"),
     (r"project is (paused|inactive)|is paused|inactive project", "conflict",
      "the project is paused: restore it first (restore_project), then look with get_project until ACTIVE_HEALTHY"),
-    (r"free (project|plan).{0,60}limit|project limit|maximum (number of|limits?).{0,30}projects", "forbidden",
+    (r"free (project|plan).{0,60}limit|project limit|maximum limits? .{0,40}projects", "forbidden",
      "the organization has as many projects as its plan allows: pause one or change the plan"),
     (r"maximum (number of )?functions", "forbidden", "the plan's number of edge functions is reached"),
     (r"password.{0,40}(weak|strong|length|characters)", "invalid",

@@ -29,26 +29,24 @@ def build_offset_cursor(end: int, total: int) -> str:
     return encode_cursor([end]) if 0 < end < total else ""
 
 
-def slice_page(items: Sequence[Item], cursor: str | None, per_page: int) -> tuple[list[Item], str]:
-    """The page of a whole list that a cursor names, and the cursor of the next.
+def slice_page(items: Sequence[Item], start: int, per_page: int) -> tuple[list[Item], str]:
+    """The page of a whole list that begins at `start`, and the cursor of the next.
 
     Raises:
         ToolError: the cursor does not belong to this list.
     """
-    start = parse_offset(cursor)
     if start and start >= len(items):
         raise build_unknown_cursor_error()
     end = start + per_page
     return list(items[start:end]), build_offset_cursor(end, len(items))
 
 
-def slice_text(text: str, cursor: str | None, budget: int) -> tuple[str, str]:
-    """The part of a long text that a cursor names, ending after a line if there is one, and the cursor of the next.
+def slice_text(text: str, start: int, budget: int) -> tuple[str, str]:
+    """The part of a long text that begins at `start`, to the end of a line if there is one, and the cursor of the next.
 
     Raises:
         ToolError: the cursor does not belong to this text.
     """
-    start = parse_offset(cursor)
     if start and start >= len(text):
         raise build_unknown_cursor_error()
     end = len(text)

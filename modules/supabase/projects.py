@@ -135,20 +135,20 @@ async def list_projects(
     cursor: CursorText = None,
 ) -> ProjectList:
     """Projects with ref, region and status."""
+    start = paging.parse_offset(cursor)
     if organization is None:
         whole = await rest_client.fetch_rows(context, ProjectRow, "/v1/projects")
         wanted = search.casefold()
         kept = [one for one in whole if wanted in one.name.casefold() or wanted in one.ref]
-        found, next_cursor = paging.slice_page(kept, cursor, per_page)
+        found, next_cursor = paging.slice_page(kept, start, per_page)
         return ProjectList(projects=found, total=len(kept), nextCursor=next_cursor)
-    offset = paging.parse_offset(cursor)
-    query = {"offset": offset, "limit": per_page, "search": search or None}
+    query = {"offset": start, "limit": per_page, "search": search or None}
     address = build_path("/v1/organizations/{}/projects", organization)
     answer = await rest_client.send_request(context, "GET", address, query=query)
     page = answer.read(_ProjectPage)
     rows = answer.read_part(list[ProjectRow], [{**one, "organization_slug": organization} for one in page.projects])
     total = page.pagination.count
-    end = offset + len(rows)
+    end = start + len(rows)
     return ProjectList(projects=rows, total=total, nextCursor=paging.build_offset_cursor(end, total) if rows else "")
 
 

@@ -46,8 +46,9 @@ async def list_storage_buckets(
     context: Context, ref: ProjectRef, per_page: PerPage = 100, cursor: CursorText = None
 ) -> BucketList:
     """Storage buckets, and which are public."""
+    start = paging.parse_offset(cursor)
     rows = await rest_client.fetch_rows(context, BucketRow, build_path("/v1/projects/{}/storage/buckets", ref))
-    page, next_cursor = paging.slice_page(rows, cursor, per_page)
+    page, next_cursor = paging.slice_page(rows, start, per_page)
     return BucketList(buckets=page, total=len(rows), nextCursor=next_cursor)
 
 

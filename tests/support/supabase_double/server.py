@@ -35,7 +35,7 @@ class Call(NamedTuple):
 
     def project(self) -> Json:
         found = self.world.projects.get(self.sent.values["ref"])
-        if found is None:
+        if found is None or self.sent.caller[0] in self.world.strangers:
             raise Refused(404, "Project not found")
         return found
 
@@ -252,7 +252,11 @@ _P, _B = "/v1/projects/{ref}", "/v1/branches/{branch_id_or_ref}"
 ROUTES: dict[Operation, tuple[str, Handler]] = {
     ("get", "/v1/organizations"): (
         "organizations:read",
-        lambda call: [{k: one[k] for k in ("id", "slug", "name")} for one in call.world.organizations.values()],
+        lambda call: [
+            {k: one[k] for k in ("id", "slug", "name")}
+            for one in call.world.organizations.values()
+            if call.sent.caller[0] not in call.world.strangers
+        ],
     ),
     ("get", "/v1/organizations/{slug}"): ("organizations:read", _organization),
     ("get", "/v1/organizations/{slug}/projects"): ("projects:read", _organization_projects),
@@ -305,18 +309,18 @@ class SupabaseDouble(VendorDouble):
     def _on_world(self, handler: Handler) -> Callable[[VendorCall], Any]:
         return lambda call: handler(Call(self.world, self.sql, call))
 
-    def authenticate(self, request: web.Request) -> frozenset[str]:
+    def authenticate(self, request: web.Request) -> tuple[str, frozenset[str]]:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         scopes = self.world.scopes.get(secret) if scheme == "Bearer" else None
         if scopes is None:
             raise Refused(401, "Unauthorized")
-        return scopes
+        return secret, scopes
 
     def build_refusal(self, status: int, reason: str) -> VendorRefusal:
         return Refused(status, reason)
 
     def check_call(self, operation: Operation, call: VendorCall) -> None:
-        if ROUTES[operation][0] not in call.caller:
+        if ROUTES[operation][0] not in call.caller[1]:
             raise Refused(403, "Your account does not have the necessary privileges to access this endpoint.")
 
     def slow_down(self, seconds: int) -> None:
@@ -327,10 +331,13 @@ class SupabaseDouble(VendorDouble):
 
 @contextlib.asynccontextmanager
 async def supabase_double(address: DatabaseAddress) -> AsyncIterator[SupabaseDouble]:
-    """Serve a double with the project `REF` of the organization `acme`, for the tokens `full` and `reader`."""
+    """Serve a double with the project `REF` of the organization `acme`, for the tokens `full` and `reader`; `stranger`
+    is somebody else's."""
     double = SupabaseDouble(address)
     world = double.world
     world.scopes |= {"full": SCOPES, "reader": frozenset(one for one in SCOPES if one.endswith(":read"))}
+    world.scopes["stranger"] = SCOPES
+    world.strangers.add("stranger")
     world.organization("acme")
     world.project("Shop", "acme", ref=REF)
     secret = {"description": None, "inserted_at": MOMENT}

@@ -39,9 +39,11 @@ def legacy_key(role: str) -> str:
 
 @dataclass
 class World:
-    """One account. Objects are kept as they are answered; `scopes` are those of each token."""
+    """What one account has. Objects are kept as they are answered; `scopes` are those of each token, and `strangers`
+    the tokens of other accounts, which see nothing of it."""
 
     scopes: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    strangers: set[str] = field(default_factory=set[str])
     organizations: dict[str, Json] = field(default_factory=dict[str, Json])
     projects: dict[str, Json] = field(default_factory=dict[str, Json])
     passwords: dict[str, str] = field(default_factory=dict[str, str])
