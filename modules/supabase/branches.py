@@ -33,8 +33,9 @@ _LOOK = "it takes minutes: look with list_branches"
 
 
 class BranchRow(ResultModel):
-    id: Line
-    name: Word = ""
+    """The id is left out: Supabase deprecates it in favour of `project_ref`."""
+
+    name: Line
     project_ref: Word = ""
     status: Word = ""
     is_default: Flag = False
@@ -63,7 +64,6 @@ class BranchList(ResultPage):
 class CreatedBranch(PriceQuestion):
     """The new branch, or the price to confirm."""
 
-    id: Word = ""
     name: Word = ""
     project_ref: Word = ""
     created: bool = False
@@ -117,7 +117,7 @@ async def create_branch(
         body["git_branch"] = git_branch
     address = build_path("/v1/projects/{}/branches", ref)
     made = await rest_client.fetch(context, BranchRow, address, method="POST", json=body)
-    return CreatedBranch(id=made.id, name=made.name, project_ref=made.project_ref, created=True, next_step=_LOOK)
+    return CreatedBranch(name=made.name, project_ref=made.project_ref, created=True, next_step=_LOOK)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_ENVIRONMENT])

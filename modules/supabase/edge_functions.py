@@ -1,9 +1,9 @@
 """Edge functions: listing, reading their source, deploying and deleting."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import (
@@ -35,15 +35,31 @@ _Moment = Annotated[Word, BeforeValidator(_format_milliseconds)]
 _Path = Annotated[Word, BeforeValidator(lambda value: shorten_path(value) if isinstance(value, str) else value)]
 
 
+_ACTIVE = "ACTIVE"
+
+
 class FunctionRow(ResultModel):
+    """What is usual is left out: status ACTIVE, verify_jwt true, a name that is the slug."""
+
     slug: Line
     name: Word = ""
-    status: Word = ""
+    status: Annotated[Line, Field(exclude_if=lambda status: status in ("", _ACTIVE))] = ""
     version: int = 0
-    verify_jwt: bool = False
+    verify_jwt: Annotated[bool, Field(exclude_if=lambda verified: verified)] = True
+    updated_at: _Moment = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_name(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        row = cast("dict[str, Any]", raw)
+        return {**row, "name": ""} if row.get("name") == row.get("slug") else row
+
+
+class FunctionDetails(FunctionRow):
     entrypoint_path: _Path = ""
     import_map_path: _Path = ""
-    updated_at: _Moment = ""
 
 
 class FunctionList(ResultPage):
@@ -59,7 +75,7 @@ class FunctionFile(ResultModel):
 class FunctionSource(UntrustedPage):
     """A function and one of its files; `files` are all of them."""
 
-    function: FunctionRow
+    function: FunctionDetails
     files: list[FunctionFile]
     path: Name = ""
     content: str = ""
@@ -94,7 +110,7 @@ async def get_edge_function(
     """One edge function with its source, file by file."""
     start = paging.parse_offset(cursor)
     address = build_path(_FUNCTION, ref, slug)
-    details = await rest_client.fetch(context, FunctionRow, address, missing=_MISSING)
+    details = await rest_client.fetch(context, FunctionDetails, address, missing=_MISSING)
     files = await _fetch_files(context, address + "/body")
     chosen = _choose_file(files, path, details.entrypoint_path)
     text = "" if chosen is None or chosen.content is None else chosen.content

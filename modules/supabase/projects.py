@@ -146,7 +146,7 @@ async def list_projects(
     address = build_path("/v1/organizations/{}/projects", organization)
     answer = await rest_client.send_request(context, "GET", address, query=query)
     page = answer.read(_ProjectPage)
-    rows = answer.read_part(list[ProjectRow], [{**one, "organization_slug": organization} for one in page.projects])
+    rows = answer.read_part(list[ProjectRow], page.projects)
     total = page.pagination.count
     end = start + len(rows)
     return ProjectList(projects=rows, total=total, nextCursor=paging.build_offset_cursor(end, total) if rows else "")

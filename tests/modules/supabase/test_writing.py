@@ -104,16 +104,17 @@ async def test_a_branch_from_its_price_to_its_end(app: ModuleApp, vendor: Supaba
     assert (asked["price"], asked["created"], vendor.world.branches) == ("0.01344 USD per hour", False, {})
     made = await change(app, "create_branch", **wanted, confirm_cost=BRANCH_PRICE.text)
     assert (made["created"], made["name"]) == (True, "機能")
+    [branch_id] = vendor.world.branches
     again = await app.call("create_branch", **wanted, confirm_cost=BRANCH_PRICE.text)
     assert "there is one of that name already" in again.text
     for tool, status in (("merge_branch", "RUNNING_MIGRATIONS"), ("reset_branch", "CREATING_PROJECT"),
                          ("rebase_branch", "MIGRATIONS_FAILED")):  # fmt: skip
         started = await change(app, tool, branch=made["project_ref"])
         assert started["workflow_run"].startswith("run-")
-        assert vendor.world.branches[made["id"]]["status"] == status
-    await change(app, "reset_branch", branch=made["id"], migration_version="20260101000000")
+        assert vendor.world.branches[branch_id]["status"] == status
+    await change(app, "reset_branch", branch=branch_id, migration_version="20260101000000")
     assert vendor.bodies[-1] == b'{"migration_version":"20260101000000"}'
-    assert await change(app, "delete_branch", branch=made["id"], force=False) == {"deleted": True}
+    assert await change(app, "delete_branch", branch=branch_id, force=False) == {"deleted": True}
     assert "force=false" in vendor.seen[-1]
     assert vendor.world.branches == {}
 

@@ -87,6 +87,7 @@ class World:
             "id": f"f-{slug}", "slug": slug, "name": slug, "status": "ACTIVE", "version": version,
             "created_at": MILLISECONDS, "updated_at": MILLISECONDS + version, "verify_jwt": True, "import_map": False,
             "entrypoint_path": f"file:///tmp/user_fn_{REF}_{slug}_{version}/{entrypoint}",
+            "ezbr_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         }  # fmt: skip
         self.functions[slug] = made
         self.sources[slug] = dict(files)
@@ -100,7 +101,7 @@ class World:
             "id": f"00000000-0000-4000-8000-{number:012x}", "name": name, "project_ref": ref,
             "parent_project_ref": parent, "is_default": False, "persistent": False, "with_data": False,
             "status": "CREATING_PROJECT", "preview_project_status": "COMING_UP", "created_at": MOMENT,
-            "updated_at": MOMENT, **known,
+            "updated_at": MOMENT, "latest_check_run_id": number, "review_requested_at": MOMENT, **known,
         }  # fmt: skip
         self.branches[made["id"]] = made
         return made
