@@ -3,7 +3,9 @@
 import orjson
 import pytest
 
+from broker.connect.client_registration import choose_registration_method
 from broker.oauth_client.token_response import resolve_pointer
+from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import build_catalogue
 from modules.supabase import MODULE
 from modules.supabase.log_queries import SOURCES, build_log_query
@@ -45,6 +47,15 @@ def test_scopes_are_those_of_the_operations() -> None:
     operations = contract("supabase").operations()
     assert ROUTES.keys() <= set(operations)
     assert {scope for scope, _ in ROUTES.values()} - {"edge_functions:write"} <= MODULE.scopes
+
+
+def test_the_provider_that_registers_itself_asks_for_the_scopes_of_the_tools() -> None:
+    provider = load_builtin_providers().get("supabase_registered")
+    assert choose_registration_method(provider, "https://mcpist.example") == "registration"
+    served = provider.modules["supabase"]
+    assert {*served.reading, *served.writing} == MODULE.scopes
+    assert all(scope.endswith(":read") for scope in served.reading)
+    assert set(served.reading) == {scope for tool in MODULE.tools if tool.hints.read_only for scope in tool.scopes}
 
 
 def test_secrets_are_parameters_that_nobody_records() -> None:
