@@ -29,7 +29,7 @@ from modules.supabase.prices import BRANCH_PRICE, PriceQuestion, ask_to_confirm
 
 _ToVersion = Annotated[OptionalParameter[MigrationVersion], Field(description="Up to this migration; all if left out")]
 _BRANCH = "/v1/branches/{}"
-_LOOK = "it takes minutes: look with list_branches"
+_LOOK = "it takes minutes: the branch's status says when it is done"
 
 
 class BranchRow(ResultModel):

@@ -169,7 +169,7 @@ async def get_migration(
     """One migration with its SQL."""
     start = paging.parse_offset(cursor)
     address = build_path(_MIGRATIONS + "/{}", ref, version)
-    missing = "there is no migration of that version: list_migrations shows them"
+    missing = "there is no migration of that version: look at the list of migrations"
     found = await rest_client.fetch(context, _MigrationAnswer, address, missing=missing, partners_only=True)
     text, next_cursor = paging.slice_text(";\n".join(found.statements), start, PAGE_CHARACTERS)
     return MigrationDetails(

@@ -22,7 +22,7 @@ from modules.supabase.multipart_reading import SourceFile, parse_boundary, parse
 from modules.supabase.parameters import READ_FUNCTIONS, WRITE_FUNCTIONS, FunctionSlug, ProjectRef
 
 _FUNCTION = "/v1/projects/{}/functions/{}"
-_MISSING = "the project has no edge function of that slug: list_edge_functions shows them"
+_MISSING = "the project has no edge function of that slug: look at the list of its functions"
 
 
 def _format_milliseconds(value: Any) -> Any:

@@ -23,7 +23,7 @@ _MESSAGES: tuple[tuple[str, VendorProblemKind, str], ...] = (
     (r"branching is (not enabled|disabled)|branching.{0,40}(pro|paid) plan", "forbidden",
      "branches are not available here: they have to be enabled for the project, on a paid plan"),
     (r"project is (paused|inactive)|is paused|inactive project", "conflict",
-     "the project is paused: restore it first (restore_project), then look with get_project until ACTIVE_HEALTHY"),
+     "the project is paused: restore it first, and wait until its status is ACTIVE_HEALTHY"),
     (r"free (project|plan).{0,60}limit|project limit|maximum limits? .{0,40}projects", "forbidden",
      "the organization has as many projects as its plan allows: pause one or change the plan"),
     (r"maximum (number of )?functions", "forbidden", "the plan's number of edge functions is reached"),
@@ -35,7 +35,7 @@ _MESSAGES: tuple[tuple[str, VendorProblemKind, str], ...] = (
     (r"(failed to )?(bundle|bundling|parse)|entrypoint", "invalid",
      "the function's files cannot be bundled: check entrypoint_path, the imports and the code"),
     (r"connection (terminated|refused|timeout)|ECONNREFUSED|ETIMEDOUT", "unavailable",
-     "the project's database cannot be reached: look with get_project_health"),
+     "the project's database cannot be reached: look at the project's status and health"),
 )  # fmt: skip
 _KNOWN: list[tuple[re.Pattern[str], VendorProblemKind, str]] = [
     (re.compile(pattern, re.IGNORECASE), kind, text) for pattern, kind, text in _MESSAGES
@@ -45,12 +45,12 @@ _PARTNERS = "Supabase gives this to selected partner apps only: connect with a p
 
 # PostgreSQL's codes (https://www.postgresql.org/docs/current/errcodes-appendix.html), and their classes.
 _SQL_TEXTS: Mapping[str, str] = {
-    "25006": "the query changes something, and this tool only reads: use execute_sql_write",
+    "25006": "the query changes something, and this tool only reads",
     "42501": "the role of this query lacks the right",
     "42601": "syntax error",
     "42703": "no such column",
     "42883": "no such function or operator for these types: qualify its name with its schema, or add casts",
-    "42P01": "no such table or view: qualify its name with its schema (list_tables shows them)",
+    "42P01": "no such table or view: qualify its name with its schema, or look at the list of tables",
     "42P02": "no such parameter: $1 is the first of parameters",
     "42P07": "a table or view of that name exists already",
     "42701": "a column of that name exists already",
@@ -74,7 +74,7 @@ _SQL_TEXTS: Mapping[str, str] = {
     "57014": "the query took too long and was cancelled: make it narrower, or add an index",
 }
 _SQL_CLASSES: Mapping[str, str] = {
-    "08": "the project's database cannot be reached: look with get_project_health",
+    "08": "the project's database cannot be reached: look at the project's status and health",
     "22": "a value does not fit",
     "23": "a constraint is violated",
     "25": "the transaction is in another state than the query needs",
@@ -110,8 +110,8 @@ def explain_problem(problem: VendorProblem, *, missing: str = "", partners_only:
 
 
 _NOT_FOUND = (
-    "Supabase has no such object, or the connected account may not see it: check the ref and the name (list_projects, "
-    "list_branches and list_edge_functions show what there is)"
+    "Supabase has no such object, or the connected account may not see it: check the ref and the name in the "
+    "list of such objects"
 )
 _FORBIDDEN = (
     "the connected account may not do this: its role in the organization, the OAuth app's scopes or the access token's "

@@ -39,7 +39,7 @@ def _check_ref(text: str) -> str:
         return address[1] or address[2]
     if not _REF.fullmatch(plain):
         raise ValueError(
-            "is no project ref: 20 lower-case letters, as list_projects gives it, or the project's address"
+            "is no project ref: 20 lower-case letters, as in the list of projects, or the project's address"
         )
     return plain
 
@@ -48,14 +48,14 @@ def _check_branch(text: str) -> str:
     plain = text.strip()
     if not _REF.fullmatch(plain) and not _BRANCH_ID.fullmatch(plain):
         raise ValueError(
-            "is no branch: give its project_ref (20 lower-case letters) or its id, as list_branches gives them"
+            "is no branch: give its project_ref (20 lower-case letters) or its id, as in the list of branches"
         )
     return plain
 
 
 def _check_organization(text: str) -> str:
     if not _ORGANIZATION.fullmatch(text):
-        raise ValueError("is no organization's slug: letters, digits, - and _, as list_organizations gives it")
+        raise ValueError("is no organization's slug: letters, digits, - and _, as in the list of organizations")
     return text
 
 
@@ -67,7 +67,7 @@ def _check_function(text: str) -> str:
 
 def _check_version(text: str) -> str:
     if not _VERSION.fullmatch(text):
-        raise ValueError("is no migration's version: digits, as list_migrations gives them")
+        raise ValueError("is no migration's version: digits, as in the list of migrations")
     return text
 
 

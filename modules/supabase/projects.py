@@ -188,7 +188,7 @@ async def create_project(
     made = await rest_client.fetch(context, ProjectDetails, "/v1/projects", method="POST", json=body)
     return CreatedProject(
         ref=made.ref, name=made.name, region=made.region, status=made.status, created=True,
-        next_step="it takes minutes: look with get_project until status is ACTIVE_HEALTHY",
+        next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY",
     )  # fmt: skip
 
 
@@ -231,14 +231,14 @@ async def _read_price_facts(context: Context, organization: str) -> tuple[str, i
 async def pause_project(context: Context, ref: ProjectRef) -> AcceptedChange:
     """Pause a project: its database and API stop until it is restored."""
     await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/pause", ref))
-    return AcceptedChange(ref=ref, next_step="it takes minutes: look with get_project until status is INACTIVE")
+    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is INACTIVE")
 
 
 @tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS])
 async def restore_project(context: Context, ref: ProjectRef) -> AcceptedChange:
     """Start a paused project again."""
     await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/restore", ref))
-    return AcceptedChange(ref=ref, next_step="it takes minutes: look with get_project until status is ACTIVE_HEALTHY")
+    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY")
 
 
 TOOLS = (

@@ -72,7 +72,7 @@ async def execute_sql_write(
     parameters: _Parameters = None,
     max_rows: _MaxRows = 100,
 ) -> QueryRows:
-    """Run SQL that changes data, as the database's owner. Schema changes belong into apply_migration."""
+    """Run SQL that changes data, as the database's owner. Schema changes belong into migrations."""
     rows = read_rows(await rest_client.send_query(context, ref, query, parameters or (), writes=True))
     # There is no cursor: reading on would run the query again.
     return format_rows(rows, 0, max_rows).model_copy(update={"nextCursor": ""})

@@ -63,10 +63,10 @@ async def test_a_password_is_made_where_none_is_given(app: ModuleApp, vendor: Su
 
 async def test_a_project_is_paused_and_restored(app: ModuleApp, vendor: SupabaseDouble) -> None:
     ref = vendor.world.project("sleepy", "acme")["ref"]
-    assert "get_project until status is INACTIVE" in (await change(app, "pause_project", ref=ref))["next_step"]
+    assert "until its status is INACTIVE" in (await change(app, "pause_project", ref=ref))["next_step"]
     vendor.world.projects[ref]["status"] = "INACTIVE"
     answer = await app.call("execute_sql", ref=ref, query="select 1")
-    assert "restore_project" in answer.text
+    assert "the project is paused: restore it first" in answer.text
     assert "ACTIVE_HEALTHY" in (await change(app, "restore_project", ref=ref))["next_step"]
     assert vendor.world.projects[ref]["status"] == "RESTORING"
 
@@ -75,7 +75,7 @@ async def test_sql_changes_only_with_its_own_tool(app: ModuleApp) -> None:
     insert = "insert into public.orders (id, price) values ($1, $2) returning id, price"
     answer = await app.call("execute_sql", ref=REF, query=insert, parameters=[1, 5])
     assert answer.failed
-    assert "(25006): the query changes something, and this tool only reads: use execute_sql_write" in answer.text
+    assert "(25006): the query changes something, and this tool only reads" in answer.text
     made = await change(app, "execute_sql_write", ref=REF, query=insert, parameters=[1, 5])
     assert (made["columns"], made["rows"]) == (["id", "price"], [[1, "5"]])
     several = "update public.orders set price = 6; delete from public.orders;"
@@ -123,7 +123,7 @@ async def test_an_edge_function_is_deleted(app: ModuleApp, vendor: SupabaseDoubl
     vendor.world.function("doomed", {"index.ts": b""}, "index.ts")
     assert await change(app, "delete_edge_function", ref=REF, slug="doomed") == {"deleted": True}
     answer = await app.call("delete_edge_function", ref=REF, slug="doomed")
-    assert "list_edge_functions" in answer.text
+    assert "no edge function of that slug" in answer.text
 
 
 async def test_storage_settings(app: ModuleApp, vendor: SupabaseDouble) -> None:
