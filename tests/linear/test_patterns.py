@@ -48,7 +48,8 @@ BY_HAND = {
     ],
     "modules/knowledge_graph/search_text.py:_LONG_MARK": texts(["ア", "ー", "アー", "アアー", "アアアーx"]),
     "modules/kit/text_cleaning.py:_EXTRA_SELECTOR": texts(["\ufe0f", "a\ufe0f\ufe0f", "\u200d\ufe0f", "\U000e0100"]),
-    "modules/kit/cursors.py:_NEXT": texts(['<a>;rel="next', "<", "<a>", "<a>; rel", "<a>" + " " * 50]),
+    "modules/kit/paging.py:_LINK": texts(['<a>;rel="next', "<", "<a>", "<a>; rel", "<a>" + " " * 50]),
+    "modules/kit/paging.py:_RELATION": texts(['rel="', "rel=", "rel ", "rel" + " " * 50, 'rel="a" ']),
     "gateway/mcp/request_headers.py:_ENCODED": [Input("=?base64?", "?", ""), Input("=?base64?", "?=", "x")],
 }
 

@@ -54,7 +54,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
 def test_every_provider_of_the_issue_is_there() -> None:
     assert OWN.known.keys() == {
         "google", "google_health", "fitbit", "microsoft", "github", "github_oauth_app", "notion", "atlassian",
-        "supabase", "toggl", "oidc", "oauth2",
+        "supabase", "supabase_registered", "toggl", "oidc", "oauth2",
     }  # fmt: skip
     assert not OWN.broken
     both = {one.id for one in OWN.known.values() if one.oauth and one.key}
@@ -126,7 +126,11 @@ ADDRESSES = {
         "https://api.fitbit.com/oauth2/revoke",
     ),
 }
-ADDRESSES |= {"google_health": ADDRESSES["google"], "github_oauth_app": ADDRESSES["github"]}
+ADDRESSES |= {
+    "supabase_registered": ADDRESSES["supabase"],
+    "google_health": ADDRESSES["google"],
+    "github_oauth_app": ADDRESSES["github"],
+}
 
 
 @pytest.mark.parametrize("provider_id", ADDRESSES)
