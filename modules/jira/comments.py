@@ -78,7 +78,7 @@ async def list_comments(
 async def add_comment(
     context: Context,
     issue: IssueKey,
-    text: Annotated[Markdown, Field(description="Markdown; [@](mention:ACCOUNTID) mentions somebody")],
+    text: Annotated[Markdown, Field(description="Markdown; [@](mention:ACCOUNTID)")],
     visible_to_role: Annotated[OptionalParameter[ShortText], Field(description="Only this project role")] = None,
     visible_to_group: Annotated[OptionalParameter[ShortText], Field(description="Only this group")] = None,
 ) -> SavedJiraComment:

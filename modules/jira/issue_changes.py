@@ -21,19 +21,19 @@ from modules.jira.parameters import (
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.adf_formatting import format_adf_in_turns
 from modules.kit.adf_parsing import parse_adf_in_turns
-from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, ShortText, limit_length
+from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, ShortText, drop_bounds, limit_length
 from modules.kit.results import Line, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 
 Summary = Annotated[str, limit_length(1, 255)]
-Labels = Annotated[list[Annotated[str, Field(pattern=r"^\S{1,255}$")]], limit_length(0, 100)]
+Labels = Annotated[list[Annotated[str, Field(pattern=r"^\S{1,255}$", json_schema_extra=drop_bounds)]], limit_length(0, 100)]
 OptionalDay = Annotated[OptionalParameter[Day], Field(description="Due day, 2026-01-31")]
 Parent = Annotated[OptionalParameter[IssueKey], Field(description="Epic or parent issue")]
 Priority = Annotated[OptionalParameter[ShortText], Field(description="Name")]
 
 
 class TextChange(BaseModel):
-    """A part of the description, as Markdown, and what is to stand there."""
+    """A part of the description and its new text."""
 
     model_config = ConfigDict(extra="forbid")
     old: Annotated[str, limit_length(1, MAX_TEXT)]
@@ -106,7 +106,7 @@ async def update_issue(
     description: Annotated[OptionalParameter[Markdown], Field(description="Replaces the whole")] = None,
     description_changes: Annotated[
         OptionalParameter[Annotated[list[TextChange], limit_length(1, 50)]],
-        Field(description="Replace parts of it, each as get_issue shows it and there once"),
+        Field(description="Replace parts, each as get_issue shows it, there once"),
     ] = None,
     parent: Parent = None,
     priority: Priority = None,

@@ -61,12 +61,12 @@ async def list_projects(
 async def search_users(
     context: Context,
     query: Annotated[str, limit_length(1), Field(description="Part of name or e-mail")],
-    issue: Annotated[OptionalParameter[IssueKey], Field(description="Only whom this issue can be assigned to")] = None,
-    project: Annotated[OptionalParameter[ProjectKey], Field(description="Only whom its issues can be")] = None,
+    issue: Annotated[OptionalParameter[IssueKey], Field(description="Who can be assigned to it")] = None,
+    project: Annotated[OptionalParameter[ProjectKey], Field(description="Who can be assigned in it")] = None,
     per_page: PerPage = 20,
     cursor: CursorText = None,
 ) -> JiraUsers:
-    """People with their accountId, which other tools take. A page may have few and still not be the last."""
+    """People with their accountId. A page with few may still not be the last."""
     where: dict[str, Any] = {"issueKey": issue} if issue else {"project": project} if project else {}
     address = "/rest/api/3/user/assignable/search" if where else "/rest/api/3/user/search"
     listed = await rest_client.fetch_page(

@@ -64,7 +64,7 @@ def check_day(text: str) -> str:
     return text
 
 
-IssueKey = Annotated[str, limit_length(1, 300), AfterValidator(_check_issue), Field(description="Key, such as ABC-1")]
+IssueKey = Annotated[str, limit_length(1, 300), AfterValidator(_check_issue), Field(description="Issue: ABC-1")]
 ProjectKey = Annotated[str, limit_length(1, 100), AfterValidator(_check_project), Field(description="Project key")]
 AccountId = Annotated[str, limit_length(1, 200), AfterValidator(_check_account), Field(description="accountId")]
 Jql = Annotated[str, limit_length(1, 10_000), AfterValidator(_check_jql)]
@@ -72,5 +72,5 @@ Day = Annotated[str, limit_length(1, 50), AfterValidator(check_day)]
 Markdown = Annotated[str, limit_length(1, MAX_TEXT), Field(description="Markdown")]
 FieldValues = Annotated[
     OptionalParameter[dict[str, Any]],
-    Field(description="Other fields by name or id; options by name, people by accountId; null clears"),
+    Field(description="By name or id; people by accountId; null clears"),
 ]
