@@ -26,7 +26,9 @@ from modules.kit.results import Line, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 
 Summary = Annotated[str, limit_length(1, 255)]
-Labels = Annotated[list[Annotated[str, Field(pattern=r"^\S{1,255}$", json_schema_extra=drop_bounds)]], limit_length(0, 100)]
+Labels = Annotated[
+    list[Annotated[str, Field(pattern=r"^\S{1,255}$", json_schema_extra=drop_bounds)]], limit_length(0, 100)
+]
 OptionalDay = Annotated[OptionalParameter[Day], Field(description="Due day, 2026-01-31")]
 Parent = Annotated[OptionalParameter[IssueKey], Field(description="Epic or parent issue")]
 Priority = Annotated[OptionalParameter[ShortText], Field(description="Name")]

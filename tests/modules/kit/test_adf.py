@@ -168,7 +168,7 @@ HOSTILE = {
     "JSON strings": '<mark {"\\"' * 9_000, "entities": "&a" * 50_000, "backslashes": "\\" * 100_000,
     "closed tags": "<u>" * 16_000 + "</u>" * 16_000, "quotes": "> " * 50_000, "items": "- " * 50_000,
     "mentions": "[@a](mention:b" * 7_000, "raw": "`adf:{" * 16_000, "under": "_a" * 50_000, "tilde": "~~a" * 33_000,
-    "with": '> [!with {"a":' * 7_000, 
+    "with": '> [!with {"a":' * 7_000,
     "rows": "|a|b|\n|-|-|\n" + "|1|2|\n" * 16_000, "cells": "|a|b|\n|-|-|\n" + "|1" * 50_000,
     "deep mark": "<mark " + '{"a":' * 20_000,
 }  # fmt: skip

@@ -2,9 +2,11 @@
 
 import base64
 import contextlib
+import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from aiohttp import web
@@ -20,7 +22,7 @@ from tests.support.jira_double.world import (
     World,
     make_status,
 )
-from tests.support.vendor_contract import contract
+from tests.support.vendor_contract import DESCRIPTIONS, Contract, contract
 from tests.support.vendor_double import (
     Handler,
     Operation,
@@ -32,7 +34,7 @@ from tests.support.vendor_double import (
 )
 
 Json = dict[str, Any]
-PAIR = "ada@acme.test:token"
+PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 """E-mail address and API token, as Basic has them."""
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
 MAX_TEXT = 32_767
@@ -44,11 +46,29 @@ def refuse(status: int, *messages: str, **errors: str) -> VendorRefusal:
     return VendorRefusal(status, {"errorMessages": list(messages), "errors": errors})
 
 
+@cache
+def load_description() -> Contract:
+    """The description, as Jira behaves: its times have no colon in the zone, which RFC 3339 demands, and it takes no
+    other; and an accountId of null assigns an issue to nobody."""
+    contract("jira")  # skips without the descriptions
+    document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
+    document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
+    return Contract(_drop_format(document))
+
+
+def _drop_format(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_drop_format(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: _drop_format(one) for name, one in part.items() if (name, one) != ("format", "date-time")}
+
+
 class JiraDouble(VendorDouble):
     """A site. `tokens` are the scopes of each bearer token."""
 
     def __init__(self) -> None:
-        super().__init__(contract("jira"), {one: handler for one, (_, handler) in self._list_routes().items()})
+        super().__init__(load_description(), {one: handler for one, (_, handler) in self._list_routes().items()})
         self.world = World()
         self.tokens = {"full": {READ, WRITE, USERS}, "reader": {READ, USERS}}
 
@@ -93,7 +113,7 @@ class JiraDouble(VendorDouble):
         if not re.fullmatch("t:[0-9]+", token):
             raise refuse(400, "The next page token is wrong.")
         start, end = int(token[2:]), int(token[2:]) + call.body["maxResults"]
-        rows = [self._show(key, call.body["fields"]) for key in self.world.issues]
+        rows = [self.show(key, call.body["fields"]) for key in self.world.issues]
         following = {"nextPageToken": f"t:{end}"} if end < len(rows) else {}
         return {"issues": rows[start:end], "isLast": end >= len(rows), **following}
 
@@ -103,9 +123,10 @@ class JiraDouble(VendorDouble):
     def get(self, call: VendorCall) -> Any:
         wanted = call.query["fields"].split(",")
         names = {"names": {one["id"]: one["name"] for one in FIELDS}} if call.query.get("expand") else {}
-        return {**self._show(call.values["issueIdOrKey"], wanted), **names}
+        return {**self.show(call.values["issueIdOrKey"], wanted), **names}
 
-    def _show(self, key: str, wanted: list[str]) -> Json:
+    def show(self, key: str, wanted: list[str]) -> Json:
+        """Show an issue with the fields that are wanted."""
         known = self.world.issues[key]
         shown = known if "*all" in wanted else {name: known.get(name) for name in wanted}
         links = [one for one in self.world.links if key in (one["inwardIssue"]["key"], one["outwardIssue"]["key"])]
@@ -188,7 +209,13 @@ class JiraDouble(VendorDouble):
 
     def _comment(self, key: str, body: Json) -> Json:
         check_document(body["body"], "comment")
-        made = {"id": str(len(self.world.comments[key]) + 1), "author": ADA, "created": MOMENT, "updated": MOMENT, **body}
+        made = {
+            "id": str(len(self.world.comments[key]) + 1),
+            "author": ADA,
+            "created": MOMENT,
+            "updated": MOMENT,
+            **body,
+        }
         self.world.comments[key].append(made)
         return made
 
@@ -201,7 +228,13 @@ class JiraDouble(VendorDouble):
             datetime.strptime(body["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
         key = call.values["issueIdOrKey"]
         spent = body.get("timeSpent") or f"{body['timeSpentSeconds'] // 60}m"
-        made = {"author": ADA, "started": MOMENT, **body, "id": str(len(self.world.worklogs[key]) + 1), "timeSpent": spent}
+        made = {
+            "author": ADA,
+            "started": MOMENT,
+            **body,
+            "id": str(len(self.world.worklogs[key]) + 1),
+            "timeSpent": spent,
+        }
         self.world.worklogs[key].append(made)
         return VendorReply(201, made)
 
@@ -268,7 +301,7 @@ def check_fields(fields: Json) -> None:
     known = {"summary", "description", "issuetype", "project", "parent", "priority", "labels", "duedate", "assignee",
              *(one["id"] for one in FIELDS)}  # fmt: skip
     if unknown := fields.keys() - known:
-        raise refuse(400, **{name: "Field cannot be set. It is not on the appropriate screen." for name in unknown})
+        raise refuse(400, **dict.fromkeys(unknown, "Field cannot be set. It is not on the appropriate screen."))
     if fields.get("description") is not None:
         check_document(fields["description"], "description")
 
