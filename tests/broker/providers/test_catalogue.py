@@ -113,7 +113,7 @@ ADDRESSES = {
         "",
     ),
     "notion": tuple(f"https://api.notion.com/v1/oauth/{one}" for one in ("authorize", "token", "revoke")),
-    "atlassian": ("https://auth.atlassian.com/authorize", "https://auth.atlassian.com/oauth/token", ""),
+    "atlassian": tuple(f"https://auth.atlassian.com/{one}" for one in ("authorize", "oauth/token", "oauth/revoke")),
     "github": (
         "https://github.com/login/oauth/authorize",
         "https://github.com/login/oauth/access_token",
@@ -136,7 +136,7 @@ def test_the_addresses_are_those_of_the_vendor(provider_id: str) -> None:
     assert oauth is not None
     revoke = "" if oauth.revoke is None else fill_url(oauth.revoke.url, values, client_id="an-id")
     assert ADDRESSES[provider_id] == (*(fill_url(u, values) for u in (oauth.authorize_url, oauth.token_url)), revoke)
-    assert (oauth.pkce == "none") == (provider_id in ("notion", "atlassian")), "neither documents it"
+    assert (oauth.pkce == "none") == (provider_id == "notion"), "Notion does not document it"
 
 
 def test_the_lives_of_grants_are_those_of_the_vendors() -> None:
