@@ -172,6 +172,18 @@ def test_it_may_be_written_as_toml() -> None:
     assert OWN.parse_custom(provider_id, document, PUBLIC).key is not None
 
 
+def test_the_government_cloud_of_the_page_is_atlassian_elsewhere() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "providers" / "atlassian.md").read_text()
+    provider_id, document = parse_provider_text(page.partition("```toml\n")[2].partition("```")[0])
+    made, known = OWN.parse_custom(provider_id, document, PUBLIC), OWN.get("atlassian")
+    assert made.modules == known.modules
+    assert made.oauth is not None
+    assert known.oauth is not None
+    assert made.oauth.refresh == known.oauth.refresh
+    assert made.oauth.pkce == "S256"
+    assert not [one for one in (made.api, made.oauth.token_url, made.sites) if "atlassian.com" in str(one)]
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "x = 1", "[a]\ntitle='A'\n[b]\ntitle='B'", "[a", "[a]\n" + "#" * 40_000],
