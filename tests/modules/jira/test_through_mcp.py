@@ -213,7 +213,7 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "due": "2026-02-30"}, "due"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "labels": ["a b"]}, "labels"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Day": "31.1."}}, "Day takes a day"),
-    ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Starts": "2026-01-31T12:00"}}, "zone"),
+    ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Starts": "2026-01-31"}}, "zone"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Teams": "a"}}, "similar: Team"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Twice": "a"}}, "customfield_10008"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "description": "x" * 32_768}, "description"),
@@ -225,7 +225,7 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("add_worklog", {"issue": "ABC-1", "time": "1.5d"}, "time"),
     ("add_worklog", {"issue": "ABC-1", "time": "1h", "started": "2026-01-31T12:00:00"}, "started"),
     ("add_comment", {"issue": "ABC-1", "text": "[](date:2026-02-30)"}, "no day"),
-    ("add_comment", {"issue": "ABC-1", "text": "x", "visible_to_role": "a", "visible_to_group": "b"}, "visible_to_role"),
+    ("add_comment", {"issue": "ABC-1", "text": "x", "visible_to_role": "a", "visible_to_group": "b"}, "either"),
     ("get_create_fields", {"project": "ABC", "type": "Epic"}, "Task, Bug"),
 ]  # fmt: skip
 

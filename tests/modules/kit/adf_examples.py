@@ -100,7 +100,7 @@ BLOCKS: dict[str, Node] = {
     "table-of-lists": node("table", node("tableRow", node("tableHeader", node("bulletList", item(para("a")))))),
     "mediaSingle": node("mediaSingle", node("media", alt="a [b]", **FILE), layout="center"),
     "mediaSingle-wide": node("mediaSingle", node("media", **FILE), layout="wrap-left", width=33.5, widthType="pixel"),
-    "mediaSingle-external": node("mediaSingle", node("media", type="external", url="http://a.test/ b"), layout="center"),
+    "mediaSingle-external": node("mediaSingle", node("media", type="external", url="http://a.t/ b"), layout="center"),
     "mediaSingle-caption": node("mediaSingle", node("media", **FILE), node("caption", text("x")), layout="center"),
     "mediaSingle-border": node("mediaSingle", node("media", marks=[node("border", size=2, color="#123456")], **FILE),
                                layout="center"),

@@ -144,7 +144,8 @@ class JiraDouble(VendorDouble):
 
     def create_fields(self, call: VendorCall) -> Any:
         rows = [
-            {"fieldId": one["id"], "key": one["id"], "name": one["name"], "operations": ["set"], "schema": one["schema"],
+            {"fieldId": one["id"], "key": one["id"], "name": one["name"], "operations": ["set"],
+             "schema": one["schema"],
              "required": one["id"] == "summary", "hasDefaultValue": False,
              **({"allowedValues": [{"id": "1", "value": "Red"}]} if one["schema"]["type"] == "option" else {})}
             for one in FIELDS
@@ -284,7 +285,8 @@ def page(rows: list[Json], call: VendorCall, name: str) -> Json:
 
 def show_step(step: Json) -> Json:
     schema = {"type": "resolution", "system": "resolution"}
-    needed = {"required": True, "hasDefaultValue": False, "name": "Resolution", "key": "resolution", "operations": ["set"],
+    needed = {"required": True, "hasDefaultValue": False, "name": "Resolution", "key": "resolution",
+              "operations": ["set"],
               "schema": schema, "allowedValues": [{"name": "Fixed"}, {"name": "Won't do"}]}  # fmt: skip
     fields = {"resolution": needed} if step.get("needs") else {}
     return {"id": step["id"], "name": step["name"], "to": make_status(step["to"]), "fields": fields}
