@@ -152,7 +152,8 @@ def test_invisible_characters_are_taken_out() -> None:
 
 @pytest.mark.parametrize("levels", [29, 31, 60, 150, 300])
 def test_what_is_nested_deeply_ends(levels: int) -> None:
-    for kind, more in (("blockquote", {}), ("panel", {"panelType": "info"}), ("taskList", {})):
+    kinds: dict[str, dict[str, Any]] = {"blockquote": {}, "panel": {"panelType": "info"}, "taskList": {}}
+    for kind, more in kinds.items():
         inner = para("x")
         for _ in range(levels):
             inner = node(kind, inner, **more)
