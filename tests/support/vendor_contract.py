@@ -42,8 +42,8 @@ class Contract:
     """One description."""
 
     def __init__(self, document: Json) -> None:
-        _simplify_security(document)
         _drop_discriminators(document)
+        _simplify_security(document)
         self._document = document
         # A description is checked where it is made; here that would take a second in each test process.
         self._openapi = OpenAPI.from_dict(cast("Any", document), config=Config(spec_validator_cls=cast("Any", None)))
