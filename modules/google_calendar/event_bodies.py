@@ -7,7 +7,7 @@ from uuid import uuid4
 from pydantic import AfterValidator, Field
 
 from modules.kit import ToolError
-from modules.kit.parameters import OptionalParameter, drop_bounds, limit_length
+from modules.kit.parameters import OptionalParameter, drop_bounds, limit_items, limit_length
 from modules.kit.recurrence_rules import parse_recurrence_rule
 
 _DATES = re.compile(r"(?:EXDATE|RDATE)(?:;[A-Za-z=/_+-]{1,80})?:[0-9TZ,/P:]{8,2000}", re.ASCII)
@@ -34,13 +34,13 @@ Minutes = Annotated[int, Field(ge=0, le=MAX_REMINDER_MINUTES, json_schema_extra=
 Recurrence = Annotated[
     OptionalParameter[
         Annotated[
-            list[Annotated[str, limit_length(1, 2100)]], limit_length(maximum=20), AfterValidator(_check_recurrence)
+            list[Annotated[str, limit_length(1, 2100)]], limit_items(maximum=20), AfterValidator(_check_recurrence)
         ]
     ],
     Field(description="RRULE or EXDATE lines"),
 ]
 Reminders = Annotated[
-    OptionalParameter[Annotated[list[Minutes], limit_length(maximum=5)]],
+    OptionalParameter[Annotated[list[Minutes], limit_items(maximum=5)]],
     Field(description="Minutes before"),
 ]
 ColorId = OptionalParameter[Annotated[str, Field(pattern=r"^[0-9]{1,2}$", json_schema_extra=drop_bounds)]]

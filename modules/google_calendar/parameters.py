@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from modules.kit.parameters import OptionalParameter, limit_length
+from modules.kit.parameters import OptionalParameter, limit_items, limit_length
 
 _PREFIX = "https://www.googleapis.com/auth/"
 READ_CALENDARS = f"{_PREFIX}calendar.calendarlist.readonly"
@@ -44,10 +44,10 @@ def _check_etag(text: str) -> str:
 
 
 Email = Annotated[str, limit_length(maximum=320), AfterValidator(_check_email)]
-Emails = Annotated[list[Email], limit_length(maximum=200)]
+Emails = Annotated[list[Email], limit_items(maximum=200)]
 _Calendar = Annotated[str, limit_length(maximum=320), AfterValidator(_check_calendar)]
 CalendarId = Annotated[_Calendar, Field(description="Calendar")]
-CalendarIds = Annotated[list[_Calendar], limit_length(1, 50)]
+CalendarIds = Annotated[list[_Calendar], limit_items(1, 50)]
 EventId = Annotated[
     str, limit_length(maximum=1200), AfterValidator(_check_event), Field(description="Event or instance")
 ]

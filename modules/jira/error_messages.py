@@ -22,10 +22,10 @@ _KNOWN = [
         (r"error in the jql query|expecting|reserved jql|is a reserved", "jql has a mistake in its syntax: look at "
          "quotes, operators and parentheses"),
         (r"field '.{0,200}' does not exist", "jql names a field that does not exist or that the account may not see: "
-         "list_fields has the names"),
+         "look the name up in the list of fields"),
         (r"the value '.{0,300}' does not exist for the field", "jql compares a field with a value that does not exist"),
         (r"cannot be set. it is not on the appropriate screen", "a field is not on the screen of this issue type: "
-         "get_create_fields lists those that are"),
+         "the create fields of the project are those that are"),
         (r"next ?page ?token|pagination token", "the cursor does not belong to this search any more: start at the "
          "beginning"),
         (r"content_limit_exceeded|text is too long|exceeds? .{0,40}(limit|characters)", "a text is longer than Jira "

@@ -55,7 +55,7 @@ def find_field(fields: Iterable[Mapping[str, Any]], name: str) -> Mapping[str, A
         )
     close = get_close_matches(name, [str(one.get("name", "")) for one in known], 3)
     hint = f"; similar: {', '.join(map(clean_line, close))}" if close else ""
-    raise ToolError(f"fields: there is no field {shown}{hint}; list_fields has the names")
+    raise ToolError(f"fields: there is no field {shown}{hint}; look it up in the list of fields")
 
 
 async def make_fields(context: Context, values: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -21,13 +21,21 @@ from modules.jira.parameters import (
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.adf_formatting import format_adf_in_turns
 from modules.kit.adf_parsing import parse_adf_in_turns
-from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, ShortText, drop_bounds, limit_length
+from modules.kit.parameters import (
+    ADD_HINTS,
+    CHANGE_HINTS,
+    OptionalParameter,
+    ShortText,
+    drop_bounds,
+    limit_items,
+    limit_length,
+)
 from modules.kit.results import Line, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 
 Summary = Annotated[str, limit_length(1, 255)]
 Labels = Annotated[
-    list[Annotated[str, Field(pattern=r"^\S{1,255}$", json_schema_extra=drop_bounds)]], limit_length(0, 100)
+    list[Annotated[str, Field(pattern=r"^\S{1,255}$", json_schema_extra=drop_bounds)]], limit_items(0, 100)
 ]
 OptionalDay = Annotated[OptionalParameter[Day], Field(description="Due day, 2026-01-31")]
 Parent = Annotated[OptionalParameter[IssueKey], Field(description="Epic or parent issue")]
@@ -65,7 +73,7 @@ async def create_issue(
     due: OptionalDay = None,
     fields: FieldValues = None,
 ) -> SavedIssue:
-    """Create an issue. get_create_fields tells the types and required fields of a project."""
+    """Create an issue. The create fields of a project tell its types and what they require."""
     made = await make_fields(context, fields)
     made["project"] = {"id": project} if project.isdigit() else {"key": project}
     made["issuetype"] = {"id": type} if type.isdigit() else {"name": type}
@@ -107,8 +115,8 @@ async def update_issue(
     summary: Annotated[OptionalParameter[Summary], Field(description="Title")] = None,
     description: Annotated[OptionalParameter[Markdown], Field(description="Replaces the whole")] = None,
     description_changes: Annotated[
-        OptionalParameter[Annotated[list[TextChange], limit_length(1, 50)]],
-        Field(description="Replace parts, each as get_issue shows it, there once"),
+        OptionalParameter[Annotated[list[TextChange], limit_items(1, 50)]],
+        Field(description="Replace parts, each as it is read, there once"),
     ] = None,
     parent: Parent = None,
     priority: Priority = None,
@@ -117,7 +125,7 @@ async def update_issue(
     fields: FieldValues = None,
     notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
 ) -> SavedIssue:
-    """Change fields of an issue. Status: transition_issue; assignee: assign_issue."""
+    """Change fields of an issue; its status and assignee have tools of their own."""
     if description is not None and description_changes:
         raise ToolError("give either description or description_changes")
     made = await make_fields(context, fields)
@@ -143,8 +151,8 @@ async def _change_description(context: Context, issue: str, changes: Sequence[Te
         count = text.count(change.old)
         if count != 1:
             raise ToolError(
-                f"description_changes[{number}].old is in the description {count} times, not once: read it again with "
-                "get_issue. Nothing was changed"
+                f"description_changes[{number}].old is in the description {count} times, not once: read the "
+                "issue again. Nothing was changed"
             )
         text = text.replace(change.old, change.new)
     return text

@@ -11,7 +11,7 @@ from modules.jira.fields import resolve_names
 from modules.jira.parameters import READ_WORK, IssueKey, Jql
 from modules.kit import Context, VendorProblem, build_path, tool
 from modules.kit.adf_formatting import format_adf_in_turns
-from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
+from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
 from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word
 from modules.kit.text_cleaning import clean_line
 
@@ -136,7 +136,7 @@ async def search_issues(
         Jql, Field(description="With a restriction: project = ABC AND status != Done ORDER BY updated DESC")
     ],
     fields: Annotated[
-        OptionalParameter[Annotated[list[str], limit_length(1, 30)]], Field(description="Further ones, by name or id")
+        OptionalParameter[Annotated[list[str], limit_items(1, 30)]], Field(description="Further ones, by name or id")
     ] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
@@ -184,7 +184,7 @@ async def get_issue(
     issue: IssueKey,
     offset: Annotated[int, Field(ge=0, le=10**7, description="Last next_offset: goes on in the description")] = 0,
 ) -> JiraIssue:
-    """An issue with all its fields; the description as Markdown. Comments: list_comments."""
+    """An issue with all its fields; the description as Markdown; without its comments."""
     query = {"fields": "*all,-comment,-worklog", "expand": "names"}
     raw, answer = await rest_client.fetch_object(context, build_path("/rest/api/3/issue/{}", issue), query=query)
     found = answer.read_part(JiraIssue, {name: value for name, value in raw.items() if name != "names"})

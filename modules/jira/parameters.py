@@ -39,7 +39,7 @@ def _check_project(text: str) -> str:
 
 def _check_account(text: str) -> str:
     if not _ACCOUNT.fullmatch(text.strip()):
-        raise ValueError("is no accountId: names and e-mail addresses are none; search_users finds it")
+        raise ValueError("is no accountId: names and e-mail addresses are none; search for the user")
     return text.strip()
 
 

@@ -39,6 +39,12 @@ def limit_length(minimum: int = 0, maximum: int = 256) -> Any:
     return Field(min_length=minimum, max_length=maximum, json_schema_extra=drop_bounds)
 
 
+def limit_items(minimum: int = 0, maximum: int = 100) -> Any:
+    """Return the field of a list whose limits the schema does not show, and of whose items the first wrong one is told:
+    a thousand errors would take long to write, and nobody reads them."""
+    return Field(min_length=minimum, max_length=maximum, fail_fast=True, json_schema_extra=drop_bounds)
+
+
 ShortText = Annotated[str, limit_length()]
 Title = Annotated[str, limit_length(1)]
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1, json_schema_extra=drop_bounds)]

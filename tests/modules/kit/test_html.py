@@ -1,13 +1,12 @@
 """HTML of strangers as Markdown, Markdown as HTML, and both together."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modules.kit.html_reading import convert_html_to_markdown
 from modules.kit.html_writing import convert_markdown_to_html
+from tests.linear.growth import MOST_RATIO, Input, ratio
 
 SAME = [
     ("<p>Call <strong>Ada</strong></p>", "Call **Ada**"),
@@ -144,11 +143,9 @@ def test_what_was_read_and_written_is_read_as_the_same(html: str) -> None:
      "| ", "- ", "> ", "[[a](b)"],
 )  # fmt: skip
 def test_hostile_texts_take_linear_time(unit: str) -> None:
-    times: list[float] = []
-    for size in (12_500, 50_000):
-        text = unit * (size // len(unit))
-        before = time.process_time()
+    def run(text: str) -> None:
         convert_html_to_markdown(text)
         convert_markdown_to_html(text)
-        times.append(time.process_time() - before)
-    assert times[1] < 9 * times[0] + 0.05
+
+    times, seconds = ratio(run, Input("", unit, ""), whole_size=50_000)
+    assert times <= MOST_RATIO, f"50 kB take {seconds:.3f} s, {times:.1f} times as long as half of it"

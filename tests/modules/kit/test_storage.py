@@ -1,7 +1,5 @@
 """Confluence's storage format as Markdown and back: each kind of node, and edits beside what Markdown cannot say."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +8,7 @@ from modules.kit import ToolError
 from modules.kit.markup_tree import MalformedMarkupError
 from modules.kit.storage_reading import convert_storage_to_markdown, divide_storage, join_pieces
 from modules.kit.storage_writing import convert_markdown_to_storage, replace_markdown
+from tests.linear.growth import MOST_RATIO, Input, ratio
 
 RAW = "```{{=storage}}\n{}\n```".format
 INLINE_RAW = "`{}`{{=storage}}".format
@@ -216,9 +215,8 @@ def test_what_is_not_well_formed_or_too_deep_is_refused(storage: str) -> None:
 
 @pytest.mark.parametrize("unit", [*(storage for storage, _ in SAME.values()), "&lt;", "<p>*[`_</p>"])
 def test_the_time_is_linear(unit: str) -> None:
-    times: list[float] = []
-    for size in (10_000, 40_000):
-        before = time.process_time()
-        convert_markdown_to_storage(convert_storage_to_markdown(unit * (size // len(unit))))
-        times.append(time.process_time() - before)
-    assert times[1] < 9 * times[0] + 0.05
+    def run(storage: str) -> None:
+        convert_markdown_to_storage(convert_storage_to_markdown(storage))
+
+    times, seconds = ratio(run, Input("", unit, ""), whole_size=40_000)
+    assert times <= MOST_RATIO, f"40 kB take {seconds:.3f} s, {times:.1f} times as long as half of it"
