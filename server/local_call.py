@@ -23,6 +23,7 @@ from gateway.lease_cache import LeaseCache
 from gateway.mcp.authority import Authority
 from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
+from gateway.module_lifespans import open_module_lifespans
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.tracing import NoopTracer
 from gateway.sieve.sieve import Sieve
@@ -97,6 +98,7 @@ async def open_local_caller(
         open_role_database(deployment, GATEWAY_ROLE, max_connections=6) as database,
         open_broker_runtime(deployment, settings, build_module_manifests(catalogue), only_for=subject) as zone,
         open_vendor_sessions(settings) as sessions,
+        open_module_lifespans(catalogue.modules),
         _open_audit_writer(database, passes) as audit,
     ):
         verdict = await zone.broker.verify(subject.secret)
