@@ -9,6 +9,7 @@ from core.config.settings import Settings
 from core.errors import Invalid, MCPistError
 from core.http_server.asgi import Application
 from server.data_folder import start_database
+from server.postgres.errors import PostgresError
 
 STOPPED = (
     b'{"error":"unavailable","error_description":"MCPist is not running: the ASGI server sent no lifespan.startup"}'
@@ -52,7 +53,7 @@ class _ProductApplication:
         async with contextlib.AsyncExitStack() as stack:
             try:
                 self._app = await self._open(stack)
-            except MCPistError as error:
+            except (MCPistError, PostgresError) as error:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
             await send({"type": "lifespan.startup.complete"})
