@@ -81,19 +81,25 @@ def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str |
 
 
 def _explain(tool: CatalogueTool, problems: Sequence[Any]) -> str:
-    lines = [_explain_problem(tool.input_schema, problem) for problem in problems[:MAX_PROBLEMS]]
+    secret = {(name,) for name in tool.tool.sensitive_parameters}
+    lines = [
+        _explain_problem(tool.input_schema, problem, shows_value=problem["loc"][:1] not in secret)
+        for problem in problems[:MAX_PROBLEMS]
+    ]
     if len(problems) > MAX_PROBLEMS:
         lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
     return "; ".join(lines)
 
 
-def _explain_problem(schema: Mapping[str, Any], problem: Mapping[str, Any]) -> str:
+def _explain_problem(schema: Mapping[str, Any], problem: Mapping[str, Any], *, shows_value: bool) -> str:
     location: tuple[str | int, ...] = problem["loc"]
     path, kind = _format_path(location) or "params", problem["type"]
     if kind == "extra_forbidden":
         return _explain_unknown_field(schema, location, path)
     if kind == "missing":
         return f"{path} is missing{_format_expected_type(_find_schema_at(schema, location))}"
+    if not shows_value:
+        return f"{path}: {_lower_first_letter(problem['msg'])}"
     got = orjson.dumps(problem["input"], default=str).decode()[:MAX_VALUE_LENGTH]
     return f"{path}: {_lower_first_letter(problem['msg'])}, got {got}"
 

@@ -4,22 +4,21 @@ import contextlib
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AbstractAsyncContextManager
 
+import msgspec
+
 from modules.kit import Store, ToolError, VendorProblem
 
 
-class ChangeTracker:
-    """Counts of one tool's run, or of a whole request: what a run counts, its request (`of`) counts too.
+class ChangeTracker(msgspec.Struct, eq=False):
+    """Counts of one tool's run, or of a whole request: what a run counts, its request (`_of`) counts too.
 
     `sent`: writes that a vendor has taken, or may have taken. `stored`: transactions on the module's own tables whose
     COMMIT was sent.
     """
 
-    __slots__ = ("_of", "sent", "stored")
-
-    def __init__(self, of: "ChangeTracker | None" = None) -> None:
-        self._of = of
-        self.sent = 0
-        self.stored = 0
+    _of: "ChangeTracker | None" = None
+    sent: int = 0
+    stored: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.sent or self.stored)

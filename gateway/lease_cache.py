@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+import msgspec
 from pydantic import ValidationError
 
 from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
@@ -77,6 +78,11 @@ class LeaseCache:
         self._cache = LruCache[_LeaseKey, CachedLease](MAX_CACHED_LEASES)
         self._requests = SingleFlight[tuple[_LeaseKey, int | None], CachedLease]()
 
+    def find_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease | None:
+        """Find the credential that counts for this caller and tool, without asking the broker."""
+        lease = self._cache.get(_build_key(request, tool))
+        return lease if lease is not None and self._is_valid(request, lease) else None
+
     async def get_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease:
         """Return the credential that counts for this caller and tool.
 
@@ -85,10 +91,10 @@ class LeaseCache:
             ToolError: what the caller may use has just changed, or the service is set up wrongly.
             core.errors.Unavailable: the broker is away.
         """
-        key = _build_key(request, tool)
-        lease = self._cache.get(key)
-        if lease is not None and self._is_valid(request, lease):
+        lease = self.find_lease(request, tool)
+        if lease is not None:
             return lease
+        key = _build_key(request, tool)
         joins = (key, None) in self._requests
         lease = await self._fetch_once(key, request, tool, None)
         # Who joined after a change asks for itself.
@@ -176,7 +182,7 @@ class LeaseCache:
         return await self._broker.lease(lease_request)
 
 
-class ToolLeaseSource:
+class ToolLeaseSource(msgspec.Struct, eq=False):
     """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor, which begins
     with `lease`.
 
@@ -185,14 +191,11 @@ class ToolLeaseSource:
     it look whether the key was replaced meanwhile, and the second is told.
     """
 
-    __slots__ = ("_lease", "_leases", "_request", "_tool", "_was_refused")
-
-    def __init__(self, leases: LeaseCache, request: RequestContext, tool: CatalogueTool, lease: CachedLease) -> None:
-        self._leases = leases
-        self._request = request
-        self._tool = tool
-        self._lease = lease
-        self._was_refused = False
+    _leases: LeaseCache
+    _request: RequestContext
+    _tool: CatalogueTool
+    _lease: CachedLease
+    _was_refused: bool = False
 
     async def lease(self, rejected_version: int | None = None) -> CachedLease:
         """Return the lease to begin a request with; with `rejected_version`, the one to repeat it with."""

@@ -6,6 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from core.caller import Caller
 from core.db import Database
 from core.scopes import covers
@@ -20,24 +22,14 @@ from gateway.vendor_connections import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN, DocumentStore, ModuleLog, Store, Vendor
 
 
-class ToolContext:
+class ToolContext(msgspec.Struct, eq=False):
     """Implements :class:`modules.kit.Context` for one tool run."""
 
-    __slots__ = ("_changes", "_database", "_request", "_tool", "_vendors")
-
-    def __init__(
-        self,
-        database: Database,
-        vendors: VendorConnections,
-        request: RequestContext,
-        tool: CatalogueTool,
-        changes: ChangeTracker,
-    ) -> None:
-        self._database = database
-        self._vendors = vendors
-        self._request = request
-        self._tool = tool
-        self._changes = changes
+    _database: Database
+    _vendors: VendorConnections
+    _request: RequestContext
+    _tool: CatalogueTool
+    _changes: ChangeTracker
 
     @property
     def user_id(self) -> UUID:
@@ -65,16 +57,13 @@ class ToolContext:
             await self._request.report_progress(done, total, message)
 
 
-class TaskExecution:
-    """Implements :class:`gateway.mcp.request_context.ToolExecution` for one run of a tool, by the task that runs it."""
+class TaskExecution(msgspec.Struct, eq=False):
+    """Implements :class:`gateway.mcp.authority.ToolExecution` for one run of a tool, by the task that runs it."""
 
-    __slots__ = ("_sieve", "_task", "_tool", "reason")
-
-    def __init__(self, sieve: Sieve, tool: CatalogueTool, task: "asyncio.Task[Any] | None") -> None:
-        self._sieve = sieve
-        self._tool = tool
-        self._task = task
-        self.reason = ""
+    _sieve: Sieve
+    _tool: CatalogueTool
+    _task: "asyncio.Task[Any] | None"
+    reason: str = ""
 
     def check(self, caller: Caller) -> None:
         tool = self._tool

@@ -6,8 +6,9 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+import msgspec
 import orjson
 from pydantic import BaseModel
 
@@ -15,7 +16,7 @@ from core.audit.digest import compute_argument_digest
 from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.truncation import MAX_ARGUMENTS_BYTES
 from core.audit.writer import AuditWriter
-from core.concurrency.cooperative_steps import wait_for_turn
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
@@ -50,7 +51,7 @@ NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and 
 log = logging.getLogger(__name__)
 
 
-class ToolOutcome(NamedTuple):
+class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
     first."""
 
@@ -59,7 +60,7 @@ class ToolOutcome(NamedTuple):
     not_connected: NotConnected | None = None
 
 
-class ToolRun(NamedTuple):
+class ToolRun(msgspec.Struct, frozen=True, eq=False):
     """One finished run, for metrics and the log line. Holds no argument and no result."""
 
     request_id: str
@@ -125,7 +126,8 @@ class ToolRunner:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
         """
         arguments = orjson.dumps(params)
-        await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
+        if len(arguments) > LARGE_STEP_BYTES:
+            await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
         if end_reason := request.authority.ended:
             return ToolOutcome(error=f"not run: {end_reason}")
         tool = self._sieve.get_view(request.caller).find(module, name)
@@ -193,7 +195,8 @@ class ToolRunner:
         try:
             if not tool.tool.hints.read_only:
                 await durable
-            await wait_for_turn(len(arguments))
+            if len(arguments) > LARGE_STEP_BYTES:
+                await wait_for_turn(len(arguments))
             changes = ChangeTracker(request.changes)
             context = ToolContext(self._database, self._vendors, request, tool, changes)
             try:
@@ -243,14 +246,22 @@ class ToolRunner:
         if request.caller.record_arguments:
             recorded, detail = _redact_arguments(tool, arguments)
         return self._build_event(
-            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded, detail=detail
+            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, recorded, detail
         )
 
     def _compute_digest(self, request: RequestContext, arguments: bytes) -> bytes:
         return compute_argument_digest(self._digest_key, request.caller.tenant_id, arguments)
 
     def _build_event(
-        self, request: RequestContext, kind: AuditEventKind, module: str, tool: str, digest: bytes, **fields: Any
+        self,
+        request: RequestContext,
+        kind: AuditEventKind,
+        module: str,
+        tool: str,
+        digest: bytes,
+        arguments: bytes | None = None,
+        detail: dict[str, str | int] | None = None,
+        outcome: str = "",
     ) -> AuditEvent:
         credential = request.caller.credential
         return AuditEvent(
@@ -264,7 +275,9 @@ class ToolRunner:
             module=module,
             tool=tool,
             digest=digest,
-            **fields,
+            arguments=arguments,
+            detail=detail,
+            outcome=outcome,
         )
 
 

@@ -5,9 +5,11 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from broker.interface import Broker, CredentialRefusal
 from core.caller import Caller
-from core.concurrency.cooperative_steps import wait_for_turn
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.concurrency.lru_cache import GenerationCache
 from core.connection_state import ConnectionState, ModuleConnection
 from core.generations import Generations
@@ -138,26 +140,15 @@ class VendorConnections:
         return connections
 
 
-class _LeasedVendor:
+class _LeasedVendor(msgspec.Struct, eq=False):
     """Implements :class:`modules.kit.Vendor`: the lease comes first, because the service's settings come with it."""
 
-    __slots__ = ("_changes", "_leases", "_links", "_request", "_sessions", "_tool")
-
-    def __init__(
-        self,
-        sessions: VendorClientFactory,
-        leases: LeaseCache,
-        links: ConnectMessages,
-        request: RequestContext,
-        tool: CatalogueTool,
-        changes: ChangeTracker,
-    ) -> None:
-        self._sessions = sessions
-        self._leases = leases
-        self._links = links
-        self._request = request
-        self._tool = tool
-        self._changes = changes
+    _sessions: VendorClientFactory
+    _leases: LeaseCache
+    _links: ConnectMessages
+    _request: RequestContext
+    _tool: CatalogueTool
+    _changes: ChangeTracker
 
     async def get_connection(self) -> Mapping[str, str]:
         return (await self._leases.get_lease(self._request, self._tool)).attributes
@@ -172,7 +163,9 @@ class _LeasedVendor:
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
     ) -> VendorAnswer:
-        lease = await self._leases.get_lease(self._request, self._tool)
+        lease = self._leases.find_lease(self._request, self._tool)
+        if lease is None:
+            lease = await self._leases.get_lease(self._request, self._tool)
         is_write = not (method in SAFE_METHODS if repeatable is None else repeatable)
         try:
             client = self._create_client(lease)
@@ -184,7 +177,8 @@ class _LeasedVendor:
             raise self._links.build_not_connected_error(
                 self._tool.owner, broken=True, kind=lease.kind, cause=ORIGIN_CHANGED
             ) from None
-        await wait_for_turn(len(answer.body))  # the module decodes it next
+        if len(answer.body) > LARGE_STEP_BYTES:
+            await wait_for_turn(len(answer.body))  # the module decodes it next
         return answer
 
     def _create_client(self, lease: CachedLease) -> Vendor:

@@ -1,6 +1,7 @@
 """The hash chain of one tenant: each event's hash covers all its fields and the hash before it."""
 
 import hashlib
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -11,6 +12,9 @@ GENESIS_HASH = bytes(32)
 
 CHAIN_FORMAT = 1
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+format_uuid = lru_cache(4_096)(str)
+"""Text of a UUID: those of tenants and users come a thousand times in a batch, and each takes 0.5 µs to make."""
 
 ChainField = str | int | dict[str, str | int] | None
 
@@ -46,14 +50,14 @@ def build_fields(entry: SealedEvent) -> list[ChainField]:
     """
     return [
         CHAIN_FORMAT,
-        str(entry.tenant_id),
+        format_uuid(entry.tenant_id),
         entry.seq,
         entry.sealed_at,
         entry.at,
         entry.id.hex(),
         _hex(entry.intent),
         entry.kind,
-        None if entry.user_id is None else str(entry.user_id),
+        None if entry.user_id is None else format_uuid(entry.user_id),
         entry.credential_id,
         entry.client,
         entry.request_id,

@@ -108,6 +108,7 @@ class CallOutcome(StrEnum):
     PENDING = "pending"
 
 
+_CALL_OUTCOME = AuditEventKind.CALL_OUTCOME
 _PROCESS = os.urandom(10)
 _numbers = itertools.count(int.from_bytes(os.urandom(4), "big"))
 
@@ -157,7 +158,7 @@ def build_outcome_event(
     """Build the outcome of the call that `intent` announced; caller and tool stand in the intent only."""
     return AuditEvent(
         at=intent.at,
-        kind=AuditEventKind.CALL_OUTCOME,
+        kind=_CALL_OUTCOME,
         tenant_id=intent.tenant_id,
         request_id=intent.request_id,
         outcome=outcome,

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.chain import GENESIS_HASH, SealedEvent, build_fields, hash_fields
+from core.audit.chain import GENESIS_HASH, SealedEvent, build_fields, format_uuid, hash_fields
 from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.truncation import to_event_time, truncate_if_needed, unpack
 from core.db import Row
@@ -77,7 +77,7 @@ class SealBatch:
         """Decode rows of ``audit.take``."""
         records = [_read_record(row, self._now) for row in rows]
         tenants, times, ids = self._lookups
-        tenants.append(encode_uuids([str(tenant) for tenant, _, _ in records]))
+        tenants.append(encode_uuids([format_uuid(tenant) for tenant, _, _ in records]))
         times.append(encode_times([at for _, at, _ in records]))
         ids.append(encode_hex([event.id.hex() for _, _, event in records]))
         self._tenants.update([tenant for tenant, _, _ in records])

@@ -19,6 +19,7 @@ from core.audit.append_channel import AppendChannel, open_append_channel
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind
 from core.audit.queue import RecordQueue, reject_waiter
 from core.audit.truncation import pack
+from core.concurrency.restartable_timer import RestartableTimer
 from core.db import CONNECTION_ERRORS, Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import Unavailable
@@ -77,8 +78,6 @@ class AuditWriter:
         self._waiting = RecordQueue()
         self._channel: AppendChannel | None = None
         self._is_flushing = False
-        self._timer: asyncio.TimerHandle | None = None
-        """Gathers records or holds outcomes, so that the next flush begins when it ends; or ends one that hangs."""
         self._gathers = False
         self._expected = 0
         """Number of callers at which gathering ends: those of the last flush, and those who waited when it ended."""
@@ -98,6 +97,16 @@ class AuditWriter:
     def _loop(self) -> asyncio.AbstractEventLoop:
         """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
         return asyncio.get_running_loop()
+
+    @cached_property
+    def _flush_timer(self) -> RestartableTimer:
+        """Gathers records or holds outcomes: the next flush begins when it ends."""
+        return RestartableTimer(self._loop, self._flush_gathered)
+
+    @cached_property
+    def _hang_timer(self) -> RestartableTimer:
+        """Ends a flush that hangs."""
+        return RestartableTimer(self._loop, self._handle_hang)
 
     @property
     def waiting(self) -> int:
@@ -132,7 +141,7 @@ class AuditWriter:
         if not self._gathers or self._waiting.awaited == self._expected:
             # In this turn of the loop others may submit, and the tool sends its request to the vendor first.
             self._gathers = True
-            self._cancel_timer()
+            self._flush_timer.stop()
             loop.call_soon(self._flush_gathered)
         return waiter
 
@@ -147,8 +156,8 @@ class AuditWriter:
             self._record_loss(1)
             return
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), None, 0.0)
-        if not self._is_flushing and self._timer is None and self._channel is not None:
-            self._flush_later(HOLD_SECONDS)
+        if not self._is_flushing and self._channel is not None and not self._flush_timer.is_running:
+            self._flush_timer.start(HOLD_SECONDS)
 
     async def run(self) -> None:
         """Flush what is appended, until :meth:`close` or cancelled."""
@@ -195,7 +204,7 @@ class AuditWriter:
             finally:
                 self._channel = self._connection_end = None
                 self._is_flushing = False
-                self._cancel_timer()
+                self._stop_timers()
                 self._waiting.requeue_batch()
                 connection.terminate()  # it is the channel's; releasing one whose server hangs would hang too
 
@@ -203,7 +212,7 @@ class AuditWriter:
         """Write what waits, unless a flush is under way or nothing can be written."""
         if self._channel is None or self._is_flushing:
             return
-        self._cancel_timer()
+        self._flush_timer.stop()
         batch = self._waiting.take_batch()
         if not batch:
             self._end_if_drained()
@@ -211,13 +220,13 @@ class AuditWriter:
         tenants, records, _, _ = zip(*batch, strict=True)
         passes = () if self._pass_of is None else tuple(map(self._pass_of, tenants))
         self._is_flushing = True
-        self._timer = self._loop.call_later(self._wait_timeout, self._handle_loss, TimeoutError())
+        self._hang_timer.start(self._wait_timeout)
         self._channel.append(tenants, passes, records, self._settle)
 
     def _settle(self, refused: Sequence[int]) -> None:
         """Tell the callers of a flush, and begin the next one: at once where an intent waits, else in a moment, in
         which the next call's may come."""
-        self._cancel_timer()
+        self._hang_timer.stop()
         self._is_flushing = False
         self.written += self._waiting.in_flight - len(refused)
         self.flushes += 1
@@ -233,28 +242,27 @@ class AuditWriter:
         elif settled > 1:  # calls run in parallel: the next flush is worth more with the records of more of them
             self._gathers = True
             self._expected = settled + self._waiting.awaited
-            self._flush_later(GATHER_SECONDS)
+            self._flush_timer.start(GATHER_SECONDS)
         elif self._waiting.awaited:
             self._flush()
         elif self._waiting:
-            self._flush_later(HOLD_SECONDS)
+            self._flush_timer.start(HOLD_SECONDS)
 
     def _handle_loss(self, error: Exception) -> None:
         """Handle a failed flush or a lost connection; :meth:`run` connects again."""
         if self._connection_end is not None and not self._connection_end.done():
             self._connection_end.set_exception(error)
 
-    def _flush_later(self, seconds: float) -> None:
-        self._timer = self._loop.call_later(seconds, self._flush_gathered)
+    def _handle_hang(self) -> None:
+        self._handle_loss(TimeoutError())
 
     def _flush_gathered(self) -> None:
         self._gathers = False
         self._flush()
 
-    def _cancel_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _stop_timers(self) -> None:
+        self._flush_timer.close()
+        self._hang_timer.close()
 
     def _end_if_drained(self) -> None:
         if self._is_closing and self._connection_end is not None and not self._connection_end.done():
@@ -300,7 +308,7 @@ class AuditWriter:
 
     def _stop(self) -> None:
         self._is_closing = True
-        self._cancel_timer()
+        self._stop_timers()
         self._waiting.reject_all()
         if self._expiry is not None:
             self._expiry.cancel()

@@ -9,7 +9,7 @@ from core.http_server.exchange import HttpExchange, build_plain_answer
 from core.http_server.http_limits import HttpLimits
 from core.http_server.known_heads import KnownHeads, RequestHead
 from core.http_server.request_head import BadRequest
-from core.http_server.request_reader import RequestPart, RequestReader
+from core.http_server.request_reader import CHUNKS, HEAD, LENGTH, NEXT, RequestReader
 
 
 class SocketAddresses(NamedTuple):
@@ -122,7 +122,7 @@ class ClientConnection(asyncio.Protocol):
         if self._writable is not None:
             self._writable.set()
             self._writable = None
-        if self._exchange is None and self._reader.part is RequestPart.NEXT and self._closing_since is None:
+        if self._exchange is None and self._reader.part is NEXT and self._closing_since is None:
             self._start_next()
 
     # The reader's side.
@@ -132,7 +132,7 @@ class ClientConnection(asyncio.Protocol):
         scope = request.scope
         scope["client"], scope["server"] = self._peer
         self._rests_since = None
-        self._awaited_since = None if self._reader.part is RequestPart.NEXT else self._clock()
+        self._awaited_since = None if self._reader.part is NEXT else self._clock()
         self._exchange = HttpExchange(self, request, body)
         self._idle.pop(self, None)
         self._server.run(self._exchange)
@@ -152,13 +152,13 @@ class ClientConnection(asyncio.Protocol):
 
     @property
     def body_is_whole(self) -> bool:
-        return self._reader.part is RequestPart.NEXT
+        return self._reader.part is NEXT
 
     @property
     def may_keep(self) -> bool:
         reader = self._reader
         fits = reader.unread_length <= self._limits.unread_body
-        return fits and reader.part is not RequestPart.CHUNKS and not reader.has_dropped
+        return fits and reader.part is not CHUNKS and not reader.has_dropped
 
     def write(self, data: bytes) -> None:
         self._written += len(data)
@@ -216,7 +216,7 @@ class ClientConnection(asyncio.Protocol):
     def close(self) -> None:
         """End it in order: what was written arrives, then nothing more is read."""
         reader = self._reader
-        all_read = self._reads and not reader.has_dropped and reader.part in (RequestPart.HEAD, RequestPart.NEXT)
+        all_read = self._reads and not reader.has_dropped and reader.part in (HEAD, NEXT)
         self._close(linger=not all_read)
 
     def _close(self, *, linger: bool) -> None:
@@ -281,7 +281,7 @@ class ClientConnection(asyncio.Protocol):
     def end_if_slow(self, now: float) -> bool:
         """Cut it off where the peer keeps it waiting too long; whether it did."""
         limits, unsent = self._limits, self.unsent
-        in_body = self._reader.part in (RequestPart.LENGTH, RequestPart.CHUNKS)
+        in_body = self._reader.part in (LENGTH, CHUNKS)
         slow = (
             self._reads_slowly(unsent, now)
             or _is_over(self._awaited_since, now, limits.body_seconds if in_body else limits.head_seconds)

@@ -4,8 +4,9 @@ import asyncio
 import http
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from email.utils import formatdate
+from itertools import chain
 from typing import Any, Protocol
 
 from core.http_server.asgi import Application
@@ -65,11 +66,12 @@ class HttpExchange:
         self._scope = request.scope
         self._scope["extensions"] = {DIRECT: self}
         self._expects_continue = request.expects_continue
-        self._body = body or bytearray()  # a body that is here is whole: nothing is added to it
+        self._body: bytes | bytearray = body or bytearray()  # a body that is here is whole: nothing is added to it
         self.keep = request.keep
 
-    async def run(self, app: Application) -> None:
-        """Let the application answer. Whatever it raises is logged by its type only and answered with 500."""
+    async def run(self, app: Application, on_end: "Callable[[HttpExchange], object]") -> None:
+        """Let the application answer, and call `on_end`. Whatever it raises is logged by its type only and answered
+        with 500."""
         try:
             await app(self._scope, self.receive, self.send)
         except asyncio.CancelledError:
@@ -77,6 +79,8 @@ class HttpExchange:
             raise
         except Exception as error:  # noqa: BLE001 the server outlives its applications, and their texts stay inside
             log.error("an HTTP request failed", extra={"event": "http_request_failed", **describe_error(error)})
+        finally:
+            on_end(self)
         if not self.complete and not self._is_gone:
             await self._fail()
 
@@ -107,7 +111,7 @@ class HttpExchange:
 
     def get_secret(self, name: bytes) -> bytes | None:
         """Return the value of a header that is not in the scope of a known head: a credential."""
-        return self._request.secrets.get(name)
+        return self._request.get_secret(name)
 
     def remember(self, findings: Any) -> None:
         """Remember the head: it was checked, and what was found holds for every request with the same one."""
@@ -267,7 +271,7 @@ class HttpExchange:
 
     def _finish(self) -> None:
         self.complete = True
-        self._body = bytearray()
+        self._body = b""
         self._wake()
         self._wire.end_exchange(keep=self.keep)
 
@@ -285,9 +289,10 @@ def _encode_fields(fields: Iterable[tuple[bytes, bytes]]) -> bytes:
     Raises:
         InvalidAsgiMessage: a value would begin a line of its own.
     """
-    lines = [b"%b: %b\r\n" % field for field in fields]
-    encoded = b"".join(lines)
-    if not encoded.count(b"\n") == encoded.count(b"\r") == len(lines) or b"\0" in encoded:
+    parts = tuple(chain.from_iterable(fields))
+    count = len(parts) // 2
+    encoded = b"%b: %b\r\n" * count % parts
+    if not encoded.count(b"\n") == encoded.count(b"\r") == count or b"\0" in encoded:
         raise InvalidAsgiMessage
     return encoded
 

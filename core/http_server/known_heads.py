@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from core.concurrency.lru_cache import LruCache
 from core.http_server.request_head import RawHeaders
 
@@ -17,14 +19,14 @@ MAX_HEAD_BYTES = 4096
 MAX_LENGTH_DIGITS = 8
 _CONTENT_LENGTH = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _PREFIX_BYTES = len(_CONTENT_LENGTH[0])
-_NO_SECRETS: Mapping[bytes, bytes] = MappingProxyType({})
+_NO_SECRETS: Mapping[bytes, slice] = MappingProxyType({})
 _SECRETS = (b"authorization", b"proxy-authorization", b"cookie")
 _SCOPE_OF_HEAD = (
     "type", "asgi", "http_version", "method", "scheme", "root_path", "path", "raw_path", "query_string",
 )  # fmt: skip
 
 
-class RawHead(NamedTuple):
+class RawHead(msgspec.Struct, frozen=True, gc=False):
     """A head in the bytes that it came in: `text` is without the value of Content-Length, `length`."""
 
     digest: bytes
@@ -32,12 +34,13 @@ class RawHead(NamedTuple):
     length: bytes
 
 
-class RequestHead(NamedTuple):
+class RequestHead(msgspec.Struct, frozen=True, eq=False):
     """Head of a request. `scope` is ASGI's without the addresses; `keep`: the client allows a persistent connection;
     `length` is that of the body, None where it comes in chunks.
 
-    `raw` is there where the head can be remembered. `findings` are what the application has remembered of a known head;
-    `scope` then has no value for the headers in `secrets`, nor a Content-Length.
+    `raw` is there where the head can be remembered, or is a known one. `findings` are what the application has
+    remembered of a known head; `scope` then has no value for the headers in `secrets`, nor a Content-Length. `secrets`
+    are the places of those values in the text of `raw`.
     """
 
     scope: dict[str, Any]
@@ -46,13 +49,18 @@ class RequestHead(NamedTuple):
     expects_continue: bool = False
     raw: RawHead | None = None
     findings: Any = None
-    secrets: Mapping[bytes, bytes] = _NO_SECRETS
+    secrets: Mapping[bytes, slice] = _NO_SECRETS
+
+    def get_secret(self, name: bytes) -> bytes | None:
+        """Return the value of a header that a known head's `scope` is without."""
+        place = self.secrets.get(name)
+        return None if place is None or self.raw is None else self.raw.text[place]
 
 
 class _KnownHead(NamedTuple):
     scope: dict[str, Any]
     keep: bool
-    secrets: tuple[tuple[bytes, int, int], ...]  # name of the header, start and end of its value in the text
+    secrets: Mapping[bytes, slice]
     findings: Any
 
 
@@ -85,26 +93,25 @@ class KnownHeads:
         known = self._heads.get(raw.digest)
         if known is None:
             return None
-        text, (scope, keep, places, findings) = raw.text, known
-        secrets = {name: text[start:end] for name, start, end in places}
-        return RequestHead(scope.copy(), keep, int(raw.length), findings=findings, secrets=secrets)
+        scope, keep, secrets, findings = known
+        return RequestHead(scope.copy(), keep, int(raw.length), False, raw, findings, secrets)
 
     def remember(self, head: RequestHead, findings: Any) -> None:
         """Remember a head with what the application has found. One with a query or with a header that came twice is not
         remembered, nor one whose secrets cannot be cut out."""
         raw, scope = head.raw, head.scope
-        if raw is None or scope["query_string"]:
+        if raw is None or head.findings is not None or scope["query_string"]:
             return
         headers: RawHeaders = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
-        secrets: list[tuple[bytes, int, int]] = []
+        secrets: dict[bytes, slice] = {}
         for index, (name, value) in enumerate(headers):
             if name in _SECRETS:
                 line = raw.text.lower().find(b"\r\n%b:" % name)
                 start = raw.text.find(value, line + len(name) + 3)
                 if line < 0 or start < 0 or b"\r\n" in raw.text[line + 2 : start]:
                     return
-                secrets.append((name, start, start + len(value)))
+                secrets[name] = slice(start, start + len(value))
                 headers[index] = (name, b"")
         if len(dict(headers)) == len(headers) == len(scope["headers"]) - 1:
             template = {**{key: scope[key] for key in _SCOPE_OF_HEAD}, "headers": headers}
-            self._heads.put(raw.digest, _KnownHead(template, head.keep, tuple(secrets), findings))
+            self._heads.put(raw.digest, _KnownHead(template, head.keep, secrets, findings))

@@ -28,6 +28,10 @@ class RequestPart(Enum):
     """The request is whole; the byte belongs to the next one."""
 
 
+HEAD, LENGTH, CHUNKS, NEXT = RequestPart
+"""As names of the module: a member that is read off its class is a call of the enumeration's metaclass."""
+
+
 class RequestSink(Protocol):
     """Receiver of parsed requests."""
 
@@ -47,7 +51,7 @@ class RequestReader:
         self._known_heads = known_heads
         self._sink = sink
         self._parser: Any = None
-        self.part = RequestPart.HEAD
+        self.part = HEAD
         self.has_dropped = False
         """Whether bytes behind a chunked body were thrown away: this connection can serve no further request."""
         self.unread_length = 0
@@ -67,11 +71,11 @@ class RequestReader:
     @property
     def has_begun_head(self) -> bool:
         """True while a head has arrived in part."""
-        return self.part is RequestPart.HEAD and self._head_size > 0
+        return self.part is HEAD and self._head_size > 0
 
     def start_next(self) -> None:
         """Begin the next request."""
-        self.part = RequestPart.HEAD
+        self.part = HEAD
         if self._parser is not None:  # the head before was not a known one
             self._reset()
 
@@ -82,11 +86,11 @@ class RequestReader:
             BadRequest: nothing more can be read from this connection.
         """
         while data:
-            if self.part is RequestPart.HEAD:
+            if self.part is HEAD:
                 data = self._read_head(data)
-            elif self.part is RequestPart.LENGTH:
+            elif self.part is LENGTH:
                 data = self._read_length(data)
-            elif self.part is RequestPart.CHUNKS:
+            elif self.part is CHUNKS:
                 data = self._read_chunks(data)
             else:
                 break
@@ -144,11 +148,11 @@ class RequestReader:
         """Start a request with the body that came with its head, if that is whole; gives what was not read."""
         length = head.length
         if length is None or length > len(behind):
-            self.part = RequestPart.CHUNKS if length is None else RequestPart.LENGTH
+            self.part = CHUNKS if length is None else LENGTH
             self.unread_length = length or 0
             self._sink.start_request(head, b"")
             return behind
-        self.part = RequestPart.NEXT
+        self.part = NEXT
         self.unread_length = 0
         self._sink.start_request(head, behind[:length])
         return behind[length:]
@@ -168,10 +172,10 @@ class RequestReader:
         try:
             self._parser.feed_data(chunk)
         except httptools.HttpParserError:
-            if self.part is RequestPart.CHUNKS:
+            if self.part is CHUNKS:
                 raise BadRequest(400, "The chunks of the body are not valid") from None
             self.has_dropped = True
-        if self.part is RequestPart.CHUNKS:
+        if self.part is CHUNKS:
             if self._overhead > self._limits.trailer:
                 raise BadRequest(431, f"Trailers may have {self._limits.trailer} bytes")
             return remainder
@@ -179,7 +183,7 @@ class RequestReader:
         return b""
 
     def _end(self) -> None:
-        self.part = RequestPart.NEXT
+        self.part = NEXT
         self._sink.end_request()
 
     # The parser's side (httptools). What comes after the head is a trailer, and no trailer is a header
@@ -188,27 +192,27 @@ class RequestReader:
     def on_message_begin(self) -> None:
         """Behind the last chunk, in the same read, another message begins: where, the parser does not tell. The client
         sends it again when the connection ends after the answer (RFC 9112 §9.3.2)."""
-        if self.part is RequestPart.NEXT:
+        if self.part is NEXT:
             self.has_dropped = True
 
     def on_url(self, url: bytes) -> None:
-        if self.part is RequestPart.HEAD:
+        if self.part is HEAD:
             self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.part is RequestPart.HEAD:
+        if self.part is HEAD:
             self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        if self.part is RequestPart.HEAD:  # llhttp forgets both with the end of the message
+        if self.part is HEAD:  # llhttp forgets both with the end of the message
             self._head_is_whole = True
             self._keeps, self._upgrades = self._parser.should_keep_alive(), self._parser.should_upgrade()
 
     def on_body(self, body: bytes) -> None:
-        if self.part is RequestPart.CHUNKS:
+        if self.part is CHUNKS:
             self._overhead = 0
             self._sink.add_body(body)
 
     def on_message_complete(self) -> None:
-        if self.part is RequestPart.CHUNKS:
+        if self.part is CHUNKS:
             self._end()

@@ -59,7 +59,7 @@ class HttpServer:
         self._clock = clock or self._loop.time
         self._connections: dict[ClientConnection, str | None] = {}
         self._addresses: dict[str | None, _AddressConnections] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[HttpExchange, asyncio.Task[None]] = {}
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._has_warned = -math.inf
 
@@ -70,7 +70,7 @@ class HttpServer:
     @property
     def running(self) -> int:
         """Number of requests that are being answered."""
-        return len(self._tasks)
+        return len(self._running)
 
     @property
     def buffered(self) -> tuple[int, int]:
@@ -131,9 +131,8 @@ class HttpServer:
 
     def run(self, exchange: HttpExchange) -> None:
         """Start the application on a request."""
-        task = self._loop.create_task(exchange.run(self.app))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        # Told by the exchange: a callback of the task would be one more step of the event loop.
+        self._running[exchange] = self._loop.create_task(exchange.run(self.app, self._running.pop))
 
     def _get_address_key(self, connection: ClientConnection) -> str | None:
         """Return the key under which an address is counted: an IPv4 address, or an IPv6 /64; None for a trusted proxy
@@ -159,11 +158,12 @@ class HttpServer:
         """End every connection: at once where it rests, else after its answer, for which there are some seconds."""
         for connection in list(self._connections):
             connection.shut_down()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self.limits.drain_seconds)
-        for task in self._tasks:
+        if tasks := list(self._running.values()):
+            await asyncio.wait(tasks, timeout=self.limits.drain_seconds)
+        tasks = list(self._running.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         for connection in list(self._connections):
             connection.abort()
         if self._sweep_timer is not None:

@@ -5,6 +5,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+import msgspec
+
 from core.caller import Caller
 from core.errors import MCPistError
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
@@ -26,31 +28,22 @@ class ToolExecution(Protocol):
     def stop(self, reason: str) -> None: ...
 
 
-class Authority:
+class Authority(msgspec.Struct, eq=False):
     """Authority that a request runs under: the caller in their current state, and once it ends, `ended` with the
     reason. The call supervisor has it renewed.
 
-    `authenticate` verifies the caller anew, and `is_current` tells whether that is due; without them the caller stays
+    `_authenticate` verifies the caller anew, and `_is_current` tells whether that is due; without them the caller stays
     who they are, as for an operator who calls locally.
     """
 
-    __slots__ = ("_authenticate", "_executions", "_is_current", "_next_check", "_renewing", "_unverified_since",
-                 "caller", "ended")  # fmt: skip
-
-    def __init__(
-        self,
-        caller: Caller,
-        authenticate: Callable[[], Awaitable[Caller]] | None = None,
-        is_current: Callable[[Caller], bool] | None = None,
-    ) -> None:
-        self.caller = caller
-        self.ended = ""
-        self._executions: set[ToolExecution] = set()
-        self._authenticate = authenticate
-        self._is_current = is_current
-        self._next_check = 0.0
-        self._unverified_since: float | None = None
-        self._renewing: asyncio.Task[None] | None = None
+    caller: Caller
+    _authenticate: Callable[[], Awaitable[Caller]] | None = None
+    _is_current: Callable[[Caller], bool] | None = None
+    ended: str = ""
+    _executions: set[ToolExecution] = msgspec.field(default_factory=set[ToolExecution])
+    _next_check: float = 0.0
+    _unverified_since: float | None = None
+    _renewing: asyncio.Task[None] | None = None
 
     def enter(self, execution: ToolExecution) -> None:
         """Add a tool that begins to run under this authority."""

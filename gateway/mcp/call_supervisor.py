@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any
 
+import msgspec
+
 from gateway.mcp.authority import Authority
 from gateway.mcp.sse import EventStream
 
@@ -24,28 +26,17 @@ class CancelReason(Enum):
     CLIENT_GONE = "client gone"
 
 
-class SupervisedCall:
+class SupervisedCall(msgspec.Struct, eq=False):
     """One call under watch. `ended` tells our cancellation from everybody else's."""
 
-    __slots__ = ("authority", "deadline", "ended", "receive", "started", "stream", "task", "watcher")
-
-    def __init__(
-        self,
-        task: asyncio.Task[Any],
-        started_at: float,
-        deadline: float,
-        receive: Receive | None,
-        stream: EventStream | None,
-        authority: Authority | None,
-    ) -> None:
-        self.authority = authority
-        self.task = task
-        self.started = started_at
-        self.deadline = deadline
-        self.receive = receive
-        self.stream = stream
-        self.watcher: asyncio.Task[None] | None = None
-        self.ended: CancelReason | None = None
+    task: asyncio.Task[Any]
+    started: float
+    deadline: float
+    receive: Receive | None
+    stream: EventStream | None
+    authority: Authority | None
+    watcher: asyncio.Task[None] | None = None
+    ended: CancelReason | None = None
 
     def cancel(self, reason: CancelReason) -> None:
         """Cancel the call, once."""

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
+import msgspec
+
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
 from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
@@ -39,36 +41,21 @@ _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
 
 
-class TransportContext:
+class TransportContext(msgspec.Struct, eq=False):
     """Transport side of a message. `authenticate` verifies the caller anew; `reply` is None where the client reads no
     events; `batched` forces a revision; `changes` counts what its handler may have changed."""
 
-    __slots__ = (
-        "authenticate", "authorization", "batched", "caller", "changes", "client_name", "headers", "receive", "reply",
-        "request_id", "trace",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        caller: Caller,
-        request_id: str,
-        headers: RequestHeaders,
-        receive: Receive | None,
-        authorization: str | None,
-        authenticate: Callable[[], Awaitable[Caller]],
-        batched: Revision | None = None,
-    ) -> None:
-        self.authenticate = authenticate
-        self.authorization = authorization
-        self.caller = caller
-        self.request_id = request_id
-        self.headers = headers
-        self.receive = receive
-        self.reply: ResponseWriter | None = None
-        self.batched = batched
-        self.trace = ""
-        self.client_name = ""
-        self.changes = ChangeTracker()
+    caller: Caller
+    request_id: str
+    headers: RequestHeaders
+    receive: Receive | None
+    authorization: str | None
+    authenticate: Callable[[], Awaitable[Caller]]
+    batched: Revision | None = None
+    reply: ResponseWriter | None = None
+    trace: str = ""
+    client_name: str = ""
+    changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
 
 
 class CallTimeout(MCPistError):
@@ -159,7 +146,7 @@ class Dispatcher:
             elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
         authority = Authority(arrival.caller, arrival.authenticate, self._is_current)
         context = _build_context(authority, arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
-        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, context.authority)
+        call = self._watch.enter(loop, context.deadline, arrival.receive, stream, authority)
         result: Result = {}
         try:
             result = await handler(context, message.params)
@@ -205,7 +192,8 @@ def _build_context(
     elicit_url: ElicitUrl | None,
 ) -> RequestContext:
     meta = message.meta
-    arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
+    if "traceparent" in meta or b"traceparent" in arrival.headers.values:
+        arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
     if CLIENT_KEY in meta:
         arrival.client_name = _parse_client_name(meta[CLIENT_KEY])
     report = stream.report if stream is not None else None

@@ -5,14 +5,15 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
 import orjson
 
 from core.caller import Caller
-from core.concurrency.cooperative_steps import wait_for_turn
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.http.allowed_hosts import AllowedHosts
 from core.http_server.exchange import DIRECT
@@ -36,7 +37,7 @@ from gateway.mcp.interfaces import Admit, Authenticate, IsCurrent, Observe
 from gateway.mcp.jsonrpc import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
 from gateway.mcp.lifecycle import BuildInstructions
 from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
-from gateway.mcp.request_body import read_body
+from gateway.mcp.request_body import read_body, take_body
 from gateway.mcp.request_context import Handler, ProtocolError
 from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders, decode_value
 from gateway.mcp.responses import DirectExchange, ResponseWriter, Send
@@ -63,21 +64,18 @@ class _CheckedHead(NamedTuple):
     accepts: AcceptedTypes
 
 
-class _RequestState:
+class _RequestState(msgspec.Struct, eq=False):
     """One HTTP request while it is served: implements :class:`gateway.mcp.interfaces.Observation` afterwards."""
 
-    __slots__ = ("answer", "arrival", "direct", "method", "receive", "reply", "request_id", "scope", "seconds")
-
-    def __init__(self, scope: dict[str, Any], receive: Receive, send: Send, request_id: str) -> None:
-        self.scope = scope
-        self.receive = receive
-        self.request_id = request_id
-        self.direct: DirectExchange | None = scope["extensions"].get(DIRECT) if "extensions" in scope else None
-        self.reply = ResponseWriter(send, [(b"x-request-id", request_id.encode())], self.direct)
-        self.method = ""
-        self.seconds = 0.0
-        self.arrival: TransportContext | None = None
-        self.answer: JsonRpcAnswer | None = None
+    scope: dict[str, Any]
+    receive: Receive
+    request_id: str
+    direct: DirectExchange | None
+    reply: ResponseWriter
+    method: str = ""
+    seconds: float = 0.0
+    arrival: TransportContext | None = None
+    answer: JsonRpcAnswer | None = None
 
     @property
     def revision(self) -> str:
@@ -165,7 +163,10 @@ class McpEndpoint:
         if scope["type"] != "http":
             raise ValueError(f"/mcp serves HTTP, not {scope['type']}")
         started_at = time.perf_counter()
-        exchange = _RequestState(scope, receive, send, f"{self._prefix}-{next(self._numbers):x}")
+        request_id = f"{self._prefix}-{next(self._numbers):x}"
+        direct: DirectExchange | None = scope["extensions"].get(DIRECT) if "extensions" in scope else None
+        reply = ResponseWriter(send, [(b"x-request-id", request_id.encode())], direct)
+        exchange = _RequestState(scope, receive, request_id, direct, reply)
         try:
             await self._serve(exchange)
         except ClientDisconnected:
@@ -206,9 +207,10 @@ class McpEndpoint:
             arrival.reply = exchange.reply
         release = self._admit(caller)
         try:
-            content = await read_body(
-                exchange.receive, headers, self._settings.max_body, self._settings.body_timeout, direct
-            )
+            settings = self._settings
+            content = take_body(direct, settings.max_body)
+            if content is None:
+                content = await read_body(exchange.receive, headers, settings.max_body, settings.body_timeout, direct)
             exchange.answer = answer = await self._answer(content, arrival, exchange)
         finally:
             release()
@@ -242,10 +244,13 @@ class McpEndpoint:
             if is_batch(content):
                 exchange.method = "batch"
                 return await self._batches.answer(content, arrival, get_revision_by_header(header))
-            await wait_for_turn(len(content))
+            is_large = len(content) > LARGE_STEP_BYTES
+            if is_large:
+                await wait_for_turn(len(content))
             message = parse_message(content, self._settings.max_depth)
             exchange.method = message.method
-            await wait_for_turn(len(content))
+            if is_large:
+                await wait_for_turn(len(content))
             if message.id and message.method:
                 if (
                     message.method == "initialize"
@@ -289,15 +294,14 @@ def _accept(message: JsonRpcMessage, header: str | None) -> JsonRpcAnswer | None
     return None
 
 
-async def _send(reply: ResponseWriter, answer: JsonRpcAnswer | None, accepts: AcceptedTypes) -> None:
+def _send(reply: ResponseWriter, answer: JsonRpcAnswer | None, accepts: AcceptedTypes) -> Awaitable[None]:
     if answer is None:
-        await reply.send_whole(202)
-    elif answer.stream is not None and answer.stream.started:
-        await answer.stream.finish(answer.body)
-    elif accepts.json:
-        await reply.send_whole(answer.status, answer.body)
-    else:
-        await reply.send_whole(answer.status, encode_event(answer.body), EVENTS)
+        return reply.send_whole(202)
+    if answer.stream is not None and answer.stream.started:
+        return answer.stream.finish(answer.body)
+    if accepts.json:
+        return reply.send_whole(answer.status, answer.body)
+    return reply.send_whole(answer.status, encode_event(answer.body), EVENTS)
 
 
 def _to_refusal(error: MCPistError, metadata: str) -> HttpRefusal:

@@ -5,8 +5,9 @@ names, and another reader on the way may take the first; in the envelope, where 
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any, cast
 
 import msgspec
@@ -29,6 +30,7 @@ MAX_VALUES = 100_000
 MAX_FIELDS = 30_000
 MAX_EXTRA_QUOTES = 1_000  # in the envelope beside params, where nothing else is read
 _NONE = msgspec.Raw()
+_NO_META: Mapping[str, Any] = MappingProxyType({})
 _IRRELEVANT = bytes(byte for byte in range(256) if byte not in b'{}[]"')
 _OPEN = b"\x01"
 _STEPS = bytes.maketrans(b"[]{}", bytes([1, 255, 1, 255]))  # 255 is -1 as a signed byte
@@ -49,19 +51,19 @@ _decode: Callable[[Any], _Envelope] = msgspec.json.Decoder(_Envelope).decode
 _decode_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class JsonRpcMessage:
+class JsonRpcMessage(msgspec.Struct, eq=False):
     """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON, `size`
     the number of bytes that it came in, `meta` the `_meta` of its params, empty where there is none or no object."""
 
-    __slots__ = ("id", "meta", "method", "params", "size")
+    id: bytes
+    method: str
+    params: dict[str, Any]
+    size: int = 0
+    meta: Mapping[str, Any] = _NO_META
 
-    def __init__(self, id: bytes, method: str, params: dict[str, Any], size: int = 0) -> None:
-        self.size = size
-        self.id = id
-        self.method = method
-        self.params = params
-        meta = params.get("_meta")
-        self.meta: dict[str, Any] = cast("dict[str, Any]", meta) if type(meta) is dict else {}
+    def __post_init__(self) -> None:
+        if "_meta" in self.params and type(meta := self.params["_meta"]) is dict:
+            self.meta = cast("dict[str, Any]", meta)
 
 
 class MalformedJsonRpc(Exception):
@@ -102,7 +104,8 @@ def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
     Raises:
         Malformed: -32700 not JSON, -32600 not a JSON-RPC message or too many values, -32602 `params` is not an object.
     """
-    _check_values(body)
+    if len(body) > MAX_FIELDS:  # a shorter one cannot have too many
+        _check_values(body)
     envelope = _decode_envelope(body)
     id = _parse_id(bytes(envelope.id))
     method = _parse_method(envelope, id)

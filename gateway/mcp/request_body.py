@@ -9,19 +9,27 @@ from gateway.mcp.request_headers import RequestHeaders
 from gateway.mcp.responses import DirectExchange
 
 
+def take_body(direct: DirectExchange | None, limit: int) -> bytes | None:
+    """Take the body where all of it has arrived already; else None, and :func:`read_body` waits for it.
+
+    Raises:
+        HttpRefusal: 413 over `limit` bytes.
+    """
+    body = None if direct is None else direct.take_body()
+    if body is not None and len(body) > limit:
+        raise _build_too_large(limit)
+    return body
+
+
 async def read_body(
     receive: Receive, headers: RequestHeaders, limit: int, timeout: float, direct: DirectExchange | None = None
 ) -> bytes:
-    """Read the whole body; `direct` has it at once where it has arrived already.
+    """Read the whole body.
 
     Raises:
-        Refusal: 413 over `limit` bytes, 408 not there within `timeout` seconds.
+        HttpRefusal: 413 over `limit` bytes, 408 not there within `timeout` seconds.
         ClientDisconnected: the client went away while sending.
     """
-    if direct is not None and (body := direct.take_body()) is not None:
-        if len(body) > limit:
-            raise _build_too_large(limit)
-        return body
     length = _parse_content_length(headers) if direct is None else direct.content_length
     if length is not None and length > limit:
         raise _build_too_large(limit)

@@ -1,8 +1,10 @@
 """Context of a request as handlers see it: independent of HTTP and of protocol revisions."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from core.caller import Caller
 from core.secret import Secret
@@ -26,8 +28,7 @@ class UrlElicitation:
 ElicitUrl = Callable[[UrlElicitation], Result]
 
 
-@dataclass(slots=True)
-class RequestContext:
+class RequestContext(msgspec.Struct, eq=False):
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
     `elicit_url` is there where the client can have the person open a page: what it returns is the call's result.
@@ -52,7 +53,7 @@ class RequestContext:
     elicit_url: ElicitUrl | None = None
     elicitation_accepted: bool = False
     short_text: bool = False
-    changes: ChangeTracker = field(default_factory=ChangeTracker)
+    changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0
 
     @property

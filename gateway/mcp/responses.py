@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
+import msgspec
+
 JSON_CONTENT_TYPE = b"application/json"
 
 Send = Callable[[Any], Awaitable[None]]
@@ -22,16 +24,13 @@ class DirectExchange(Protocol):
     def answer(self, status: int, headers: HeaderList, body: bytes) -> None: ...
 
 
-class ResponseWriter:
+class ResponseWriter(msgspec.Struct, eq=False):
     """The answer to one request. `headers` go with it whatever it becomes; `status` is 0 until it has begun."""
 
-    __slots__ = ("_direct", "_send", "headers", "status")
-
-    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]], direct: DirectExchange | None = None) -> None:
-        self._send = send
-        self._direct = direct
-        self.headers = headers
-        self.status = 0
+    _send: Send
+    headers: list[tuple[bytes, bytes]]
+    _direct: DirectExchange | None = None
+    status: int = 0
 
     async def start(self, status: int, content_type: bytes, headers: HeaderList = ()) -> None:
         """Send the status and headers of an answer of unknown length."""

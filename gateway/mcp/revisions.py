@@ -5,8 +5,9 @@ Sources: the changelogs of the specification and its JSON Schemas, summed up in 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
+import msgspec
 import orjson
 
 from gateway.mcp.request_context import ProtocolError, Result
@@ -223,7 +224,7 @@ class ResultRenderer:
         return {**self._extra, **hints, **result, "_meta": {**self._extra["_meta"], **result.get("_meta", {})}}
 
 
-class JsonRpcAnswer(NamedTuple):
+class JsonRpcAnswer(msgspec.Struct, frozen=True, eq=False):
     """`body` is a whole JSON-RPC message; it goes to `stream` if that has begun."""
 
     status: int

@@ -1,8 +1,8 @@
 """batch as a meta-tool: the three pure steps between the sieve and the tool runner."""
 
-from dataclasses import replace
 from typing import Any, cast
 
+import msgspec
 import orjson
 
 from core.audit.event import CallOutcome
@@ -102,7 +102,7 @@ class BatchTool:
     async def _run_step(self, request: RequestContext, step: BatchStep, arguments: dict[str, Any]) -> StepResult:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.
         deadline = request.deadline - REPORT_MARGIN_SECONDS - EARLY
-        step_request = replace(
+        step_request = msgspec.structs.replace(
             request, request_id=f"{request.request_id}/{step.id}", deadline=deadline, report_progress=None
         )
         await request.authority.refresh()

@@ -53,22 +53,22 @@ class MetaTools:
         return build_definitions(self._sieve.get_view(request.caller))
 
     async def call_tool(self, request: RequestContext, params: Params) -> Result:
-        """Run one of the three.
+        """Run one of the three. The transport has checked that `name` is a text and `arguments` an object
+        (gateway.mcp.version_negotiation.check_params).
 
         Raises:
-            ProtocolError: another name, or arguments that are no object (MCP, Tools: Error Handling).
+            ProtocolError: another name (MCP, Tools: Error Handling).
         """
-        name, arguments = params.get("name"), params.get("arguments")
-        tool = self._tools.get(name) if isinstance(name, str) else None
+        name: str = params["name"]
+        tool = self._tools.get(name)
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, "Unknown tool; the tools are get_module_schema, call and batch")
-        if arguments is not None and not isinstance(arguments, dict):
-            raise ProtocolError(INVALID_PARAMS, "arguments must be an object")
         try:
-            parsed = parse_arguments(str(name), cast("dict[str, Any]", arguments or {}))
+            parsed = parse_arguments(name, params["arguments"])
         except InvalidMetaToolArguments as error:
             return build_error_result(str(error))
-        return add_note(await tool(request, parsed.known), parsed.note)
+        result = await tool(request, parsed.known)
+        return add_note(result, parsed.note) if parsed.note else result
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
         view = self._sieve.get_view(request.caller)

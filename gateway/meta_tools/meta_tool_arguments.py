@@ -5,7 +5,9 @@ of their own to every tool. But a name that resembles a known one is refused, be
 else than was meant: with `dryRun` a batch would write.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from gateway.mcp.request_context import Result
 from gateway.meta_tools.batch.text_format import quote_value
@@ -34,7 +36,7 @@ class InvalidMetaToolArguments(Exception):
     """A name that resembles a known one, or too many unknown names; the text is for the caller."""
 
 
-class MetaToolArguments(NamedTuple):
+class MetaToolArguments(msgspec.Struct, frozen=True):
     """`known` are the values by name, without nulls; `note` names what was ignored, and is empty where nothing was."""
 
     known: dict[str, Any]

@@ -19,11 +19,11 @@ class CallObserver:
 
     def on_run_end(self, run: ToolRun) -> None:
         self._metrics.running_calls -= 1
-        self._metrics.count_call(run.module, run.tool, run.outcome.value, run.seconds)
+        self._metrics.count_call(run.module, run.tool, run.outcome, run.seconds)
         self._log(run, f"{run.module}.{run.tool}")
 
     def on_run_refused(self, run: ToolRun) -> None:
-        self._metrics.count_call(run.module, run.tool, run.outcome.value, run.seconds)
+        self._metrics.count_call(run.module, run.tool, run.outcome, run.seconds)
         self._log(run, f"{run.module}.{run.tool}")
 
     def on_names_denied(self, run: ToolRun, names: int) -> None:
@@ -37,4 +37,4 @@ class CallObserver:
 
     def _log(self, run: ToolRun, name: str) -> None:
         error = None if run.outcome is CallOutcome.OK else run.outcome.value
-        self._call_log.add_run(run.request_id, name, run.digest.hex()[:16], run.seconds, error)
+        self._call_log.add_run(run.request_id, name, run.digest[:8].hex(), run.seconds, error)

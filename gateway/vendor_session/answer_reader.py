@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import httptools
@@ -66,7 +67,7 @@ class AnswerHeaders(Mapping[str, str]):
         self._fields = {name.lower(): value for name, value in fields}
         if len(self._fields) != len(fields):
             self._fields = _fold_fields(fields)
-        self.size = sum(map(len, self._fields)) + sum(map(len, self._fields.values()))
+        self.size = sum(map(len, chain.from_iterable(fields)))
 
     def get_bytes(self, name: bytes) -> bytes | None:
         """Return a value without the blanks around it."""

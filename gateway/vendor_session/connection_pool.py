@@ -81,10 +81,13 @@ class ConnectionPool:
             gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
             TimeoutError: it took more than `seconds`.
         """
-        deadline = self._loop.time() + seconds
-        connection = self._take_idle(route, owner) or await self._open_connection(route, owner, deadline)
+        connection = self._take_idle(route, owner)
+        if connection is None:
+            deadline = self._loop.time() + seconds
+            connection = await self._open_connection(route, owner, deadline)
+            seconds = deadline - self._loop.time()
         try:
-            return await connection.send(method, request, deadline - self._loop.time())
+            return await connection.send(method, request, seconds)
         finally:
             self._release(connection)
 
@@ -132,10 +135,13 @@ class ConnectionPool:
         self._names.close()
 
     def _take_idle(self, route: ConnectionRoute, owner: ConnectionOwner) -> VendorConnection | None:
-        idle = self._idle.get((route, owner))
+        key = (route, owner)
+        idle = self._idle.get(key)
         while idle:
-            connection = idle[-1]
-            self._remove_idle(connection)
+            connection = idle.pop()
+            if not idle:
+                del self._idle[key]
+            self._tenants[owner.tenant].resting.pop(connection, None)
             if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
                 return connection
             connection.abort()

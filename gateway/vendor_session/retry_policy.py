@@ -22,6 +22,8 @@ DEFAULT_RATE_LIMIT_PAUSE = 10.0
 RATE_LIMIT_STATUSES = frozenset({402, 403, 429})
 """Refusals that may be a limit: 402 of a plan's quota (Toggl), 403 of GitHub and Google, 429 (RFC 6585 §4)."""
 OVERLOAD_STATUSES = frozenset({502, 503, 504, 529})
+_FIRST_UNIX_TIME = 10**9
+"""What is less is no moment of today's (2001) but a number of seconds."""
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 Clock = Callable[[], float]
@@ -105,7 +107,9 @@ def _parse_reset_seconds(answer: VendorAnswer, wall_clock: Clock) -> float | Non
     text = answer.headers.get("x-ratelimit-reset", "")
     if not re.fullmatch(r"[0-9]{1,11}", text, re.ASCII):
         return None
-    return max(0.0, float(text) - _get_vendor_time(answer, wall_clock))
+    # Unix time (GitHub), or seconds from now (Supabase; draft-ietf-httpapi-ratelimit-headers-03).
+    value = float(text)
+    return value if value < _FIRST_UNIX_TIME else max(0.0, value - _get_vendor_time(answer, wall_clock))
 
 
 def _get_vendor_time(answer: VendorAnswer, wall_clock: Clock) -> float:

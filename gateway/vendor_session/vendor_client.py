@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import orjson
 
 from core.errors import MCPistError
@@ -47,10 +48,9 @@ class VendorTransport:
     chance: Callable[[], float]
 
 
-@dataclass(slots=True)
-class OutgoingRequest:
+class OutgoingRequest(msgspec.Struct, frozen=True, gc=False):
     """One request without its credential. `lines` are its headers as they are sent; `end` is when the caller's patience
-    ends. (Not frozen: that costs 1 µs.)"""
+    ends."""
 
     method: str
     path: str
@@ -61,28 +61,16 @@ class OutgoingRequest:
     deadline: float
 
 
-class VendorClient:
+class VendorClient(msgspec.Struct, eq=False):
     """Implements :class:`modules.kit.Vendor`."""
 
-    __slots__ = ("_attributes", "_deadline", "_endpoint", "_lease", "_owner", "_settings", "_transport")
-
-    def __init__(
-        self,
-        transport: VendorTransport,
-        endpoint: VendorEndpoint,
-        settings: VendorSettings,
-        lease: LeaseSource,
-        owner: ConnectionOwner,
-        deadline: float | None,
-        attributes: Mapping[str, str],
-    ) -> None:
-        self._owner = owner
-        self._transport = transport
-        self._endpoint = endpoint
-        self._settings = settings
-        self._lease = lease
-        self._deadline = deadline
-        self._attributes = attributes
+    _transport: VendorTransport
+    _endpoint: VendorEndpoint
+    _settings: VendorSettings
+    _lease: LeaseSource
+    _owner: ConnectionOwner
+    _deadline: float | None
+    _attributes: Mapping[str, str]
 
     async def get_connection(self) -> Mapping[str, str]:
         return self._attributes

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any, NamedTuple, Protocol, cast
 
+from core.concurrency.restartable_timer import RestartableTimer
 from gateway.vendor_session.answer_reader import AnswerReader
 from modules.kit import VendorAnswer
 
@@ -41,7 +42,7 @@ class VendorConnection(asyncio.Protocol):
         self._transport: asyncio.Transport = cast("Any", None)
         self._reader: AnswerReader | None = None
         self._answer: asyncio.Future[VendorAnswer] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer = RestartableTimer(loop, self._time_out)
         self.is_usable = True
 
     def connection_made(self, transport: Any) -> None:
@@ -61,6 +62,7 @@ class VendorConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_usable = False
+        self._timer.close()
         self._pool.forget(self)
         if self._answer is None or self._answer.done() or self._reader is None:
             return
@@ -76,7 +78,7 @@ class VendorConnection(asyncio.Protocol):
         AnswerTooLarge, and in TimeoutError after `seconds`.
         """
         self._reader, self._answer = AnswerReader(method), self._loop.create_future()
-        self._timer = self._loop.call_later(seconds, self._end, TimeoutError())
+        self._timer.start(seconds)
         if self._transport.is_closing():
             self.connection_lost(None)
         else:
@@ -102,12 +104,14 @@ class VendorConnection(asyncio.Protocol):
 
     def _release(self) -> AnswerReader | None:
         """Let go of the exchange: an error in `_answer` has frames that refer to this connection."""
-        if self._timer is not None:
-            self._timer.cancel()
-        reader, self._reader, self._answer, self._timer = self._reader, None, None, None
+        self._timer.stop()
+        reader, self._reader, self._answer = self._reader, None, None
         if reader is not None:
             reader.release()
         return reader
+
+    def _time_out(self) -> None:
+        self._end(TimeoutError())
 
     def _end(self, error: Exception) -> None:
         if self._answer is not None and not self._answer.done():

@@ -8,13 +8,13 @@ from modules.github import rest_client
 from modules.github.parameters import REPO, LoginName, Owner, Ref, Repo
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Line, ResultModel, ResultPage, Word, read_at
+from modules.kit.results import Line, ListPage, Missable, ResultModel, Word, read_at
 
 Status = Literal["success", "failure", "cancelled", "in_progress", "queued"]
 
 
 class WorkflowRun(ResultModel):
-    id: int
+    id: Missable[int] = None
     name: Word = ""
     display_title: Line
     event: Line
@@ -27,8 +27,8 @@ class WorkflowRun(ResultModel):
     html_url: Line
 
 
-class WorkflowRuns(ResultPage):
-    total_count: int
+class WorkflowRuns(ListPage):
+    total_count: Missable[int] = None
     workflow_runs: list[WorkflowRun]
 
 
@@ -47,11 +47,10 @@ async def list_workflow_runs(
     """Runs of GitHub Actions, newest first."""
     query = {"branch": branch, "event": event, "status": status, "actor": actor}
     address = rest_client.build_repository_path(owner, repo) + "/actions/runs"
-    runs, next_cursor, page = await rest_client.fetch_page(
+    page = await rest_client.fetch_page(
         context, WorkflowRun, address, query=query, field="workflow_runs", cursor=cursor, per_page=per_page
     )
-    total = page.answer.read_part(int, page.value.get("total_count"))
-    return WorkflowRuns(workflow_runs=runs, total_count=total, nextCursor=next_cursor)
+    return WorkflowRuns(workflow_runs=page.rows, total_count=page.document.get("total_count"), **page.fields)
 
 
 TOOLS = (list_workflow_runs,)

@@ -9,7 +9,7 @@ from modules.github import rest_client
 from modules.github.parameters import NOTIFICATIONS, USER, LoginName
 from modules.kit import Context, build_path, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, Timestamp, format_timestamp
-from modules.kit.results import Count, Line, ResultModel, ResultPage, Word, read_at
+from modules.kit.results import Count, Line, ListPage, ResultModel, Word, read_at
 
 GITHUB_MAX_NOTIFICATIONS = 50
 
@@ -64,11 +64,11 @@ class Notification(ResultModel):
         return {**notification, "number": last if last.isdigit() else ""}
 
 
-class UserEvents(ResultPage):
+class UserEvents(ListPage):
     events: list[UserEvent]
 
 
-class Notifications(ResultPage):
+class Notifications(ListPage):
     notifications: list[Notification]
 
 
@@ -88,10 +88,10 @@ async def list_user_events(
     """Recent events of an account, newest first."""
     login = username or (await rest_client.fetch_one(context, AccountProfile, "/user")).login
     address = build_path("/users/{}/events", login)
-    events, next_cursor, _ = await rest_client.fetch_page(
+    page = await rest_client.fetch_page(
         context, UserEvent, address, cursor=cursor, per_page=per_page, missing="there is no such account"
     )
-    return UserEvents(events=events, nextCursor=next_cursor)
+    return UserEvents(events=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[NOTIFICATIONS])
@@ -111,10 +111,10 @@ async def list_notifications(
         "since": format_timestamp(since),
         "before": format_timestamp(before),
     }
-    notifications, next_cursor, _ = await rest_client.fetch_page(
+    page = await rest_client.fetch_page(
         context, Notification, "/notifications", query=query, cursor=cursor, per_page=per_page
     )
-    return Notifications(notifications=notifications, nextCursor=next_cursor)
+    return Notifications(notifications=page.rows, **page.fields)
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ from modules.kit.parameters import (
     format_timestamp,
     limit_length,
 )
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word, fit_texts, read_at
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Word, fit_texts, read_at
 
 State = Literal["open", "closed"]
 Labels = Annotated[
@@ -41,7 +41,7 @@ class ListedIssue(ResultModel):
     longest = {"body": 300}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
-    number: int
+    number: Missable[int] = None
     title: Line
     state: Line
     user: Annotated[Word, read_at("user", "login")] = ""
@@ -68,30 +68,30 @@ class Comment(ResultModel):
     longest = {"body": 20_000}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
-    id: int
+    id: Missable[int] = None
     user: Annotated[Word, read_at("user", "login")] = ""
     created_at: Line
     body: Text = ""
     truncated: Flag = False
 
 
-class Issues(ResultPage):
+class Issues(ListPage):
     issues: list[ListedIssue]
 
 
-class IssueDetail(ResultPage):
+class IssueDetail(ListPage):
     issue: Issue
     comments: Annotated[list[Comment], Field(exclude_if=lambda comments: not comments)] = []  # noqa: RUF012
 
 
 class SavedIssue(ResultModel):
-    number: int
+    number: Missable[int] = None
     state: Line
     html_url: Line
 
 
 class SavedComment(ResultModel):
-    id: int
+    id: Missable[int] = None
     html_url: Line
 
 
@@ -121,10 +121,8 @@ async def list_issues(
         "sort": sort,
     }
     address = rest_client.build_repository_path(owner, repo) + "/issues"
-    issues, next_cursor, _ = await rest_client.fetch_page(
-        context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page
-    )
-    return Issues(issues=issues, nextCursor=next_cursor)
+    page = await rest_client.fetch_page(context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page)
+    return Issues(issues=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -143,8 +141,8 @@ async def get_issue(
     if not comments:
         return IssueDetail(issue=await issue_request)
     page_request = rest_client.fetch_page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
-    issue, (page, next_cursor, _) = await asyncio.gather(issue_request, page_request)
-    return IssueDetail(issue=issue, comments=fit_texts(page, "body"), nextCursor=next_cursor)
+    issue, page = await asyncio.gather(issue_request, page_request)
+    return IssueDetail(issue=issue, comments=fit_texts(page.rows, "body"), **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])

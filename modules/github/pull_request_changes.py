@@ -17,11 +17,11 @@ from modules.kit.parameters import (
     Title,
     limit_length,
 )
-from modules.kit.results import Line, ResultModel, Word
+from modules.kit.results import Line, Missable, ResultModel, Word
 
 
 class SavedPullRequest(ResultModel):
-    number: int
+    number: Missable[int] = None
     state: Line
     html_url: Line
 
@@ -32,7 +32,7 @@ class MergeResult(ResultModel):
 
 
 class SavedReview(ResultModel):
-    id: int
+    id: Missable[int] = None
     state: Line
     html_url: Word = ""
 

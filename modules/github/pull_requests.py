@@ -10,14 +10,14 @@ from modules.github.parameters import REPO, Number, Owner, Ref, Repo
 from modules.github.result_models import FilePatch, Names
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word, fit_texts, read_at
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Word, fit_texts, read_at
 
 
 class ListedPullRequest(ResultModel):
     longest = {"body": 300}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
-    number: int
+    number: Missable[int] = None
     title: Line
     state: Line
     user: Annotated[Word, read_at("user", "login")] = ""
@@ -58,11 +58,11 @@ class Review(ResultModel):
     truncated: Flag = False
 
 
-class PullRequests(ResultPage):
+class PullRequests(ListPage):
     pull_requests: list[ListedPullRequest]
 
 
-class PullRequestDetail(ResultPage):
+class PullRequestDetail(ListPage):
     pull_request: PullRequest
     files: Annotated[list[FilePatch], Field(exclude_if=lambda files: not files)] = []  # noqa: RUF012
     reviews: Annotated[list[Review], Field(exclude_if=lambda reviews: not reviews)] = []  # noqa: RUF012
@@ -83,10 +83,10 @@ async def list_pull_requests(
     """Pull requests of a repository."""
     query = {"state": state, "head": head, "base": base, "sort": sort, "direction": "desc"}
     address = rest_client.build_repository_path(owner, repo) + "/pulls"
-    pulls, next_cursor, _ = await rest_client.fetch_page(
+    page = await rest_client.fetch_page(
         context, ListedPullRequest, address, query=query, cursor=cursor, per_page=per_page
     )
-    return PullRequests(pull_requests=pulls, nextCursor=next_cursor)
+    return PullRequests(pull_requests=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -106,11 +106,11 @@ async def get_pull_request(
         return PullRequestDetail(pull_request=await pull_request)
     if include == "reviews":
         review_request = rest_client.fetch_page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
-        pull, (reviews, next_cursor, _) = await asyncio.gather(pull_request, review_request)
-        return PullRequestDetail(pull_request=pull, reviews=fit_texts(reviews, "body"), nextCursor=next_cursor)
+        pull, page = await asyncio.gather(pull_request, review_request)
+        return PullRequestDetail(pull_request=pull, reviews=fit_texts(page.rows, "body"), **page.fields)
     file_request = rest_client.fetch_page(context, FilePatch, f"{address}/files", cursor=cursor, per_page=per_page)
-    pull, (files, next_cursor, _) = await asyncio.gather(pull_request, file_request)
-    return PullRequestDetail(pull_request=pull, files=fit_texts(files, "patch"), nextCursor=next_cursor)
+    pull, page = await asyncio.gather(pull_request, file_request)
+    return PullRequestDetail(pull_request=pull, files=fit_texts(page.rows, "patch"), **page.fields)
 
 
 TOOLS = (list_pull_requests, get_pull_request)

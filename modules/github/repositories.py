@@ -20,7 +20,7 @@ from modules.kit.parameters import (
     format_timestamp,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ResultModel, ResultPage, Word, fit_texts, read_at
+from modules.kit.results import Flag, Line, ListPage, ResultModel, Word, fit_texts, read_at, read_part
 
 Affiliation = Literal["owner", "collaborator", "organization_member"]
 _SHA_LENGTHS = (40, 64)
@@ -37,7 +37,7 @@ class Repository(ResultModel):
     pushed_at: Word = ""
 
 
-class Repositories(ResultPage):
+class Repositories(ListPage):
     repositories: list[Repository]
 
 
@@ -63,11 +63,11 @@ class Commit(ListedCommit):
     longest = {"message": 20_000}  # noqa: RUF012
 
 
-class Commits(ResultPage):
+class Commits(ListPage):
     commits: list[ListedCommit]
 
 
-class CommitDetail(ResultPage):
+class CommitDetail(ListPage):
     commit: Commit
     files: list[FilePatch]
 
@@ -78,7 +78,7 @@ class Branch(ResultModel):
     protected: Flag = False
 
 
-class Branches(ResultPage):
+class Branches(ListPage):
     branches: list[Branch]
 
 
@@ -113,10 +113,10 @@ async def list_repositories(
 ) -> Repositories:
     """Repositories of the connected account."""
     query = {"visibility": visibility, "affiliation": ",".join(affiliation) if affiliation else None, "sort": sort}
-    repositories, next_cursor, _ = await rest_client.fetch_page(
+    page = await rest_client.fetch_page(
         context, Repository, "/user/repos", query=query, cursor=cursor, per_page=per_page
     )
-    return Repositories(repositories=repositories, nextCursor=next_cursor)
+    return Repositories(repositories=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -141,10 +141,8 @@ async def list_commits(
         "until": format_timestamp(until),
     }
     address = rest_client.build_repository_path(owner, repo) + "/commits"
-    commits, next_cursor, _ = await rest_client.fetch_page(
-        context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page
-    )
-    return Commits(commits=commits, nextCursor=next_cursor)
+    page = await rest_client.fetch_page(context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page)
+    return Commits(commits=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -158,12 +156,9 @@ async def get_commit(
 ) -> CommitDetail:
     """One commit with its files and patches."""
     address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
-    files, next_cursor, page = await rest_client.fetch_page(
-        context, FilePatch, address, field="files", cursor=cursor, per_page=per_page
-    )
-    return CommitDetail(
-        commit=page.answer.read_part(Commit, page.value), files=fit_texts(files, "patch"), nextCursor=next_cursor
-    )
+    page = await rest_client.fetch_page(context, FilePatch, address, field="files", cursor=cursor, per_page=per_page)
+    commit = read_part(page.answer, Commit, page.document)
+    return CommitDetail(commit=commit, files=fit_texts(page.rows, "patch"), **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -178,10 +173,8 @@ async def list_branches(
     """Branches with their newest commits."""
     address = rest_client.build_repository_path(owner, repo) + "/branches"
     query = {"protected": protected}
-    branches, next_cursor, _ = await rest_client.fetch_page(
-        context, Branch, address, query=query, cursor=cursor, per_page=per_page
-    )
-    return Branches(branches=branches, nextCursor=next_cursor)
+    page = await rest_client.fetch_page(context, Branch, address, query=query, cursor=cursor, per_page=per_page)
+    return Branches(branches=page.rows, **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])

@@ -1,19 +1,16 @@
 """Requests to GitHub's REST API, and its answers as shapes (https://docs.github.com/en/rest)."""
 
-import asyncio
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field
 
 from modules.github.error_messages import explain_problem
 from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
-from modules.kit.cursors import build_next_cursor, parse_paging
+from modules.kit.paging import LinkHeader, ReadPage, parse_cursor, read_page
+from modules.kit.results import read_object
 
-MAX_ITEMS = 300
-"""Of one page: the most that GitHub sends (the files of a commit)."""
-LARGE_ANSWER_BYTES = 256 * 1024
-"""Bytes of an answer that is read one item at a time."""
+PAGING = LinkHeader()
 
 HEADERS = {
     "Accept": "application/vnd.github+json",
@@ -22,13 +19,6 @@ HEADERS = {
 }
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-class DecodedAnswer(NamedTuple):
-    """An answer and its JSON, for what is read of it besides a page's items."""
-
-    answer: VendorAnswer
-    value: Any
 
 
 class GitHubSettings(VendorSettings):
@@ -64,7 +54,7 @@ async def fetch_one(
     context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
 ) -> Model:
     """Send one request and read its answer as one `shape`."""
-    return (await send_request(context, method, address, **options)).read(shape)
+    return read_object(await send_request(context, method, address, **options), shape)
 
 
 async def fetch_page(
@@ -77,19 +67,11 @@ async def fetch_page(
     query: Mapping[str, Any] | None = None,
     field: str = "",
     **options: Any,
-) -> tuple[list[Model], str, DecodedAnswer]:
-    """Fetch one page of a list: its items, the cursor of the next page or "", and the whole answer. `field` names the
-    list's field where the answer is an object."""
-    paged = parse_paging(cursor, per_page)
-    items_read: list[Model] = []
-    answer = await send_request(context, "GET", address, query={**(query or {}), **paged}, **options)
-    document: Any = answer.json()
-    items = cast("Any", document).get(field) if field and isinstance(document, Mapping) else document
-    for item in answer.read_part(list[Any], items)[:MAX_ITEMS]:
-        items_read.append(answer.read_part(shape, item))
-        if len(answer.body) > LARGE_ANSWER_BYTES:
-            await asyncio.sleep(0)  # each item may hold long texts, and others are served between two of them
-    return items_read, build_next_cursor(answer.headers.get("link"), paged["per_page"]), DecodedAnswer(answer, document)
+) -> ReadPage[Model]:
+    """Fetch one page of a list. `field` names the list's field where the answer is an object."""
+    asked = parse_cursor(cursor, PAGING, address, per_page)
+    answer = await send_request(context, "GET", address, query={**(query or {}), **asked.parameters}, **options)
+    return await read_page(answer, asked, shape, field)
 
 
 def require_change(fields: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator
 
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Flag, Line, Name, ResultModel, Text
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Flag, Line, Missable, Name, ResultModel, Text
 
 MAX_NAMES = 100  # GitHub's own limit for labels and assignees
 
@@ -17,8 +17,8 @@ class FilePatch(ResultModel):
 
     filename: Name
     status: Line
-    additions: int
-    deletions: int
+    additions: Missable[int] = None
+    deletions: Missable[int] = None
     previous_filename: Annotated[Name, LEFT_OUT_IF_EMPTY] = ""
     patch: Text = ""
     truncated: Flag = False

@@ -11,7 +11,7 @@ from modules.github.parameters import REPO
 from modules.github.repositories import Repository
 from modules.kit import Context, text_cleaning, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
-from modules.kit.results import Count, Flag, Line, Name, ResultModel, ResultPage, read_at
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at, read_part
 
 MAX_FRAGMENTS = 2
 MAX_MATCHES = 100
@@ -55,10 +55,10 @@ class FoundRepository(Repository):
     stargazers_count: Count = 0
 
 
-class _Results(ResultPage):
+class _Results(ListPage):
     """`incomplete_results` says that GitHub ran out of time and left some out."""
 
-    total_count: int
+    total_count: Missable[int] = None
     incomplete_results: Flag = False
 
 
@@ -128,11 +128,11 @@ async def _search(
     cursor: str | None,
     headers: Mapping[str, str] | None = None,
 ) -> Results:
-    items, next_cursor, page = await rest_client.fetch_page(
+    page = await rest_client.fetch_page(
         context, shape, address, query=query, field="items", cursor=cursor, per_page=per_page, headers=headers
     )
-    totals = {name: page.value.get(name) for name in ("total_count", "incomplete_results")}
-    return page.answer.read_part(results, {**totals, "items": items, "nextCursor": next_cursor})
+    totals = {name: page.document.get(name) for name in ("total_count", "incomplete_results")}
+    return read_part(page.answer, results, {**totals, "items": page.rows, **page.fields})
 
 
 TOOLS = (search_issues, search_code, search_repositories)

@@ -44,7 +44,7 @@ Title = Annotated[str, limit_length(1)]
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1, json_schema_extra=drop_bounds)]
 PerPage = Annotated[int, Field(ge=1, le=100, description="At most 100", json_schema_extra=drop_bounds)]
 CursorText = Annotated[
-    OptionalParameter[Annotated[str, limit_length(maximum=1000)]], Field(description="Last nextCursor")
+    OptionalParameter[Annotated[str, limit_length(maximum=4000)]], Field(description="Last nextCursor")
 ]
 Timestamp = OptionalParameter[AwareDatetime]
 

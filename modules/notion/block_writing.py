@@ -4,6 +4,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from pydantic import BaseModel
+
 from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, build_path
 from modules.notion import rest_client
 
@@ -41,6 +43,10 @@ def _count_levels(block: Block) -> int:
 def _is_narrow(block: Block) -> bool:
     children = get_children(block)
     return len(children) <= MAX_CHILDREN and all(map(_is_narrow, children))
+
+
+class _AddedBlocks(BaseModel):
+    results: list[dict[str, Any]]
 
 
 async def append_blocks(context: Context, parent: str, blocks: Sequence[Block], *, after: str = "") -> list[str]:
@@ -106,7 +112,7 @@ async def _append_batch(
 
 
 def _read_ids(answer: VendorAnswer, count: int) -> list[str]:
-    ids = [one.get("id") for one in answer.read(rest_client.Listing).results[:count]]
+    ids = [one.get("id") for one in answer.read(_AddedBlocks).results[:count]]
     # With `after`, Notion answers with the blocks that follow, too.
     if len(ids) < count or not all(isinstance(one, str) for one in ids):
         raise answer.build_unreadable_problem()

@@ -13,13 +13,13 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
 )
-from modules.kit.results import Flag, Line, ResultModel, fit_texts
+from modules.kit.results import Flag, Line, ListPage, ResultModel, fit_texts
 from modules.notion import rest_client
 from modules.notion.block_formatting import format_block
 from modules.notion.block_parsing import parse_markdown
 from modules.notion.block_writing import append_blocks, get_children
 from modules.notion.parameters import INSERT_CONTENT, READ_CONTENT, UPDATE_CONTENT, BlockId, Markdown, NotionId
-from modules.notion.results import NotionListPage, SavedObject
+from modules.notion.results import SavedObject
 
 
 class BlockRow(ResultModel):
@@ -41,7 +41,7 @@ class BlockRow(ResultModel):
         return {**found, "markdown": format_block(found), "truncated": False}
 
 
-class BlockChildren(NotionListPage):
+class BlockChildren(ListPage):
     blocks: list[BlockRow]
 
 
@@ -61,9 +61,9 @@ async def list_block_children(
 ) -> BlockChildren:
     """The blocks in a block or page, one level, with their ids."""
     address = build_path("/v1/blocks/{}/children", block_id)
-    blocks, listing = await rest_client.fetch_list(context, BlockRow, address, cursor=cursor, per_page=per_page)
-    fitting = fit_texts(blocks, "markdown")
-    return BlockChildren(blocks=fitting, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    page = await rest_client.fetch_list(context, BlockRow, address, cursor=cursor, per_page=per_page)
+    fitting = fit_texts(page.rows, "markdown")
+    return BlockChildren(blocks=fitting, **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[INSERT_CONTENT])

@@ -6,10 +6,10 @@ from pydantic import Field, model_validator
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage
-from modules.kit.results import Flag, Line, ResultModel, Word, fit_texts
+from modules.kit.results import Flag, Line, ListPage, ResultModel, Word, fit_texts
 from modules.notion import rest_client
 from modules.notion.parameters import INSERT_COMMENTS, READ_COMMENTS, READ_USERS, BlockId, Markdown, NotionId
-from modules.notion.results import NotionListPage, Parent, Person
+from modules.notion.results import Parent, Person
 from modules.notion.rich_text import format_rich_text, parse_rich_text
 
 CommentId = Annotated[NotionId, Field(description="Comment")]
@@ -35,7 +35,7 @@ class NotionComment(ResultModel):
         return {**found, "text": format_rich_text(found.get("rich_text") or ()), "truncated": False}
 
 
-class Comments(NotionListPage):
+class Comments(ListPage):
     comments: list[NotionComment]
 
 
@@ -57,7 +57,7 @@ class NotionUser(ResultModel):
         return {**raw, "email": person.get("email")} if isinstance(person, dict) else raw  # pyright: ignore
 
 
-class Users(NotionListPage):
+class Users(ListPage):
     users: list[NotionUser]
 
 
@@ -66,11 +66,11 @@ async def list_comments(
     context: Context, block_id: BlockId, per_page: PerPage = 50, cursor: CursorText = None
 ) -> Comments:
     """Open comments on a page or block."""
-    comments, listing = await rest_client.fetch_list(
+    page = await rest_client.fetch_list(
         context, NotionComment, "/v1/comments", query={"block_id": block_id}, cursor=cursor, per_page=per_page
     )
-    fitting = fit_texts(comments, "text")
-    return Comments(comments=fitting, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    fitting = fit_texts(page.rows, "text")
+    return Comments(comments=fitting, **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[INSERT_COMMENTS])
@@ -113,8 +113,8 @@ async def delete_comment(context: Context, comment_id: CommentId) -> SavedNotion
 @tool(hints=READ_HINTS, scopes=[READ_USERS])
 async def list_users(context: Context, per_page: PerPage = 100, cursor: CursorText = None) -> Users:
     """People and connections of the workspace, with their ids."""
-    users, listing = await rest_client.fetch_list(context, NotionUser, "/v1/users", cursor=cursor, per_page=per_page)
-    return Users(users=users, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    page = await rest_client.fetch_list(context, NotionUser, "/v1/users", cursor=cursor, per_page=per_page)
+    return Users(users=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_USERS])

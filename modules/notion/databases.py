@@ -16,11 +16,11 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ResultModel, Word
+from modules.kit.results import Flag, Line, ListPage, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 from modules.notion import rest_client
 from modules.notion.parameters import INSERT_CONTENT, READ_CONTENT, UPDATE_CONTENT, NotionId, PageId
-from modules.notion.results import NotionListPage, Parent, RowOfValues, SavedObject, Title
+from modules.notion.results import Parent, RowOfValues, SavedObject, Title
 from modules.notion.rich_text import parse_rich_text
 
 DatabaseId = Annotated[NotionId, Field(description="Database")]
@@ -74,7 +74,7 @@ def _describe_column(column: Mapping[str, Any]) -> str:
     return f"{kind}: {detail}" if detail else kind
 
 
-class Rows(NotionListPage):
+class Rows(ListPage):
     rows: list[RowOfValues]
 
 
@@ -114,10 +114,8 @@ async def query_data_source(
     """Rows of a data source with the values of their properties."""
     body: dict[str, Any] = {"filter": filter, "sorts": [_make_sort(one) for one in sorts] if sorts else None}
     address = build_path("/v1/data_sources/{}/query", data_source_id)
-    rows, listing = await rest_client.fetch_list(
-        context, RowOfValues, address, body=body, cursor=cursor, per_page=per_page
-    )
-    return Rows(rows=rows, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    page = await rest_client.fetch_list(context, RowOfValues, address, body=body, cursor=cursor, per_page=per_page)
+    return Rows(rows=page.rows, **page.fields)
 
 
 def _make_sort(sort: Sort) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.kit.paging import find_next_page, parse_cursor
 from modules.kit.parameters import (
     ACTION_HINTS,
     ADD_HINTS,
@@ -18,7 +19,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import PAGE_CHARACTERS, Flag, Line, ResultModel, ResultPage, Text
+from modules.kit.results import PAGE_CHARACTERS, Flag, Line, ListPage, ResultModel, ResultPage, Text
 from modules.kit.text_cleaning import clean_text
 from modules.notion import rest_client
 from modules.notion.block_parsing import Block, parse_markdown
@@ -33,14 +34,14 @@ from modules.notion.parameters import (
     Properties,
 )
 from modules.notion.properties import make_properties, read_property
-from modules.notion.results import NotionListPage, PageRow, RowOfValues, SavedObject
+from modules.notion.results import PageRow, RowOfValues, SavedObject
 from modules.notion.rich_text import parse_rich_text
 
 ParentKind = Annotated[Literal["page", "data_source"], Field(description="What the parent is")]
 Emoji = Annotated[OptionalParameter[Annotated[str, limit_length(1, 20)]], Field(description="Emoji")]
 
 
-class FoundPages(NotionListPage):
+class FoundPages(ListPage):
     results: list[PageRow]
 
 
@@ -53,7 +54,7 @@ class PageMarkdown(ResultPage):
     missing_blocks: Annotated[list[str], Field(exclude_if=lambda ids: not ids)] = []  # noqa: RUF012
 
 
-class PropertyValue(NotionListPage):
+class PropertyValue(ListPage):
     value: Annotated[Any, Field(description="A text, a number, a boolean or a list")]
 
 
@@ -93,10 +94,8 @@ async def search_pages(
         body["filter"] = {"property": "object", "value": kind}
     if not query:
         body["sort"] = {"timestamp": "last_edited_time", "direction": "descending"}
-    found, listing = await rest_client.fetch_list(
-        context, PageRow, "/v1/search", body=body, cursor=cursor, per_page=per_page
-    )
-    return FoundPages(results=found, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    page = await rest_client.fetch_list(context, PageRow, "/v1/search", body=body, cursor=cursor, per_page=per_page)
+    return FoundPages(results=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_CONTENT])
@@ -153,17 +152,19 @@ async def get_page_property(
     known = properties.get(property_name)
     property_id = str(known["id"]) if known else property_name
     address = build_path("/v1/pages/{}/properties/{}", page_id, property_id)
-    query = {"start_cursor": rest_client.parse_cursor(cursor), "page_size": per_page}
-    answer = await rest_client.send_request(context, "GET", address, query=query)
+    asked = parse_cursor(cursor, rest_client.PAGING, address, per_page)
+    answer = await rest_client.send_request(context, "GET", address, query=asked.parameters)
     document = answer.read(dict[str, Any])
     if document.get("object") != "list":
         return PropertyValue(value=read_property(document))
-    listing = answer.read_part(rest_client.Listing, document)
+    results = answer.read_part(list[dict[str, Any]], document.get("results"))
     members: list[Any] = []
-    for one in listing.results:
+    for one in results:
         value = read_property(one)
         members.extend(cast("list[Any]", value) if isinstance(value, list) else [value])
-    return PropertyValue(value=members, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    following = find_next_page(asked, answer, document, len(results))
+    is_incomplete = following.incomplete or rest_client.has_stopped(document)
+    return PropertyValue(value=members, nextCursor=following.cursor, incomplete=is_incomplete)
 
 
 async def _fetch_properties(context: Context, page_id: str) -> Mapping[str, Any]:

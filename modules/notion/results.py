@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from modules.kit.results import Flag, Line, ResultModel, ResultPage, Word
+from modules.kit.results import Flag, Line, ResultModel, Word
 from modules.notion.properties import find_title, format_person, read_properties
 from modules.notion.rich_text import format_rich_text
 
@@ -36,12 +36,6 @@ Icon = Annotated[Word, BeforeValidator(_format_icon)]
 Person = Annotated[Word, BeforeValidator(_format_user)]
 Title = Annotated[Word, BeforeValidator(_format_texts)]
 Values = Annotated[dict[str, Any], Field(exclude_if=lambda values: not values)]
-
-
-class NotionListPage(ResultPage):
-    """One page of a list. `incomplete`: Notion left out some and gives no cursor for them: narrow it down."""
-
-    incomplete: Flag = False
 
 
 class PageRow(ResultModel):

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.catalogue import build_catalogue
-from modules.kit import Context, Module, tool
+from modules.kit import Context, Module, SensitiveParameter, tool
 from tests.support.toy_modules import READS, Said
 
 
@@ -19,6 +19,7 @@ async def look(
     share: Annotated[float, Field(description="How much")] = 0.0,
     open: Annotated[bool, Field(description="Whether it is open")] = False,
     text: Annotated[str, Field(description="What it says")] = "",
+    secret: Annotated[str, SensitiveParameter(), Field(description="What nobody else reads", max_length=5)] = "",
 ) -> Said:
     """Look."""
     return Said(said=text)
@@ -46,8 +47,15 @@ def test_nothing_is_coerced(arguments: dict[str, Any]) -> None:
         validate_arguments(TOOL, orjson.dumps(arguments))
 
 
+def test_a_sensitive_value_is_not_repeated() -> None:
+    for wrong in ("swordfish", ["swordfish"]):
+        with pytest.raises(InvalidToolArguments, match=r"^secret: ") as caught:
+            validate_arguments(TOOL, orjson.dumps({"secret": wrong}))
+        assert "sword" not in str(caught.value)
+
+
 def test_what_fits_is_taken_as_it_is() -> None:
-    arguments = {"number": 7, "share": 1, "open": True, "text": "7"}
+    arguments = {"number": 7, "share": 1, "open": True, "text": "7", "secret": "x"}
     taken = validate_arguments(TOOL, orjson.dumps(arguments)).model_dump()
     assert taken == arguments
     assert type(taken["share"]) is float, "every integer of JSON is a number"

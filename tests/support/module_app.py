@@ -56,6 +56,16 @@ class ModuleApp:
             origins=[self.origin], scheme=scheme,
         )  # fmt: skip
 
+    async def reconnect(self, person: Person, secret: str, tool_name: str, secrets: list[str]) -> None:
+        """Replace somebody's key, and call a tool without parameters until the double has seen the new one in
+        `secrets`: the product learns of a change by a notification, a little later."""
+        await self.connect(person, secret)
+        for _ in range(1_000):
+            await self.call_as(person, tool_name)
+            if secrets and secrets[-1] == secret:
+                return
+        raise AssertionError("the new key was not used")
+
     async def call(self, tool_name: str, /, **params: Any) -> Answer:
         """Call a tool as ada."""
         return await self.call_as(self.ada, tool_name, **params)

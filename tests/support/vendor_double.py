@@ -43,13 +43,15 @@ class VendorReply:
 
 @dataclass(frozen=True, slots=True)
 class VendorCall:
-    """A request as described: path values and query decoded, a JSON body read. `caller` is what authenticate() gave."""
+    """A request as described: path values and query decoded, a JSON body read. `caller` is what authenticate() gave;
+    `repeated` has all values of each query parameter, `query` the last."""
 
     caller: Any
     values: dict[str, str]
     query: dict[str, str]
     headers: Mapping[str, str]
     raw: bytes
+    repeated: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     @property
     def body(self) -> Any:
@@ -125,7 +127,10 @@ class VendorDouble:
             raise self.build_refusal(404, f"no operation {request.method} {raw_path}")
         values = dict(zip(re.findall(r"\{([^{}]+)\}", operation[1]), map(unquote, parts), strict=True))
         pairs = parse_qsl(raw_query, keep_blank_values=True)
-        sent = Sent(method, operation[1], values, dict(pairs), dict(request.headers), raw)
+        repeated: dict[str, list[str]] = {}
+        for name, value in pairs:
+            repeated.setdefault(name, []).append(value)
+        sent = Sent(method, operation[1], values, repeated, dict(request.headers), raw)
         if wrong := self.contract.wrong(sent):
             self.wrong.append(f"{request.method} {raw_path}: {wrong}")
             raise self.build_refusal(400, wrong)
@@ -133,11 +138,12 @@ class VendorDouble:
             if isinstance(queued, VendorRefusal):
                 raise queued
             return queued
-        call = VendorCall(caller, values, dict(pairs), request.headers, raw)
+        call = VendorCall(caller, values, dict(pairs), request.headers, raw, repeated)
         self.check_call(operation, call)
         made = self._routes[operation](call)
         reply = made if isinstance(made, VendorReply) else VendorReply(200, made)
-        if wrong := self.contract.wrong_answer(*operation, reply.status, reply.body):
+        is_json = reply.headers.get("Content-Type", "application/json").startswith("application/json")
+        if is_json and (wrong := self.contract.wrong_answer(*operation, reply.status, reply.body)):
             self.wrong.append(f"the double's own answer: {wrong}")
         return reply
 

@@ -54,7 +54,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
 def test_every_provider_of_the_issue_is_there() -> None:
     assert OWN.known.keys() == {
         "google", "google_health", "fitbit", "microsoft", "github", "github_oauth_app", "notion", "atlassian",
-        "supabase", "toggl", "oidc", "oauth2",
+        "supabase", "supabase_registered", "toggl", "oidc", "oauth2",
     }  # fmt: skip
     assert not OWN.broken
     both = {one.id for one in OWN.known.values() if one.oauth and one.key}
@@ -113,7 +113,7 @@ ADDRESSES = {
         "",
     ),
     "notion": tuple(f"https://api.notion.com/v1/oauth/{one}" for one in ("authorize", "token", "revoke")),
-    "atlassian": ("https://auth.atlassian.com/authorize", "https://auth.atlassian.com/oauth/token", ""),
+    "atlassian": tuple(f"https://auth.atlassian.com/{one}" for one in ("authorize", "oauth/token", "oauth/revoke")),
     "github": (
         "https://github.com/login/oauth/authorize",
         "https://github.com/login/oauth/access_token",
@@ -126,7 +126,11 @@ ADDRESSES = {
         "https://api.fitbit.com/oauth2/revoke",
     ),
 }
-ADDRESSES |= {"google_health": ADDRESSES["google"], "github_oauth_app": ADDRESSES["github"]}
+ADDRESSES |= {
+    "supabase_registered": ADDRESSES["supabase"],
+    "google_health": ADDRESSES["google"],
+    "github_oauth_app": ADDRESSES["github"],
+}
 
 
 @pytest.mark.parametrize("provider_id", ADDRESSES)
@@ -136,7 +140,7 @@ def test_the_addresses_are_those_of_the_vendor(provider_id: str) -> None:
     assert oauth is not None
     revoke = "" if oauth.revoke is None else fill_url(oauth.revoke.url, values, client_id="an-id")
     assert ADDRESSES[provider_id] == (*(fill_url(u, values) for u in (oauth.authorize_url, oauth.token_url)), revoke)
-    assert (oauth.pkce == "none") == (provider_id in ("notion", "atlassian")), "neither documents it"
+    assert (oauth.pkce == "none") == (provider_id == "notion"), "Notion does not document it"
 
 
 def test_the_lives_of_grants_are_those_of_the_vendors() -> None:
@@ -170,6 +174,18 @@ def test_it_may_be_written_as_toml() -> None:
     text = '[acme]\ntitle = "A"\n[acme.key]\ncheck_url = "https://a.example/me"\nid = "/id"\n'
     provider_id, document = parse_provider_text(text)
     assert OWN.parse_custom(provider_id, document, PUBLIC).key is not None
+
+
+def test_the_government_cloud_of_the_page_is_atlassian_elsewhere() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "providers" / "atlassian.md").read_text()
+    provider_id, document = parse_provider_text(page.partition("```toml\n")[2].partition("```")[0])
+    made, known = OWN.parse_custom(provider_id, document, PUBLIC), OWN.get("atlassian")
+    assert made.modules == known.modules
+    assert made.oauth is not None
+    assert known.oauth is not None
+    assert made.oauth.refresh == known.oauth.refresh
+    assert made.oauth.pkce == "S256"
+    assert not [one for one in (made.api, made.oauth.token_url, made.sites) if "atlassian.com" in str(one)]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ async def remembering(scope: Any, receive: Any, send: Any) -> None:
         name: value for name, value in scope["headers"] if not known or value or name not in direct._request.secrets
     }
     if known:
-        headers |= direct._request.secrets
+        headers |= {name: direct.get_secret(name) for name in direct._request.secrets}
         headers[b"content-length"] = b"%d" % direct.content_length
     direct.remember("checked")
     fields = sorted([name.decode("latin-1"), value.decode("latin-1")] for name, value in headers.items())

@@ -9,10 +9,8 @@ from modules.github import MODULE
 from modules.kit import ToolError, VendorAnswer
 from tests.modules.github.conftest import GitHubApp, scene_on
 from tests.support.github_double import github_double
-from tests.support.github_double.server import ROUTES
 from tests.support.plain_vendor import vendor_callers
 from tests.support.tokens import tokens
-from tests.support.vendor_contract import contract
 
 # (read-only, destructive, idempotent) of the design's table.
 READS, ADDS, CHANGES, ACTS = (True, False, False), (False, False, False), (False, True, True), (False, True, False)
@@ -129,7 +127,3 @@ async def test_an_answer_that_is_none(app: GitHubApp, monkeypatch: pytest.Monkey
     ):
         with pytest.raises(ToolError, match=r"cannot be read|does not have the documented form"):
             await caller.call(tool, **params)
-
-
-def test_the_double_serves_what_the_module_asks_for() -> None:
-    assert set(ROUTES) <= set(contract("github").operations())

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from modules.kit import ToolError, text_cleaning
 from modules.kit.cursors import encode_cursor
 from tests.modules.github.conftest import GitHubApp
+from tests.support.github_double.call import Reply
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 
@@ -21,10 +22,8 @@ async def test_a_poisoned_title_stays_one_clean_line(app: GitHubApp) -> None:
 
 FORGED = [
     "", "!", "AAAA", "é", encode_cursor([]), encode_cursor({}), encode_cursor(3), encode_cursor("x"),
-    encode_cursor({"page": 2}), encode_cursor({"page": "0"}), encode_cursor({"page": "-1"}),
-    encode_cursor({"page": "x"}), encode_cursor({"q": "secret"}), encode_cursor({"page": "2", "access_token": "x"}),
-    encode_cursor({"after": "a&b=c"}), encode_cursor({"after": "x" * 501}), encode_cursor({"page": "2000000"}),
-    encode_cursor([["page", "2"]]), base64.urlsafe_b64encode(b"[" * 700).decode(), encode_cursor({"page": "２"}),
+    encode_cursor({"page": 2}), encode_cursor(["another list", 30, {"page": 2}]),
+    base64.urlsafe_b64encode(b"[" * 700).decode(),
 ]  # fmt: skip
 
 
@@ -106,3 +105,23 @@ async def test_odd_refs_stay_one_ref(app: GitHubApp, name: str) -> None:
     made = app.github.world.commit(app.app, {"x": b"1"}, "Odd", branch=name)
     found = await app.mona.call("get_commit", owner="mona", repo="app", ref=name)
     assert found["commit"]["sha"] == made.sha
+
+
+async def test_a_cursor_of_another_list_is_never_sent(app: GitHubApp) -> None:
+    for number in range(2):
+        app.github.world.issue(app.app, f"Issue {number}", "eve")
+    cursor = (await app.mona.call("list_issues", owner="mona", repo="app", per_page=1))["nextCursor"]
+    app.github.seen.clear()
+    for tool, repo in (("list_issues", "secret"), ("list_branches", "app")):
+        with pytest.raises(ToolError, match="cursor was not returned by this tool"):
+            await app.mona.call(tool, owner="mona", repo=repo, cursor=cursor)
+    assert app.github.seen == []
+
+
+async def test_an_unknown_way_of_paging_is_told(app: GitHubApp) -> None:
+    reply = Reply(
+        200, [{"name": "main", "commit": {"sha": "a"}}], {"Link": '<https://api.github.test/?key=3>; rel="next"'}
+    )
+    app.github.next_answers = [reply]
+    found = await app.mona.call("list_branches", owner="mona", repo="app", per_page=1)
+    assert (found["incomplete"], "nextCursor" in found, len(found["branches"])) == (True, False, 1)

@@ -58,7 +58,7 @@ async def test_a_forged_place(app: NotionApp, cursor: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "cursor", ["x", encode_cursor({}), encode_cursor(["a b"]), encode_cursor([1]), encode_cursor(["a", "b"])]
+    "cursor", ["x", encode_cursor({}), encode_cursor(["a", 2, {"start_cursor": "b"}]), encode_cursor([1])]
 )
 @pytest.mark.parametrize("tool", ["search_pages", "list_users"])
 async def test_a_forged_cursor_is_never_sent(app: NotionApp, tool: str, cursor: str) -> None:

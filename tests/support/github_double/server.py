@@ -10,10 +10,11 @@ from urllib.parse import parse_qsl, unquote
 import orjson
 from aiohttp import web
 
+from tests.support.github_contract import github_contract
 from tests.support.github_double import code, people, talk
 from tests.support.github_double.call import Call, Refused, Reply
 from tests.support.github_double.world import Token, World
-from tests.support.vendor_contract import Contract, Sent, contract
+from tests.support.vendor_contract import Contract, Sent
 
 Handler = Callable[[Call], Reply]
 ROUTES: dict[tuple[str, str], Handler] = {**code.ROUTES, **talk.ROUTES, **people.ROUTES}
@@ -141,7 +142,7 @@ async def github_double(base_path: str = "") -> AsyncIterator[GitHubDouble]:
     Raises:
         AssertionError: at the end, if a request or an answer was not as GitHub describes it.
     """
-    double = GitHubDouble(contract("github"), base_path=base_path)
+    double = GitHubDouble(github_contract(frozenset(ROUTES)), base_path=base_path)
     app: Any = web.Application(client_max_size=8 * 2**20)
     app.router.add_route("*", "/{anything:.*}", double.handle)
     runner = web.AppRunner(app, access_log=None)

@@ -194,12 +194,12 @@ STYLES: Mapping[str, Style] = {
             "/oauth/token",
             takes="json",
             client_auth=frozenset({"post"}),
-            pkce=False,
             grace_seconds=600,
             idle_days=90,
             life_days=365,
             refresh_scope="offline_access",
             unreported=("offline_access",),
+            revoke=("POST", "/oauth/revoke", "json", "token", 200),
             refusals={
                 **_RFC,
                 "dead": lambda: (

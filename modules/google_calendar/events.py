@@ -1,0 +1,108 @@
+"""Reading events: those of a span, one, and the instances of one that recurs."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from modules.google_calendar import rest_client
+from modules.google_calendar.parameters import READ_EVENTS, CalendarId, EventId, OptionalTime
+from modules.google_calendar.results import MAX_GUESTS, CalendarEvent, EventRow, Events
+from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.parameters import READ_HINTS, CursorText, PerPage, drop_bounds, limit_length
+from modules.kit.time_zones import OptionalZone, parse_bound
+
+EVENTS = "/calendars/{}/events"
+EVENT = "/calendars/{}/events/{}"
+TimeMin = Annotated[OptionalTime, Field(description="Time or date; default now")]
+TimeMax = Annotated[OptionalTime, Field(description="Before")]
+
+
+@tool(hints=READ_HINTS, scopes=[READ_EVENTS])
+async def list_events(
+    context: Context,
+    calendar_id: CalendarId = "primary",
+    time_min: TimeMin = None,
+    time_max: TimeMax = None,
+    time_zone: OptionalZone = None,
+    query: Annotated[str, limit_length(maximum=500), Field(description="Words in any field")] = "",
+    series: Annotated[bool, Field(description="Series once, not each instance")] = False,
+    per_page: PerPage = 25,
+    cursor: CursorText = None,
+) -> Events:
+    """Events of a calendar in order of time. All-day events end before their end date."""
+    token, first_start = rest_client.parse_cursor(cursor)
+    start, end = _parse_window(time_min, time_max, time_zone)
+    start = first_start or start
+    wanted: dict[str, Any] = {
+        "timeMin": start, "timeMax": end, "timeZone": time_zone, "q": query or None, "singleEvents": not series,
+        "orderBy": None if series else "startTime", "maxResults": per_page, "pageToken": token,
+    }  # fmt: skip
+    return await _fetch_events(context, build_path(EVENTS, calendar_id), wanted, start)
+
+
+@tool(hints=READ_HINTS, scopes=[READ_EVENTS])
+async def get_event(
+    context: Context,
+    event_id: EventId,
+    calendar_id: CalendarId = "primary",
+    guests_from: Annotated[
+        int, Field(ge=0, le=10_000, description="Guests to skip", json_schema_extra=drop_bounds)
+    ] = 0,
+) -> CalendarEvent:
+    """One event with description, guests and their answers."""
+    event = await rest_client.fetch_one(context, CalendarEvent, build_path(EVENT, calendar_id, event_id))
+    shown = event.attendees[guests_from : guests_from + MAX_GUESTS]
+    more = max(0, event.guests - guests_from - len(shown))
+    return event.model_copy(update={"attendees": shown, "more_guests": more})
+
+
+@tool(hints=READ_HINTS, scopes=[READ_EVENTS])
+async def list_event_instances(
+    context: Context,
+    event_id: Annotated[EventId, Field(description="Recurring event (series_id)")],
+    calendar_id: CalendarId = "primary",
+    time_min: TimeMin = None,
+    time_max: TimeMax = None,
+    time_zone: OptionalZone = None,
+    per_page: PerPage = 25,
+    cursor: CursorText = None,
+) -> Events:
+    """Instances of a recurring event; each can be changed, answered or deleted by its own id."""
+    token, first_start = rest_client.parse_cursor(cursor)
+    start, end = _parse_window(time_min, time_max, time_zone)
+    start = first_start or start
+    wanted: dict[str, Any] = {
+        "timeMin": start, "timeMax": end, "timeZone": time_zone, "maxResults": per_page, "pageToken": token,
+    }  # fmt: skip
+    return await _fetch_events(context, build_path(f"{EVENT}/instances", calendar_id, event_id), wanted, start)
+
+
+def _parse_window(time_min: str | None, time_max: str | None, zone: str | None) -> tuple[str, str | None]:
+    """Parse the bounds of a list; it begins now where no time is given, as nobody asks for the oldest events.
+
+    Raises:
+        ToolError: a bound is wrong, or they are not in order.
+    """
+    start = parse_bound("time_min", time_min, zone) if time_min else datetime.now(UTC).replace(microsecond=0)
+    end = parse_bound("time_max", time_max, zone) if time_max else None
+    if end is not None and end <= start:
+        raise ToolError(
+            "time_max is not after time_min; give a later time_max"
+            if time_min
+            else "time_max is in the past and time_min is missing, which means now; give time_min too"
+        )
+    return start.isoformat(), end.isoformat() if end else None
+
+
+async def _fetch_events(context: Context, address: str, wanted: dict[str, Any], start: str) -> Events:
+    events, listing = await rest_client.fetch_list(context, EventRow, address, query=wanted)
+    return Events(
+        events=events,
+        time_zone=listing.timeZone or "",
+        nextCursor=listing.build_cursor(start),
+        incomplete=listing.is_incomplete,
+    )
+
+
+TOOLS = (list_events, get_event, list_event_instances)

@@ -1,0 +1,211 @@
+"""Making, changing, assigning, linking and deleting issues."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from modules.jira import rest_client
+from modules.jira.fields import make_fields
+from modules.jira.parameters import (
+    MAX_TEXT,
+    READ_WORK,
+    WRITE_WORK,
+    AccountId,
+    Day,
+    FieldValues,
+    IssueKey,
+    Markdown,
+    ProjectKey,
+)
+from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.adf_formatting import format_adf_in_turns
+from modules.kit.adf_parsing import parse_adf_in_turns
+from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, ShortText, drop_bounds, limit_length
+from modules.kit.results import Line, ResultModel, Word
+from modules.kit.text_cleaning import clean_line
+
+Summary = Annotated[str, limit_length(1, 255)]
+Labels = Annotated[
+    list[Annotated[str, Field(pattern=r"^\S{1,255}$", json_schema_extra=drop_bounds)]], limit_length(0, 100)
+]
+OptionalDay = Annotated[OptionalParameter[Day], Field(description="Due day, 2026-01-31")]
+Parent = Annotated[OptionalParameter[IssueKey], Field(description="Epic or parent issue")]
+Priority = Annotated[OptionalParameter[ShortText], Field(description="Name")]
+
+
+class TextChange(BaseModel):
+    """A part of the description and its new text."""
+
+    model_config = ConfigDict(extra="forbid")
+    old: Annotated[str, limit_length(1, MAX_TEXT)]
+    new: Annotated[str, limit_length(0, MAX_TEXT)]
+
+
+class SavedIssue(ResultModel):
+    key: Line
+    id: Word = ""
+
+
+class LinkedIssues(ResultModel):
+    link: Line
+
+
+@tool(hints=ADD_HINTS, scopes=[WRITE_WORK, READ_WORK])
+async def create_issue(
+    context: Context,
+    project: ProjectKey,
+    type: Annotated[str, limit_length(1, 100), Field(description="Issue type: name or id")],
+    summary: Annotated[Summary, Field(description="Title")],
+    description: Annotated[OptionalParameter[Markdown], Field(description="Markdown")] = None,
+    parent: Parent = None,
+    assignee: Annotated[OptionalParameter[AccountId], Field(description="accountId")] = None,
+    priority: Priority = None,
+    labels: Annotated[OptionalParameter[Labels], Field(description="Without spaces")] = None,
+    due: OptionalDay = None,
+    fields: FieldValues = None,
+) -> SavedIssue:
+    """Create an issue. get_create_fields tells the types and required fields of a project."""
+    made = await make_fields(context, fields)
+    made["project"] = {"id": project} if project.isdigit() else {"key": project}
+    made["issuetype"] = {"id": type} if type.isdigit() else {"name": type}
+    made |= await _make_common(summary, description, parent, priority, labels, due)
+    if assignee:
+        made["assignee"] = {"accountId": assignee}
+    answer = await rest_client.send_request(context, "POST", "/rest/api/3/issue", json={"fields": made})
+    return answer.read(SavedIssue)
+
+
+async def _make_common(
+    summary: str | None,
+    description: str | None,
+    parent: str | None,
+    priority: str | None,
+    labels: Sequence[str] | None,
+    due: str | None,
+) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    if summary is not None:
+        made["summary"] = " ".join(summary.split())
+    if description is not None:
+        made["description"] = await parse_adf_in_turns(description)
+    if parent is not None:
+        made["parent"] = {"id": parent} if parent.isdigit() else {"key": parent}
+    if priority is not None:
+        made["priority"] = {"name": priority}
+    if labels is not None:
+        made["labels"] = list(labels)
+    if due is not None:
+        made["duedate"] = due
+    return made
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK, READ_WORK])
+async def update_issue(
+    context: Context,
+    issue: IssueKey,
+    summary: Annotated[OptionalParameter[Summary], Field(description="Title")] = None,
+    description: Annotated[OptionalParameter[Markdown], Field(description="Replaces the whole")] = None,
+    description_changes: Annotated[
+        OptionalParameter[Annotated[list[TextChange], limit_length(1, 50)]],
+        Field(description="Replace parts, each as get_issue shows it, there once"),
+    ] = None,
+    parent: Parent = None,
+    priority: Priority = None,
+    labels: Annotated[OptionalParameter[Labels], Field(description="Replaces all")] = None,
+    due: OptionalDay = None,
+    fields: FieldValues = None,
+    notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
+) -> SavedIssue:
+    """Change fields of an issue. Status: transition_issue; assignee: assign_issue."""
+    if description is not None and description_changes:
+        raise ToolError("give either description or description_changes")
+    made = await make_fields(context, fields)
+    if description_changes:
+        description = await _change_description(context, issue, description_changes)
+        made["description"] = await parse_adf_in_turns(description)
+        description = None
+    made |= await _make_common(summary, description, parent, priority, labels, due)
+    if not made:
+        raise ToolError("there is nothing to change: give at least one of summary, description, labels, fields, ...")
+    address = build_path("/rest/api/3/issue/{}", issue)
+    query = None if notify else {"notifyUsers": False}
+    await rest_client.send_request(context, "PUT", address, json={"fields": made}, query=query)
+    return SavedIssue(key=issue)
+
+
+async def _change_description(context: Context, issue: str, changes: Sequence[TextChange]) -> str:
+    address = build_path("/rest/api/3/issue/{}", issue)
+    raw, _ = await rest_client.fetch_object(context, address, query={"fields": "description"})
+    fields: Mapping[str, Any] = raw.get("fields") or {}
+    text = await format_adf_in_turns(fields.get("description"))
+    for number, change in enumerate(changes):
+        count = text.count(change.old)
+        if count != 1:
+            raise ToolError(
+                f"description_changes[{number}].old is in the description {count} times, not once: read it again with "
+                "get_issue. Nothing was changed"
+            )
+        text = text.replace(change.old, change.new)
+    return text
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK])
+async def assign_issue(
+    context: Context,
+    issue: IssueKey,
+    assignee: Annotated[AccountId | Literal["nobody", "default"], Field(description="accountId, nobody or default")],
+) -> SavedIssue:
+    """Assign an issue to somebody, to nobody, or to the project's default."""
+    identity = {"nobody": None, "default": "-1"}.get(assignee, assignee)
+    address = build_path("/rest/api/3/issue/{}/assignee", issue)
+    await rest_client.send_request(context, "PUT", address, json={"accountId": identity})
+    return SavedIssue(key=issue)
+
+
+@tool(hints=ADD_HINTS, scopes=[WRITE_WORK, READ_WORK])
+async def link_issues(
+    context: Context,
+    issue: IssueKey,
+    relation: Annotated[str, limit_length(1, 100), Field(description="Such as blocks, is blocked by, relates to")],
+    other: Annotated[IssueKey, Field(description="The other issue")],
+) -> LinkedIssues:
+    """Link two issues: issue, relation, other, read as a sentence."""
+    raw, answer = await rest_client.fetch_object(context, "/rest/api/3/issueLinkType")
+    types = answer.read_part(list[dict[str, Any]], raw.get("issueLinkTypes"))
+    kind, is_inward, phrase = _find_relation(types, relation)
+    # The issue that a link begins at is Jira's inwardIssue: it "blocks", the outwardIssue "is blocked by" it.
+    first, second = (other, issue) if is_inward else (issue, other)
+    body = {"type": {"id": kind}, "inwardIssue": _name(first), "outwardIssue": _name(second)}
+    await rest_client.send_request(context, "POST", "/rest/api/3/issueLink", json=body)
+    return LinkedIssues(link=f"{issue} {phrase} {other}")
+
+
+def _name(issue: str) -> dict[str, str]:
+    return {"id": issue} if issue.isdigit() else {"key": issue}
+
+
+def _find_relation(types: Sequence[Mapping[str, Any]], relation: str) -> tuple[str, bool, str]:
+    wanted = relation.strip().casefold()
+    for name in ("outward", "inward", "name"):
+        for one in types:
+            if str(one.get(name, "")).casefold() == wanted:
+                phrase = one.get("inward" if name == "inward" else "outward")
+                return str(one["id"]), name == "inward", clean_line(str(phrase))
+    known = [clean_line(str(one[name])) for one in types for name in ("outward", "inward") if one.get(name)]
+    raise ToolError(f"relation is not known here; use one of: {', '.join(dict.fromkeys(known))[:1000]}")
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK])
+async def delete_issue(
+    context: Context,
+    issue: IssueKey,
+    delete_subtasks: Annotated[bool, Field(description="Delete its subtasks, too")] = False,
+) -> SavedIssue:
+    """Delete an issue for good, with its comments and work."""
+    address = build_path("/rest/api/3/issue/{}", issue)
+    await rest_client.send_request(context, "DELETE", address, query={"deleteSubtasks": delete_subtasks})
+    return SavedIssue(key=issue)
+
+
+TOOLS = (create_issue, update_issue, assign_issue, link_issues, delete_issue)

@@ -1,0 +1,145 @@
+"""The workflow of an issue: which steps are open to it, and taking one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, cast
+
+from pydantic import Field, model_validator
+
+from modules.jira import rest_client
+from modules.jira.field_values import Named, format_value, make_value
+from modules.jira.fields import find_field
+from modules.jira.parameters import READ_WORK, WRITE_WORK, FieldValues, IssueKey, Markdown
+from modules.kit import Context, ToolError, VendorAnswer, build_path, tool
+from modules.kit.adf_parsing import parse_adf_in_turns
+from modules.kit.parameters import ACTION_HINTS, READ_HINTS, OptionalParameter, limit_length
+from modules.kit.results import Line, ResultModel, Word
+from modules.kit.text_cleaning import clean_line
+
+Row = dict[str, Any]
+
+
+class JiraTransition(ResultModel):
+    """A step; `to` is the status after it. `required` are fields that it needs, with what they allow."""
+
+    id: Line
+    name: Word = ""
+    to: Named = ""
+    required: Annotated[list[str], Field(exclude_if=lambda values: not values)] = []  # noqa: RUF012
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        return {**raw, "required": _list_required(raw)} if isinstance(raw, dict) else raw  # pyright: ignore
+
+
+class JiraTransitions(ResultModel):
+    transitions: list[JiraTransition]
+
+
+class MovedIssue(ResultModel):
+    key: Line
+    status: Word = ""
+
+
+def _get_fields(step: Mapping[str, Any]) -> dict[str, Row]:
+    fields: Any = step.get("fields")
+    return fields if isinstance(fields, dict) else {}  # pyright: ignore
+
+
+def _list_required(step: Mapping[str, Any]) -> list[str]:
+    return [
+        describe_field(field)
+        for field in _get_fields(step).values()
+        if field.get("required") and not field.get("hasDefaultValue")
+    ]
+
+
+def describe_field(field: Mapping[str, Any]) -> str:
+    """Describe a field in a line: its name, and what it allows."""
+    allowed = format_value(field.get("allowedValues"))
+    values = [str(one) for one in cast("list[Any]", allowed)[:30]] if isinstance(allowed, list) else []
+    shown = f": {', '.join(values)}" if values else ""
+    return clean_line(f"{field.get('name') or field.get('key')}{shown}")
+
+
+@tool(hints=READ_HINTS, scopes=[READ_WORK])
+async def list_transitions(context: Context, issue: IssueKey) -> JiraTransitions:
+    """Steps of the workflow that are open to an issue now."""
+    steps, answer = await _fetch_steps(context, issue)
+    return JiraTransitions(transitions=[answer.read_part(JiraTransition, one) for one in steps])
+
+
+async def _fetch_steps(context: Context, issue: str) -> tuple[list[Row], VendorAnswer]:
+    address = build_path("/rest/api/3/issue/{}/transitions", issue)
+    raw, answer = await rest_client.fetch_object(context, address, query={"expand": "transitions.fields"})
+    return answer.read_part(list[Row], raw.get("transitions")), answer
+
+
+@tool(hints=ACTION_HINTS, scopes=[READ_WORK, WRITE_WORK])
+async def transition_issue(
+    context: Context,
+    issue: IssueKey,
+    to: Annotated[str, limit_length(1, 200), Field(description="Transition or status: name or transition's id")],
+    fields: FieldValues = None,
+    comment: Annotated[OptionalParameter[Markdown], Field(description="Markdown")] = None,
+) -> MovedIssue:
+    """Move an issue to another status."""
+    steps, _ = await _fetch_steps(context, issue)
+    step = _find_step(steps, to)
+    values = _make_fields(step, fields or {})
+    body: Row = {"transition": {"id": str(step["id"])}}
+    if values:
+        body["fields"] = values
+    if comment:
+        body["update"] = {"comment": [{"add": {"body": await parse_adf_in_turns(comment)}}]}
+    await rest_client.send_request(context, "POST", build_path("/rest/api/3/issue/{}/transitions", issue), json=body)
+    return MovedIssue(key=issue, status=_get_status(step))
+
+
+def _get_status(step: Mapping[str, Any]) -> str:
+    target: Mapping[str, Any] = step.get("to") or {}
+    return str(target.get("name") or "")
+
+
+def _get_id(step: Mapping[str, Any]) -> str:
+    return str(step.get("id"))
+
+
+def _get_name(step: Mapping[str, Any]) -> str:
+    return str(step.get("name"))
+
+
+def _find_step(steps: Sequence[Row], to: str) -> Row:
+    wanted = to.strip().casefold()
+    for get_name in (_get_id, _get_name, _get_status):
+        found = [one for one in steps if get_name(one).casefold() == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ToolError(f"to: several transitions fit, give the id of one: {_list_steps(found)}")
+    open_steps = _list_steps(steps) or "none"
+    raise ToolError(f"to: no such transition is open to the issue now; open are: {open_steps}")
+
+
+def _list_steps(steps: Sequence[Row]) -> str:
+    names = [f"{one.get('name')} (id {one.get('id')}, to {_get_status(one)})" for one in steps[:30]]
+    return ", ".join(map(clean_line, names))
+
+
+def _make_fields(step: Row, values: Mapping[str, Any]) -> Row:
+    known = [{**field, "id": name} for name, field in _get_fields(step).items()]
+    made: Row = {}
+    for name, value in values.items():
+        field = find_field(known, name)
+        made[str(field["id"])] = make_value(name, value, field.get("schema") or {})
+    missing = [
+        describe_field(field)
+        for field in known
+        if field.get("required") and not field.get("hasDefaultValue") and field["id"] not in made
+    ]
+    if missing:
+        raise ToolError(f"fields: the transition needs {'; '.join(missing)}")
+    return made
+
+
+TOOLS = (list_transitions, transition_issue)

@@ -1,0 +1,229 @@
+"""HTML as Markdown. What a reader does not see is left out: comments, attributes, hidden elements and characters.
+
+    convert_html_to_markdown("<p>Call <b>Ada</b></p>")  ->  "Call **Ada**"
+
+The result reads back as the same blocks by :mod:`modules.kit.html_writing`. Any text is taken for HTML; nothing fails.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from modules.kit.markdown_text import (
+    Block,
+    Part,
+    escape_text,
+    format_code_span,
+    format_fence,
+    format_image,
+    format_item,
+    format_link,
+    format_paragraph,
+    format_quote,
+    format_table,
+    is_language,
+    join_blocks,
+    join_parts,
+    split_spaces,
+)
+from modules.kit.markup_tree import Element, parse_html
+from modules.kit.text_cleaning import clean_text
+
+Nodes = Sequence[Element | str]
+
+_HIDDEN = re.compile(
+    r"display\s*+:\s*+none|visibility\s*+:\s*+hidden|mso-hide\s*+:\s*+all|"
+    r"(?:font-size|opacity)\s*+:\s*+0*+\.?+0*+(?:[a-z%]{1,4})?+\s*+(?:;|!|$)",
+    re.IGNORECASE,
+)
+_COLOR = re.compile(r"(?:^|;)\s*+color\s*+:\s*+([A-Za-z0-9#(), .%]{1,40})\s*+(?:;|$)")
+_WORD_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-(\S++)")
+_ODD_ADDRESS = re.compile(r"(?:javascript|vbscript|data|cid|file|about):", re.IGNORECASE)
+_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_MARKS = {
+    "b": ("**", "strong"), "strong": ("**", "strong"), "i": ("*", "em"), "em": ("*", "em"), "cite": ("*", "em"),
+    "s": ("~~", "del"), "del": ("~~", "del"), "strike": ("~~", "del"),
+}  # fmt: skip
+_TAGS = frozenset({"u", "ins", "sub", "sup", "small", "big"})
+_BLOCK_NAMES = """
+    address article aside blockquote body center details dd div dl dt fieldset figcaption figure footer form h1 h2 h3
+    h4 h5 h6 header hr html li main nav ol p pre section summary table tbody td tfoot th thead tr ul
+"""
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_TABLE_PARTS = frozenset({"thead", "tbody", "tfoot"})
+
+
+def convert_html_to_markdown(html: str, *, keep_line_breaks: bool = False) -> str:
+    """Convert HTML to Markdown. The time is linear in the length.
+
+    Args:
+        html: the text; broken HTML is read as a browser reads it.
+        keep_line_breaks: a line feed is a line break, as in texts that may be plain or HTML.
+    """
+    tree = parse_html(html.replace("\r\n", "\n").replace("\n", "<br>") if keep_line_breaks else html)
+    return clean_text(join_blocks(HtmlFormatter().format_blocks(tree.children))).strip("\n")
+
+
+class HtmlFormatter:
+    """Formats a tree of HTML; one for another kind of markup overrides what it has besides."""
+
+    def format_blocks(self, nodes: Nodes) -> list[Block]:
+        """Format nodes as blocks; inline ones between them are paragraphs."""
+        blocks: list[Block] = []
+        inline: list[Element | str] = []
+        for node in nodes:
+            if isinstance(node, str) or not self.is_block(node):
+                inline.append(node)
+                continue
+            self._add_paragraph(inline, blocks)
+            if not is_hidden(node):
+                blocks += self.format_block(node, blocks[-1].marker if blocks else "")
+        self._add_paragraph(inline, blocks)
+        return blocks
+
+    def _add_paragraph(self, inline: list[Element | str], blocks: list[Block]) -> None:
+        if line := format_paragraph(self.format_inline(inline)):
+            blocks.append(Block(line, "text"))
+        inline.clear()
+
+    def is_block(self, element: Element) -> bool:
+        """Whether an element stands beside paragraphs, not in one."""
+        if element.name in _BLOCKS:
+            return True
+        return any(isinstance(one, Element) and one.name in _BLOCKS for one in element.children)
+
+    def format_block(self, element: Element, marker: str) -> list[Block]:
+        """Format an element that is a block; `marker` is that of a list right before it."""
+        name = element.name
+        if name == "p":
+            return self.format_paragraph_block(element)
+        if name in _HEADINGS:
+            line = format_paragraph(self.format_inline(element.children))
+            return [Block(f"{_HEADINGS[name]} {_escape_closing(line)}".rstrip())]
+        if name in ("ul", "ol"):
+            return self.format_list(element, marker)
+        if name == "hr":
+            return [Block("---", "rule")]
+        if name == "pre":
+            return [self._format_pre(element)]
+        if name == "blockquote":
+            inner = join_blocks(self.format_blocks(element.children))
+            return [Block(format_quote(inner))] if inner else []
+        if name == "table":
+            return self.format_table_block(element)
+        return self.format_blocks(element.children)
+
+    def format_paragraph_block(self, element: Element) -> list[Block]:
+        """Format a paragraph; nothing for one without text."""
+        line = format_paragraph(self.format_inline(element.children))
+        return [Block(line, "text")] if line else []
+
+    def format_list(self, element: Element, marker: str) -> list[Block]:
+        """Format a list; `marker` is that of a list right before it, which would be the same list."""
+        items = [one for one in element.children if isinstance(one, Element) and not is_hidden(one)]
+        if not items:
+            return []
+        if element.name == "ul":
+            sign, start = "*" if marker == "-" else "-", ""
+        else:
+            sign, start = ")" if marker == "." else ".", element.attributes.get("start", "1")
+        first = int(start) if start.isdecimal() and len(start) < 9 else 1
+        texts: list[str] = []
+        for number, item in enumerate(items, first):
+            blocks = self.format_blocks(item.children if item.name == "li" else [item])
+            texts.append(format_item(sign if element.name == "ul" else f"{number}{sign}", blocks))
+        return [Block("\n".join(texts), "list", sign)]
+
+    def _format_pre(self, element: Element) -> Block:
+        code = element.find("code") or element
+        language = _WORD_LANGUAGE.search(code.attributes.get("class", ""))
+        word = language[1] if language and is_language(language[1]) else ""
+        return Block(format_fence(element.get_text().strip("\n"), word))
+
+    def format_table_block(self, element: Element) -> list[Block]:
+        """Format a table. A cell that spans several stands in the first of them; its paragraphs are lines."""
+        rows = [[self._format_cell(cell) for cell in get_cells(row)] for row in get_rows(element)]
+        rows = [row for row in rows if row]
+        return [Block(format_table(rows))] if rows else []
+
+    def _format_cell(self, cell: Element) -> str:
+        return "<br>".join(one.text.replace("\n", "<br>") for one in self.format_blocks(cell.children))
+
+    def format_inline(self, nodes: Nodes) -> str:
+        """Format nodes as inline Markdown."""
+        return join_parts(list(self._format_parts(nodes)))
+
+    def _format_parts(self, nodes: Nodes) -> Iterable[Part]:
+        for node in nodes:
+            if isinstance(node, str):
+                yield Part(escape_text(node))
+            elif not is_hidden(node):
+                yield from self.format_element(node)
+
+    def format_element(self, element: Element) -> Iterable[Part]:
+        """Format an inline element."""
+        name = element.name
+        if name == "br":
+            yield Part("<br>")
+        elif name == "img":
+            yield from self._format_image(element)
+        elif name in ("code", "tt", "kbd", "samp"):
+            if code := " ".join(element.get_text().split()):
+                yield Part(format_code_span(code))
+        else:
+            before, text, after = split_spaces(self.format_inline(element.children))
+            yield Part(before)
+            if text:
+                yield self._format_marked(element, text)
+            yield Part(after or (" " if name in _BLOCKS else ""))
+
+    def _format_marked(self, element: Element, text: str) -> Part:
+        name = element.name
+        if name in _MARKS:
+            return Part(text, *_MARKS[name])
+        if name in _TAGS:
+            return Part(f"<{name}>{text}</{name}>")
+        if name == "a":
+            return Part(self.format_anchor(element, text))
+        color = _COLOR.search(element.attributes.get("style", "")) if name == "span" else None
+        return Part(f'<span style="color: {color[1].strip()}">{text}</span>' if color else text)
+
+    def format_anchor(self, element: Element, text: str) -> str:
+        """Format a link whose inline Markdown is `text`."""
+        address = element.attributes.get("href", "").strip()
+        if not address or _ODD_ADDRESS.match(address):
+            return text
+        return format_link(text, address, element.get_text())
+
+    def _format_image(self, element: Element) -> Iterable[Part]:
+        alternative, address = element.attributes.get("alt", ""), element.attributes.get("src", "").strip()
+        if not address or _ODD_ADDRESS.match(address):
+            yield Part(escape_text(alternative))
+        else:
+            yield Part(format_image(alternative, address))
+
+
+def is_hidden(element: Element) -> bool:
+    """Whether an element says that it is not shown."""
+    attributes = element.attributes
+    return bool(attributes) and ("hidden" in attributes or bool(_HIDDEN.search(attributes.get("style", ""))))
+
+
+def get_rows(table: Element) -> list[Element]:
+    """The rows of a table, of all its parts."""
+    rows: list[Element] = []
+    for one in table.children:
+        if isinstance(one, Element) and one.name == "tr":
+            rows.append(one)
+        elif isinstance(one, Element) and one.name in _TABLE_PARTS:
+            rows += [row for row in one.children if isinstance(row, Element) and row.name == "tr"]
+    return rows
+
+
+def get_cells(row: Element) -> list[Element]:
+    """The cells of a row."""
+    return [one for one in row.children if isinstance(one, Element) and one.name in ("td", "th")]
+
+
+def _escape_closing(line: str) -> str:
+    """A heading's text, whose last signs would close it."""
+    return f"{line[:-1]}\\#" if line.endswith("#") and not line.endswith("\\#") else line

@@ -1,0 +1,209 @@
+"""Markdown as Confluence's storage format: what :mod:`modules.kit.storage_reading` writes, and any CommonMark."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+from urllib.parse import unquote
+
+from modules.kit.errors import ToolError
+from modules.kit.html_writing import HtmlWriter, remove_illegal
+from modules.kit.markdown_blocks import Leaf
+from modules.kit.markdown_inline import Inline, get_text, parse_inline
+from modules.kit.markdown_tree import Branch, ItemList, parse_tree
+from modules.kit.markup_tree import MalformedMarkupError, parse_xml
+from modules.kit.storage_reading import IMAGE_HINTS, PANELS, Piece
+
+MAX_LENGTH = 500_000
+"""Of the Markdown of one call."""
+
+_PANEL = re.compile(r"\[!([A-Za-z]{1,20})\](?: (.*))?$")
+_ALIASES = {"important": "note", "caution": "warning"}
+_RAW_FENCE = "{=storage}"
+_SPECIAL_STARTS = ("`", "!")
+"""What a paragraph begins with that is nothing but markup or a picture."""
+_HINT = re.compile(r"(width|height|align|layout|border|thumbnail)=([A-Za-z0-9._-]{1,30})")
+_DAY = re.compile(r"date:([0-9]{4}-[0-9]{2}-[0-9]{2})")
+
+
+def convert_markdown_to_storage(markdown: str) -> str:
+    """Convert Markdown to the storage format.
+
+    Raises:
+        ToolError: it is too long, or markup of the storage format in it is broken; the text says what to do.
+    """
+    if len(markdown) > MAX_LENGTH:
+        raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
+    storage = "".join(StorageWriter().write_blocks(parse_tree(remove_illegal(markdown)).parts))
+    _check(storage)
+    return storage
+
+
+def replace_markdown(pieces: Sequence[Piece], markdown: str) -> str:
+    """The storage format of a document whose Markdown becomes another: blocks at its start and its end that stay the
+    same are kept byte for byte.
+
+    Raises:
+        ToolError: see :func:`convert_markdown_to_storage`.
+    """
+    if len(markdown) > MAX_LENGTH:
+        raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
+    text = markdown.replace("\r\n", "\n").strip("\n")
+    first, start = 0, 0
+    while first < len(pieces) and _is_block_at(text, pieces[first].markdown, start):
+        start += len(pieces[first].markdown) + 2 if pieces[first].markdown else 0
+        first += 1
+    last, end = len(pieces), len(text)
+    while last > first and (begin := _find_block_before(text, pieces[last - 1].markdown, end)) >= start:
+        end = begin
+        last -= 1
+    middle = "".join(StorageWriter().write_blocks(parse_tree(remove_illegal(text[start:end])).parts))
+    storage = "".join([*(one.source for one in pieces[:first]), middle, *(one.source for one in pieces[last:])])
+    _check(storage)
+    return storage
+
+
+def _is_block_at(text: str, block: str, place: int) -> bool:
+    if not block:
+        return True
+    return text.startswith(block, place) and text[place + len(block) : place + len(block) + 2] in ("", "\n\n")
+
+
+def _find_block_before(text: str, block: str, end: int) -> int:
+    """Where a block that ends at `end` begins, with the blank line before it; -1 where it is another one."""
+    if not block:
+        return end
+    begin = end - len(block)
+    if begin < 0 or not text.endswith(block, 0, end):
+        return -1
+    return begin if begin == 0 else begin - 2 if text[begin - 2 : begin] == "\n\n" else -1
+
+
+def _check(storage: str) -> None:
+    try:
+        parse_xml(storage)
+    except MalformedMarkupError as error:
+        raise ToolError(
+            f"the markup `{_RAW_FENCE}` in the Markdown is not well-formed ({error}): keep it as it was read, "
+            "both lines of one that begins and ends, or leave it out"
+        ) from None
+
+
+class StorageWriter(HtmlWriter):
+    """Writes a tree of Markdown in the storage format."""
+
+    def write_quote(self, branch: Branch) -> str:
+        """Write a quote or a panel."""
+        first = branch.parts[0] if branch.parts else None
+        found = None
+        if isinstance(first, Leaf) and first.kind == "paragraph" and not first.table_rule:
+            found = _PANEL.match(first.lines[0].text.rstrip())
+        name = _ALIASES.get(found[1].lower(), found[1].lower()) if found else ""
+        if found is None or name not in PANELS or not isinstance(first, Leaf):
+            return super().write_quote(branch)
+        del first.lines[0]
+        parts = branch.parts if first.lines else branch.parts[1:]
+        title = _write_parameter("title", get_text(parse_inline(found[2].strip()))) if found[2] else ""
+        body = "".join(self.write_blocks(parts))
+        return _write_macro(name, f"{title}<ac:rich-text-body>{body}</ac:rich-text-body>")
+
+    def write_list(self, items: ItemList) -> str:
+        """Write a list, or tasks."""
+        if items.tasks[0] is None:
+            return super().write_list(items)
+        tasks = "".join(
+            f"<ac:task><ac:task-status>{'complete' if is_done else 'incomplete'}</ac:task-status>"
+            f"<ac:task-body>{self.write_item(item.parts)}</ac:task-body></ac:task>"
+            for item, is_done in zip(items.items, items.tasks, strict=True)
+        )
+        return f"<ac:task-list>{tasks}</ac:task-list>"
+
+    def is_special(self, text: str) -> bool:
+        """Whether a paragraph's text is a picture or markup alone."""
+        if text[:1] not in _SPECIAL_STARTS:
+            return not text
+        parts = parse_inline(text)
+        return all(one.kind in ("raw", "image") for one in parts)
+
+    def write_text(self, text: str) -> str:
+        """Write a paragraph; a picture or markup that stands alone is in none."""
+        if text[:1] not in _SPECIAL_STARTS:
+            return super().write_text(text)
+        parts = parse_inline(text)
+        if [one.kind for one in parts] == ["image"] or all(one.kind == "raw" for one in parts):
+            return self.write_parts(parts)
+        return super().write_text(text)
+
+    def write_code(self, word: str, code: str) -> str:
+        """Write the macro of code, or markup as it is."""
+        if word == _RAW_FENCE:
+            return code
+        body = code.replace("]]>", "]]]]><![CDATA[>")
+        language = _write_parameter("language", word) if word else ""
+        return _write_macro("code", f"{language}<ac:plain-text-body><![CDATA[{body}]]></ac:plain-text-body>")
+
+    def write_cell(self, text: str) -> str:
+        """Write a cell, which holds a paragraph."""
+        return f"<p>{self.write_inline(text)}</p>" if text else "<p/>"
+
+    def write_raw(self, part: Inline) -> str:
+        """Write markup as it is."""
+        return part.text if part.title == "storage" else super().write_raw(part)
+
+    def write_link(self, part: Inline) -> str:
+        """Write a link to an address or to something in Confluence."""
+        kind, _, name = part.address.partition(":")
+        if day := _DAY.fullmatch(part.address):
+            return f'<time datetime="{day[1]}"/>'
+        target, default = "", ""
+        match kind:
+            case "page":
+                target, default = _write_page(name)
+            case "user":
+                target = f'<ri:user ri:account-id="{_quote(name)}"/>'
+            case "space":
+                target, default = f'<ri:space ri:space-key="{_quote(name)}"/>', unquote(name)
+            case "attachment":
+                target, default = f'<ri:attachment ri:filename="{_quote(name)}"/>', unquote(name)
+            case _ if not part.address.startswith("#"):
+                return super().write_link(part)
+            case _:
+                default = ""
+        anchor = part.address.partition("#")[2] if kind == "page" or not target else ""
+        text = "" if kind == "user" or get_text(part.children) == default else self.write_parts(part.children)
+        body = f"<ac:link-body>{text}</ac:link-body>" if text else ""
+        attribute = f' ac:anchor="{_quote(anchor)}"' if anchor else ""
+        return f"<ac:link{attribute}>{target}{body}</ac:link>"
+
+    def write_image(self, part: Inline) -> str:
+        """Write a picture from an address or an attachment."""
+        hints = dict(_HINT.findall(part.title))
+        attributes = {f"ac:{name}": value for name, value in hints.items() if f"ac:{name}" in IMAGE_HINTS}
+        if part.text:
+            attributes = {"ac:alt": part.text, **attributes}
+        written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+        kind, _, name = part.address.partition(":")
+        if kind == "attachment":
+            return f'<ac:image{written}><ri:attachment ri:filename="{_quote(name)}"/></ac:image>'
+        if kind not in ("http", "https"):
+            raise ToolError(
+                "an image needs an address that begins with https:// or attachment:, such as attachment:a.png"
+            )
+        return f'<ac:image{written}><ri:url ri:value="{escape(part.address)}"/></ac:image>'
+
+
+def _quote(name: str) -> str:
+    return escape(unquote(name))
+
+
+def _write_page(name: str) -> tuple[str, str]:
+    space, _, title = name.partition("#")[0].rpartition("/")
+    key = f' ri:space-key="{_quote(space)}"' if space else ""
+    return f'<ri:page{key} ri:content-title="{_quote(title)}"/>', unquote(title)
+
+
+def _write_parameter(name: str, value: str) -> str:
+    return f'<ac:parameter ac:name="{name}">{escape(value, quote=False)}</ac:parameter>'
+
+
+def _write_macro(name: str, content: str) -> str:
+    return f'<ac:structured-macro ac:name="{name}" ac:schema-version="1">{content}</ac:structured-macro>'

@@ -1,0 +1,185 @@
+"""Tasks of a list."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.parameters import (
+    ADD_HINTS,
+    CHANGE_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    PerPage,
+    drop_bounds,
+    limit_length,
+)
+from modules.kit.time_zones import OptionalZone, is_date
+from modules.microsoft_todo import rest_client
+from modules.microsoft_todo.parameters import (
+    READ_TASKS,
+    WRITE_TASKS,
+    BodyText,
+    Categories,
+    Due,
+    Etag,
+    Importance,
+    ListId,
+    TaskId,
+    TaskStatus,
+    TaskTitle,
+)
+from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoPage, TodoTask
+from modules.microsoft_todo.task_times import format_due, write_due, write_recurrence, write_reminder
+
+TASKS = "/me/todo/lists/{}/tasks"
+TASK = "/me/todo/lists/{}/tasks/{}"
+SHOWN_BODY = 20_000
+_FILTERS = {"open": "status ne 'completed'", "completed": "status eq 'completed'", "all": None}
+Rule = OptionalParameter[Annotated[str, limit_length(maximum=300)]]
+
+
+class Tasks(TodoPage):
+    tasks: list[TaskRow]
+
+
+class _DueTask(BaseModel):
+    dueDateTime: Any = None  # noqa: N815
+
+
+@tool(hints=READ_HINTS, scopes=[READ_TASKS])
+async def list_tasks(
+    context: Context,
+    list_id: ListId,
+    status: Annotated[Literal["open", "completed", "all"], Field(description="Which")] = "open",
+    per_page: PerPage = 50,
+    cursor: CursorText = None,
+) -> Tasks:
+    """Tasks of a list."""
+    query = {"$filter": _FILTERS[status], "$top": per_page}
+    tasks, listing = await rest_client.fetch_list(
+        context, TaskRow, build_path(TASKS, list_id), cursor=cursor, query=query
+    )
+    return Tasks(tasks=tasks, nextCursor=listing.next, incomplete=listing.is_incomplete)
+
+
+@tool(hints=READ_HINTS, scopes=[READ_TASKS])
+async def get_task(
+    context: Context,
+    list_id: ListId,
+    task_id: TaskId,
+    body_from: Annotated[
+        int, Field(ge=0, le=10**7, description="Characters to skip", json_schema_extra=drop_bounds)
+    ] = 0,
+) -> TodoTask:
+    """One task with its text, steps and links."""
+    query = {"$expand": "checklistItems,linkedResources"}
+    task = await rest_client.fetch_one(context, TodoTask, build_path(TASK, list_id, task_id), query=query)
+    more = max(0, len(task.body) - body_from - SHOWN_BODY)
+    return task.model_copy(update={"body": task.body[body_from : body_from + SHOWN_BODY], "body_more": more})
+
+
+@tool(hints=ADD_HINTS, scopes=[WRITE_TASKS])
+async def create_task(
+    context: Context,
+    list_id: ListId,
+    title: Annotated[TaskTitle, Field(description="Title")],
+    body: Annotated[OptionalParameter[BodyText], Field(description="Text")] = None,
+    due: Annotated[Due, Field(description="Date")] = None,
+    reminder: Annotated[Due, Field(description="Time")] = None,
+    time_zone: OptionalZone = None,
+    recurrence: Annotated[Rule, Field(description="RRULE such as FREQ=WEEKLY;BYDAY=MO; needs due")] = None,
+    importance: Annotated[OptionalParameter[Importance], Field(description="Importance")] = None,
+    categories: Annotated[Categories, Field(description="Categories")] = None,
+) -> SavedTask:
+    """Create a task."""
+    fields = _build_fields(title, body, due, reminder, time_zone, importance, categories)
+    if recurrence:
+        fields["recurrence"] = write_recurrence(recurrence, date.fromisoformat(due) if due else None)
+    return await rest_client.fetch_one(context, SavedTask, build_path(TASKS, list_id), method="POST", json=fields)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
+async def update_task(
+    context: Context,
+    list_id: ListId,
+    task_id: TaskId,
+    title: Annotated[OptionalParameter[TaskTitle], Field(description="Title")] = None,
+    body: Annotated[OptionalParameter[BodyText], Field(description="Replaces; empty clears")] = None,
+    due: Annotated[Due, Field(description="Date; empty clears")] = None,
+    reminder: Annotated[Due, Field(description="Time; empty: none")] = None,
+    time_zone: OptionalZone = None,
+    recurrence: Annotated[Rule, Field(description="RRULE; empty ends it")] = None,
+    importance: Annotated[OptionalParameter[Importance], Field(description="Importance")] = None,
+    status: Annotated[OptionalParameter[TaskStatus], Field(description="Status")] = None,
+    categories: Annotated[Categories, Field(description="Replace all")] = None,
+    etag: Etag = None,
+) -> SavedTask:
+    """Change what is given of a task; the rest stays."""
+    fields = _build_fields(title, body, due, reminder, time_zone, importance, categories)
+    if status is not None:
+        fields["status"] = status
+    address = build_path(TASK, list_id, task_id)
+    if recurrence is not None:
+        start = await _find_start(context, address, due) if recurrence else None
+        fields["recurrence"] = write_recurrence(recurrence, start)
+    if not fields:
+        raise ToolError("there is nothing to change: give at least one of title, body, due, reminder, status")
+    return await _patch(context, address, fields, etag)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
+async def complete_task(context: Context, list_id: ListId, task_id: TaskId) -> SavedTask:
+    """Mark a task as completed. Of one that recurs, the next comes up."""
+    return await _patch(context, build_path(TASK, list_id, task_id), {"status": "completed"}, None)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
+async def delete_task(context: Context, list_id: ListId, task_id: TaskId, etag: Etag = None) -> RemovedTodo:
+    """Delete a task with its steps."""
+    headers = {"If-Match": etag} if etag else None
+    await rest_client.send_request(context, "DELETE", build_path(TASK, list_id, task_id), headers=headers)
+    return RemovedTodo(id=task_id)
+
+
+async def _find_start(context: Context, address: str, due: str | None) -> date | None:
+    """Find the day with which a recurrence begins: the due date that is given, or that of the task."""
+    if due:
+        return date.fromisoformat(due)
+    known = format_due((await rest_client.fetch_one(context, _DueTask, address)).dueDateTime)[:10]
+    return date.fromisoformat(known) if due is None and is_date(known) else None
+
+
+async def _patch(context: Context, address: str, fields: dict[str, Any], etag: str | None) -> SavedTask:
+    headers = {"If-Match": etag} if etag else None
+    return await rest_client.fetch_one(context, SavedTask, address, method="PATCH", json=fields, headers=headers)
+
+
+def _build_fields(
+    title: str | None,
+    body: str | None,
+    due: str | None,
+    reminder: str | None,
+    zone: str | None,
+    importance: str | None,
+    categories: list[str] | None,
+) -> dict[str, Any]:
+    """Build what a body says of a task; what is None is left as it is.
+
+    Raises:
+        ToolError: due or reminder is wrong; the text names it.
+    """
+    fields: dict[str, Any] = {"title": title, "importance": importance, "categories": categories}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    if body is not None:
+        fields["body"] = {"content": body, "contentType": "text"}
+    if due is not None:
+        fields["dueDateTime"] = write_due(due)
+    if reminder is not None:
+        fields |= write_reminder(reminder, zone)
+    return fields
+
+
+TOOLS = (list_tasks, get_task, create_task, update_task, complete_task, delete_task)

@@ -1,0 +1,102 @@
+"""What a program needs to use a project: its address, the keys that may be public, the types of its tables."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
+
+import orjson
+from pydantic import BaseModel, Field
+
+from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter
+from modules.kit.results import PAGE_CHARACTERS, Line, ResultModel, Word
+from modules.kit.untrusted import UntrustedPage
+from modules.supabase import rest_client
+from modules.supabase.paging import parse_offset, slice_text
+from modules.supabase.parameters import READ_DATABASE, READ_PROJECTS, READ_SECRETS, ProjectRef, SchemaNames
+
+_NEW_KEY = "sb_publishable_"
+
+
+class ProjectUrl(ResultModel):
+    url: Line
+
+
+class PublishableKey(ResultModel):
+    """`api_key` is missing where Supabase keeps it back."""
+
+    name: Line
+    api_key: Word = ""
+    type: Word = ""
+    description: Word = ""
+
+
+class PublishableKeys(ResultModel):
+    keys: list[PublishableKey]
+
+
+class TypescriptTypes(UntrustedPage):
+    types: str
+
+
+class _TypesAnswer(BaseModel):
+    types: str
+
+
+@tool(hints=READ_HINTS, scopes=[READ_PROJECTS])
+async def get_project_url(context: Context, ref: ProjectRef) -> ProjectUrl:
+    """The address of a project's API."""
+    return ProjectUrl(url=f"https://{ref}.supabase.co")
+
+
+@tool(hints=READ_HINTS, scopes=[READ_SECRETS])
+async def get_publishable_keys(context: Context, ref: ProjectRef) -> PublishableKeys:
+    """The API keys that clients may have (publishable, anon); never secret ones."""
+    address = build_path("/v1/projects/{}/api-keys", ref)
+    answer = await rest_client.send_request(context, "GET", address, query={"reveal": False})
+    keys = [one for one in answer.read(list[dict[str, Any]]) if _is_public(one)]
+    if not keys:
+        raise ToolError("the project has no publishable key: somebody makes one in its settings (API keys)")
+    return PublishableKeys(keys=answer.read_part(list[PublishableKey], keys))
+
+
+def _is_public(key: Mapping[str, Any]) -> bool:
+    """Check whether a key may be shown to anybody: it is called public, and what it holds says nothing else."""
+    kind, name, value = key.get("type"), key.get("name"), key.get("api_key")
+    if kind == "publishable":
+        return value is None or (isinstance(value, str) and value.startswith(_NEW_KEY))
+    if kind not in ("legacy", None) or name != "anon":
+        return False
+    return value is None or (isinstance(value, str) and _read_role(value) == "anon")
+
+
+def _read_role(token: str) -> str:
+    """The role that a legacy key, a JSON Web Token, is for; "" where it cannot be read."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return ""
+    try:
+        claims = orjson.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, binascii.Error):
+        return ""
+    return str(cast("Mapping[str, Any]", claims).get("role", "")) if isinstance(claims, dict) else ""
+
+
+@tool(hints=READ_HINTS, scopes=[READ_DATABASE])
+async def generate_typescript_types(
+    context: Context,
+    ref: ProjectRef,
+    schemas: Annotated[OptionalParameter[SchemaNames], Field(description="public if left out")] = None,
+    cursor: CursorText = None,
+) -> TypescriptTypes:
+    """TypeScript types of the tables, for supabase-js."""
+    start = parse_offset(cursor)
+    query = {"included_schemas": ",".join(schemas) if schemas else None}
+    address = build_path("/v1/projects/{}/types/typescript", ref)
+    whole = await rest_client.fetch(context, _TypesAnswer, address, query=query)
+    types, next_cursor = slice_text(whole.types, start, PAGE_CHARACTERS)
+    return TypescriptTypes(types=types, nextCursor=next_cursor)
+
+
+TOOLS = (get_project_url, get_publishable_keys, generate_typescript_types)

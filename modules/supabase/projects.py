@@ -1,0 +1,253 @@
+"""Organizations and their projects."""
+
+import secrets
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from modules.kit import Context, Hints, SensitiveParameter, ToolError, build_path, tool
+from modules.kit.parameters import (
+    ADD_HINTS,
+    CHANGE_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    PerPage,
+    ShortText,
+    limit_length,
+)
+from modules.kit.results import Flag, Line, ResultModel, ResultPage, Word, read_at
+from modules.supabase import paging, rest_client
+from modules.supabase.parameters import (
+    READ_ORGANIZATIONS,
+    READ_PROJECTS,
+    WRITE_PROJECTS,
+    OrganizationSlug,
+    ProjectRef,
+)
+from modules.supabase.prices import PriceQuestion, ask_to_confirm, get_project_price
+
+_REGIONS = frozenset({
+    "us-east-1", "us-east-2", "us-west-1", "us-west-2", "ap-east-1", "ap-southeast-1", "ap-northeast-1",
+    "ap-northeast-2", "ap-southeast-2", "eu-west-1", "eu-west-2", "eu-west-3", "eu-north-1", "eu-central-1",
+    "eu-central-2", "ca-central-1", "ap-south-1", "sa-east-1",
+})  # fmt: skip
+_REGION_GROUPS = frozenset({"americas", "emea", "apac"})
+_RESTORE_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=True)
+_RESTING = frozenset({"INACTIVE", "GOING_DOWN", "REMOVED", "PAUSING"})
+_PASSWORD_LENGTHS = range(12, 129)
+_HEALTH_SERVICES = ("auth", "db", "pooler", "realtime", "rest", "storage")
+
+
+class OrganizationRow(ResultModel):
+    slug: Line
+    name: Word = ""
+
+
+class OrganizationList(ResultModel):
+    organizations: list[OrganizationRow]
+
+
+class OrganizationDetails(ResultModel):
+    slug: Line = ""
+    name: Word = ""
+    plan: Word = ""
+
+
+class ProjectRow(ResultModel):
+    ref: Line
+    name: Word = ""
+    region: Word = ""
+    status: Word = ""
+    organization: Annotated[Word, read_at("organization_slug")] = ""
+    is_branch: Flag = False
+
+
+class ProjectList(ResultPage):
+    projects: list[ProjectRow]
+    total: int
+
+
+class ProjectDetails(ResultModel):
+    ref: Line
+    name: Word = ""
+    organization: Annotated[Word, read_at("organization_slug")] = ""
+    region: Word = ""
+    status: Word = ""
+    created_at: Word = ""
+    database_host: Annotated[Word, read_at("database", "host")] = ""
+    postgres_version: Annotated[Word, read_at("database", "version")] = ""
+
+
+class CreatedProject(PriceQuestion):
+    """The new project, or the price to confirm."""
+
+    ref: Word = ""
+    name: Word = ""
+    region: Word = ""
+    status: Word = ""
+    created: bool = False
+
+
+class AcceptedChange(ResultModel):
+    ref: Line
+    accepted: bool = True
+    next_step: Line
+
+
+class HealthRow(ResultModel):
+    name: Line
+    status: Word = ""
+    error: Word = ""
+
+
+class ProjectHealth(ResultModel):
+    services: list[HealthRow]
+
+
+class _ProjectPage(BaseModel):
+    class Pagination(BaseModel):
+        count: int
+
+    projects: list[dict[str, Any]]
+    pagination: Pagination
+
+
+@tool(hints=READ_HINTS, scopes=[READ_ORGANIZATIONS])
+async def list_organizations(context: Context) -> OrganizationList:
+    """The organizations of the connected account."""
+    return OrganizationList(organizations=await rest_client.fetch_rows(context, OrganizationRow, "/v1/organizations"))
+
+
+@tool(hints=READ_HINTS, scopes=[READ_ORGANIZATIONS])
+async def get_organization(context: Context, slug: OrganizationSlug) -> OrganizationDetails:
+    """One organization with its plan."""
+    found = await rest_client.fetch(context, OrganizationDetails, build_path("/v1/organizations/{}", slug))
+    return found.model_copy(update={"slug": slug})
+
+
+@tool(hints=READ_HINTS, scopes=[READ_PROJECTS])
+async def list_projects(
+    context: Context,
+    organization: Annotated[OptionalParameter[OrganizationSlug], Field(description="Only of this organization")] = None,
+    search: Annotated[ShortText, Field(description="Part of the name or ref")] = "",
+    per_page: PerPage = 50,
+    cursor: CursorText = None,
+) -> ProjectList:
+    """Projects with ref, region and status."""
+    start = paging.parse_offset(cursor)
+    if organization is None:
+        whole = await rest_client.fetch_rows(context, ProjectRow, "/v1/projects")
+        wanted = search.casefold()
+        kept = [one for one in whole if wanted in one.name.casefold() or wanted in one.ref]
+        found, next_cursor = paging.slice_page(kept, start, per_page)
+        return ProjectList(projects=found, total=len(kept), nextCursor=next_cursor)
+    query = {"offset": start, "limit": per_page, "search": search or None}
+    address = build_path("/v1/organizations/{}/projects", organization)
+    answer = await rest_client.send_request(context, "GET", address, query=query)
+    page = answer.read(_ProjectPage)
+    rows = answer.read_part(list[ProjectRow], page.projects)
+    total = page.pagination.count
+    end = start + len(rows)
+    return ProjectList(projects=rows, total=total, nextCursor=paging.build_offset_cursor(end, total) if rows else "")
+
+
+@tool(hints=READ_HINTS, scopes=[READ_PROJECTS])
+async def get_project(context: Context, ref: ProjectRef) -> ProjectDetails:
+    """One project: status, region, database."""
+    return await rest_client.fetch(context, ProjectDetails, build_path("/v1/projects/{}", ref))
+
+
+@tool(hints=READ_HINTS, scopes=[READ_PROJECTS])
+async def get_project_health(context: Context, ref: ProjectRef) -> ProjectHealth:
+    """How the services of a project are: database, auth, API, storage."""
+    address = build_path("/v1/projects/{}/health", ref)
+    return ProjectHealth(
+        services=await rest_client.fetch_rows(context, HealthRow, address, query={"services": _HEALTH_SERVICES})
+    )
+
+
+@tool(hints=ADD_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS, READ_ORGANIZATIONS])
+async def create_project(
+    context: Context,
+    name: Annotated[str, limit_length(1), Field(description="Name")],
+    organization: OrganizationSlug,
+    region: Annotated[ShortText, Field(description="Such as eu-central-1; or americas, emea, apac")],
+    db_pass: Annotated[
+        OptionalParameter[str], SensitiveParameter(), Field(description="Left out: one is made; reset it to know it")
+    ] = None,
+    confirm_cost: Annotated[ShortText, Field(description="The price that the user agreed to")] = "",
+) -> CreatedProject:
+    """Create a project, which may cost money: without confirm_cost it only tells the price."""
+    selection = _select_region(region)
+    password = _check_password(db_pass)
+    price = get_project_price(*await _read_price_facts(context, organization))
+    if confirm_cost != price.text:
+        return CreatedProject(**ask_to_confirm(price, organization).model_dump())
+    body = {"name": name, "organization_slug": organization, "region_selection": selection, "db_pass": password}
+    made = await rest_client.fetch(context, ProjectDetails, "/v1/projects", method="POST", json=body)
+    return CreatedProject(
+        ref=made.ref, name=made.name, region=made.region, status=made.status, created=True,
+        next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY",
+    )  # fmt: skip
+
+
+def _select_region(region: str) -> dict[str, str]:
+    if region in _REGION_GROUPS:
+        return {"type": "smartGroup", "code": region}
+    if region in _REGIONS:
+        return {"type": "specific", "code": region}
+    known = ", ".join([*sorted(_REGION_GROUPS), *sorted(_REGIONS)])
+    raise ToolError(f"region is none of Supabase's: give one of {known}")
+
+
+def _check_password(password: str | None) -> str:
+    """The password, or a new one that nobody is told: whoever needs it resets it in the project's settings.
+
+    Raises:
+        ToolError: it is too short or too long; the text does not repeat it.
+    """
+    if password is None:
+        return secrets.token_urlsafe(32)
+    if len(password) not in _PASSWORD_LENGTHS:
+        raise ToolError(
+            f"db_pass must have {_PASSWORD_LENGTHS.start} to {_PASSWORD_LENGTHS.stop - 1} characters; left out, a "
+            "strong one is made"
+        )
+    return password
+
+
+async def _read_price_facts(context: Context, organization: str) -> tuple[str, int]:
+    """The plan of an organization, and how many of its projects run."""
+    details = await rest_client.fetch(context, OrganizationDetails, build_path("/v1/organizations/{}", organization))
+    if details.plan == "free":
+        return details.plan, 0
+    rows = await rest_client.fetch_rows(context, ProjectRow, "/v1/projects")
+    running = [one for one in rows if one.organization == organization and one.status not in _RESTING]
+    return details.plan, len(running)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_PROJECTS])
+async def pause_project(context: Context, ref: ProjectRef) -> AcceptedChange:
+    """Pause a project: its database and API stop until it is restored."""
+    await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/pause", ref))
+    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is INACTIVE")
+
+
+@tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS])
+async def restore_project(context: Context, ref: ProjectRef) -> AcceptedChange:
+    """Start a paused project again."""
+    await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/restore", ref))
+    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY")
+
+
+TOOLS = (
+    list_organizations,
+    get_organization,
+    list_projects,
+    get_project,
+    get_project_health,
+    create_project,
+    pause_project,
+    restore_project,
+)

@@ -1,0 +1,69 @@
+"""Requests to Supabase's Management API (https://api.supabase.com/api/v1)."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from modules.kit import Context, VendorAnswer, VendorProblem, build_path
+from modules.supabase.error_messages import explain_problem, explain_sql_problem
+
+Shape = TypeVar("Shape")
+
+
+async def send_request(
+    context: Context, method: str, address: str, *, missing: str = "", partners_only: bool = False, **options: Any
+) -> VendorAnswer:
+    """Send one request; `missing` and `partners_only` are those of :func:`explain_problem`.
+
+    Raises:
+        VendorProblem: Supabase refused it; the text says what to do.
+    """
+    try:
+        return await context.vendor.request(method, address, **options)
+    except VendorProblem as problem:
+        raise explain_problem(problem, missing=missing, partners_only=partners_only) from None
+
+
+async def fetch(context: Context, kind: type[Shape], address: str, *, method: str = "GET", **options: Any) -> Shape:
+    """Send one request and read its answer as `kind`."""
+    return (await send_request(context, method, address, **options)).read(kind)
+
+
+async def fetch_rows(context: Context, model: type[BaseModel], address: str, **options: Any) -> list[Any]:
+    """Fetch a list that Supabase gives whole, each entry as `model`."""
+    answer = await send_request(context, "GET", address, **options)
+    return answer.read(list[model])
+
+
+async def send_query(
+    context: Context, ref: str, query: str, parameters: Sequence[Any] = (), *, writes: bool = False
+) -> VendorAnswer:
+    """Run SQL; the answer is a list of the rows of its last statement. Only with `writes` can it change anything:
+    otherwise the endpoint itself runs it as a role that can only read. `parameters` are sent beside the query, never as
+    a part of it.
+
+    Raises:
+        VendorProblem: Supabase or PostgreSQL refused it.
+    """
+    address = build_path("/v1/projects/{}/database/query" + ("" if writes else "/read-only"), ref)
+    body: dict[str, Any] = {"query": query}
+    if parameters:
+        body["parameters"] = list(parameters)
+    try:
+        return await context.vendor.request("POST", address, json=body, repeatable=not writes)
+    except VendorProblem as problem:
+        raise explain_sql_problem(problem, query) from None
+
+
+async def send_migration(context: Context, address: str, name: str, query: str, key: str) -> None:
+    """Apply SQL as a migration; with the same Idempotency-Key Supabase applies it once.
+
+    Raises:
+        VendorProblem: Supabase or PostgreSQL refused it.
+    """
+    body, headers = {"name": name, "query": query}, {"Idempotency-Key": key}
+    try:
+        await context.vendor.request("POST", address, json=body, headers=headers)
+    except VendorProblem as problem:
+        raise explain_sql_problem(problem, query, partners_only=True) from None

@@ -1,0 +1,138 @@
+"""Answers that lack fields, or have others than documented: a field is lost, never the row or the page."""
+
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+import orjson
+import pytest
+from pydantic import model_validator
+
+from modules.kit import OUTCOME_UNKNOWN, VendorAnswer, VendorProblem, build_json_schema
+from modules.kit.results import (
+    CountedPage,
+    Flag,
+    Line,
+    ListPage,
+    Missable,
+    ResultModel,
+    Text,
+    Word,
+    read_at,
+    read_object,
+    read_rows,
+)
+
+
+class Event(ResultModel):
+    longest = {"body": 10}  # noqa: RUF012
+    markdown_fields = frozenset({"body"})
+
+    id: Line
+    title: Line
+    size: Missable[int] = None
+    start: Missable[datetime] = None
+    owner: Annotated[Word, read_at("owner", "login")] = ""
+    labels: list[Line]
+    done: Flag
+    body: Text = ""
+    truncated: Flag = False
+
+
+class Events(ListPage):
+    events: list[Event]
+
+
+class Strict(ResultModel):
+    id: int
+
+
+class Computed(ResultModel):
+    id: Line = ""
+    name: Word = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _compute(cls, raw: Any) -> Any:
+        return {**raw, "name": cast("Any", raw)["person"].get("name")}
+
+
+WHOLE = {
+    "id": "1", "title": "One", "size": 0, "start": "2026-01-31T12:00:00Z", "owner": {"login": "mona"}, "labels": ["a"],
+    "done": True, "body": "text",
+}  # fmt: skip
+SHOWN = {**WHOLE, "owner": "mona"}
+
+
+def answered(document: object, *, write: bool = False) -> VendorAnswer:
+    return VendorAnswer(200, {}, orjson.dumps(document), write)
+
+
+async def show(rows: list[object]) -> dict[str, Any]:
+    read = await read_rows(answered(rows), Event, rows)
+    return orjson.loads(Events(events=read.rows, unreadable=read.unreadable).model_dump_json())
+
+
+async def test_a_whole_row() -> None:
+    assert await show([WHOLE]) == {"events": [SHOWN]}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("wrong", [None, 3, "x", [], [3], {}, {"login": 3}, {"login": {}}, 10**18])
+async def test_a_field_of_another_type_costs_that_field(name: str, wrong: object) -> None:
+    [row] = (await show([WHOLE, {**WHOLE, name: wrong}]))["events"][1:]
+    assert {field: row[field] for field in SHOWN if field != name} == {
+        field: SHOWN[field] for field in SHOWN if field != name
+    }
+    assert row.get(name) in (None, "", [], False, 3, "3", "x", 10**18, True, "1970-01-01T00:00:03Z")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+async def test_a_missing_field_costs_that_field(name: str) -> None:
+    [row] = (await show([{field: value for field, value in WHOLE.items() if field != name}]))["events"]
+    empty: Any = {"id": "", "title": "", "labels": []}
+    assert row == {**{field: value for field, value in SHOWN.items() if field != name}, **{
+        field: value for field, value in empty.items() if field == name
+    }}  # fmt: skip
+
+
+async def test_several_at_once_and_what_is_no_row() -> None:
+    found = await show([{"id": "1", "size": "?", "labels": {}, "body": 3}, 3, None, [], "x", {}, {"other": 1}])
+    assert found == {"events": [{"id": "1", "title": "", "labels": []}], "unreadable": 6}
+
+
+async def test_a_page_of_which_nothing_can_be_read_is_an_error() -> None:
+    rows: list[object] = [{}, 3]
+    with pytest.raises(VendorProblem, match="documented form"):
+        await read_rows(answered(rows), Event, rows)
+    assert (await read_rows(answered([]), Event, [])).rows == []
+
+
+async def test_a_field_that_must_be_there_costs_the_row() -> None:
+    rows: list[object] = [{"id": 3}, {"id": "x"}, {}]
+    read = await read_rows(answered(rows), Strict, rows)
+    assert ([one.id for one in read.rows], read.unreadable) == ([3], 2)
+
+
+async def test_a_shape_that_computes_from_what_it_did_not_expect() -> None:
+    rows: list[object] = [{"id": "1", "person": {"name": "Ada"}}, {"id": "2", "person": "Ada"}, {"id": "3"}]
+    read = await read_rows(answered(rows), Computed, rows)
+    assert ([one.name for one in read.rows], read.unreadable) == (["Ada"], 2)
+
+
+def test_one_object() -> None:
+    assert read_object(answered({"id": "1", "size": "?"}), Event).id == "1"
+    for document in ({}, {"other": 1}, [], None, "x"):
+        with pytest.raises(VendorProblem) as caught:
+            read_object(answered(document, write=True), Event)
+        assert OUTCOME_UNKNOWN in str(caught.value)
+
+
+def test_the_schema_does_not_promise_what_may_be_missing() -> None:
+    schema = build_json_schema(Event, output=True)
+    assert schema["properties"]["size"] == {"type": "integer"}
+    assert set(schema["required"]) == {"id", "title", "labels"}
+
+
+def test_a_total_of_none_is_shown_and_an_unknown_one_is_not() -> None:
+    assert orjson.loads(CountedPage(total=0).model_dump_json()) == {"total": 0}
+    assert orjson.loads(CountedPage().model_dump_json()) == {}

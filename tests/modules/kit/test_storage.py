@@ -1,0 +1,224 @@
+"""Confluence's storage format as Markdown and back: each kind of node, and edits beside what Markdown cannot say."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from modules.kit import ToolError
+from modules.kit.markup_tree import MalformedMarkupError
+from modules.kit.storage_reading import convert_storage_to_markdown, divide_storage, join_pieces
+from modules.kit.storage_writing import convert_markdown_to_storage, replace_markdown
+
+RAW = "```{{=storage}}\n{}\n```".format
+INLINE_RAW = "`{}`{{=storage}}".format
+TOC = '<ac:structured-macro ac:name="toc"><ac:parameter ac:name="maxLevel">2</ac:parameter></ac:structured-macro>'
+MERGED = '<table><tbody><tr><td colspan="2"><p>x</p></td></tr></tbody></table>'
+STATUS = '<ac:structured-macro ac:name="status"><ac:parameter ac:name="title">OK</ac:parameter></ac:structured-macro>'
+SCHEMA = ' ac:schema-version="1"'
+
+
+def make_panel(name: str, title: str, body: str) -> str:
+    parameter = f'<ac:parameter ac:name="title">{title}</ac:parameter>' if title else ""
+    return (
+        f'<ac:structured-macro ac:name="{name}"{SCHEMA}>{parameter}'
+        f"<ac:rich-text-body>{body}</ac:rich-text-body></ac:structured-macro>"
+    )
+
+
+def make_code(language: str, body: str) -> str:
+    parameter = f'<ac:parameter ac:name="language">{language}</ac:parameter>' if language else ""
+    return (
+        f'<ac:structured-macro ac:name="code"{SCHEMA}>{parameter}'
+        f"<ac:plain-text-body><![CDATA[{body}]]></ac:plain-text-body></ac:structured-macro>"
+    )
+
+
+def make_link(target: str, text: str = "", anchor: str = "") -> str:
+    body = f"<ac:link-body>{text}</ac:link-body>" if text else ""
+    attribute = f' ac:anchor="{anchor}"' if anchor else ""
+    return f"<p><ac:link{attribute}>{target}{body}</ac:link></p>"
+
+
+def make_task(status: str, body: str) -> str:
+    return f"<ac:task><ac:task-status>{status}</ac:task-status><ac:task-body>{body}</ac:task-body></ac:task>"
+
+
+SAME = {
+    "paragraph": ("<p>日本語 <strong>שלום</strong> &lt;x&gt; &amp;</p>", "日本語 **שלום** \\<x> &"),
+    "empty paragraph": ("<p></p>", "<p></p>"),
+    "no-break space": ("<p>\xa0</p>", "&nbsp;"),
+    "marks": (
+        "<p><em>a</em> <u>b</u> <del>c</del> x<sup>2</sup> <code>d</code></p>",
+        "*a* <u>b</u> ~~c~~ x<sup>2</sup> `d`",
+    ),
+    "color": ('<p><span style="color: rgb(1,2,3);">a</span></p>', '<span style="color: rgb(1,2,3)">a</span>'),
+    "heading": ("<h3>T</h3>", "### T"),
+    "list": ("<ul><li>a<ol><li>b</li></ol></li></ul>", "- a\n  1. b"),
+    "tasks": (
+        f"<ac:task-list>{make_task('complete', 'a')}{make_task('incomplete', 'b')}</ac:task-list>",
+        "- [x] a\n- [ ] b",
+    ),
+    "tasks in a task": (
+        f"<ac:task-list>{make_task('complete', 'a<ac:task-list>' + make_task('incomplete', 'b') + '</ac:task-list>')}"
+        "</ac:task-list>",
+        "- [x] a\n  - [ ] b",
+    ),
+    "quote": ("<blockquote><p>a</p></blockquote>", "> a"),
+    "rule": ("<hr/>", "---"),
+    "table": (
+        "<table><tbody><tr><th><p>a</p></th><th><p>b|c</p></th></tr><tr><td><p>1</p></td><td><p/></td></tr></tbody></table>",
+        "| a | b\\|c |\n| --- | --- |\n| 1 |  |",
+    ),
+    "table without head": (
+        "<table><tbody><tr><td><p>a</p></td></tr></tbody></table>",
+        "|  |\n| --- |\n| a |",
+    ),
+    "merged cells": (MERGED, RAW(MERGED)),
+    "code": (make_code("python", "a = 1\n\nb"), "```python\na = 1\n\nb\n```"),
+    "code with its own end": (make_code("", "a]]]]><![CDATA[>b"), "```\na]]>b\n```"),
+    "info": (make_panel("info", "", "<p>a</p>"), "> [!INFO]\n> a"),
+    "note": (make_panel("note", "T*", "<p>a</p><p>b</p>"), "> [!NOTE] T\\*\n> a\n>\n> b"),
+    "warning": (make_panel("warning", "", "<ul><li>a</li></ul>"), "> [!WARNING]\n>\n> - a"),
+    "tip": (make_panel("tip", "", ""), "> [!TIP]"),
+    "expand": (make_panel("expand", "More", "<p>a</p>"), "> [!EXPAND] More\n> a"),
+    "link": ('<p><a href="https://x.test/?a=1&amp;b=2">l</a></p>', "[l](https://x.test/?a=1&b=2)"),
+    "link to a page": (
+        make_link('<ri:page ri:space-key="DS" ri:content-title="A/B (c)"/>', "<em>t</em>", "x y"),
+        "[*t*](page:DS/A%2FB%20%28c%29#x%20y)",
+    ),
+    "link to a page of the space": (make_link('<ri:page ri:content-title="Plan"/>'), "[Plan](page:/Plan)"),
+    "link to an anchor": (make_link("", "t", "x"), "[t](#x)"),
+    "link to a file": (make_link('<ri:attachment ri:filename="a b.pdf"/>'), "[a b.pdf](attachment:a%20b.pdf)"),
+    "link to a space": (make_link('<ri:space ri:space-key="~ada"/>', "t"), "[t](space:~ada)"),
+    "mention": (make_link('<ri:user ri:account-id="5:a-b"/>'), "[@user](user:5:a-b)"),
+    "date": ('<p>on <time datetime="2026-05-01"/></p>', "on [2026-05-01](date:2026-05-01)"),
+    "picture": (
+        '<ac:image ac:alt="an x" ac:width="30"><ri:attachment ri:filename="a.png"/></ac:image>',
+        '![an x](attachment:a.png "width=30")',
+    ),
+    "picture of an address": ('<ac:image><ri:url ri:value="https://x.test/a.png"/></ac:image>', "![](https://x.test/a.png)"),
+    "emoticon": (
+        '<p>a <ac:emoticon ac:name="tick"/></p>',
+        "a " + INLINE_RAW('<ac:emoticon ac:name="tick"/>'),
+    ),
+    "placeholder": (
+        "<p><ac:placeholder>a</ac:placeholder> b</p>",
+        INLINE_RAW("<ac:placeholder>a</ac:placeholder>") + " b",
+    ),
+    "status": (f"<p>a {STATUS}</p>", f"a {INLINE_RAW(STATUS)}"),
+    "macro": (TOC, RAW(TOC)),
+    "macro with blocks": (
+        '<ac:structured-macro ac:name="excerpt"><ac:rich-text-body><p>a</p></ac:rich-text-body></ac:structured-macro>',
+        INLINE_RAW('<ac:structured-macro ac:name="excerpt"><ac:rich-text-body>')
+        + "\n\na\n\n"
+        + INLINE_RAW("</ac:rich-text-body></ac:structured-macro>"),
+    ),
+    "layout": (
+        '<ac:layout><ac:layout-section ac:type="single"><ac:layout-cell><p>a</p></ac:layout-cell></ac:layout-section>'
+        "</ac:layout>",
+        "\n\n".join(
+            (
+                INLINE_RAW("<ac:layout>"),
+                INLINE_RAW('<ac:layout-section ac:type="single">'),
+                INLINE_RAW("<ac:layout-cell>"),
+                "a",
+                INLINE_RAW("</ac:layout-cell>"),
+                INLINE_RAW("</ac:layout-section>"),
+                INLINE_RAW("</ac:layout>"),
+            )
+        ),
+    ),
+    "centered paragraph": ('<p style="text-align: center;">a</p>', RAW('<p style="text-align: center;">a</p>')),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("storage", "markdown"), SAME.values(), ids=SAME)
+def test_each_kind_of_node_goes_both_ways(storage: str, markdown: str) -> None:
+    assert convert_storage_to_markdown(storage) == markdown
+    assert convert_markdown_to_storage(markdown) == storage
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([storage for storage, _ in SAME.values()]), max_size=8))
+def test_a_document_of_any_nodes_is_the_same_after_both_ways(parts: list[str]) -> None:
+    storage = "\n".join(parts)
+    pieces = divide_storage(storage)
+    assert "".join(one.source for one in pieces) == storage
+    markdown = join_pieces(pieces)
+    assert convert_markdown_to_storage(markdown) == "".join(parts)
+    assert replace_markdown(pieces, markdown) == storage
+
+
+@pytest.mark.parametrize(
+    ("storage", "markdown"),
+    [
+        ('<p>a<!-- hid --><span style="display:none">hid</span>b\u200b&#8203;</p>', "ab"),
+        ('<p title="hid" class="x">a&nbsp;b &ldquo;c&rdquo;</p>', "a\xa0b “c”"),
+        ("text <strong>alone</strong>", "text **alone**"),
+        ("<p>a</p>text<p>b</p>", "a\n\ntext\n\nb"),
+        ("<table><colgroup><col/></colgroup><tbody><tr><th>a</th></tr></tbody></table>", "| a |\n| --- |"),
+        ("<ul><li><p>a</p></li></ul>", "- a"),
+        ("<p>a</p><p>b</p>", "a\n\nb"),
+        ("<ul><li><p></p><p>a</p></li></ul>", "- <p></p>\n\n  a"),
+        ("", ""),
+        ("<p>x <ac:emoticon ac:name='smile' ac:emoji-fallback='🙂'/></p>", "x 🙂"),
+    ],
+)
+def test_what_no_reader_sees_is_left_out(storage: str, markdown: str) -> None:
+    assert convert_storage_to_markdown(storage) == markdown
+
+
+def test_an_edit_keeps_its_neighbours_byte_for_byte() -> None:
+    odd = "<p class='x'>a&nbsp;b</p>\n<ac:structured-macro ac:macro-id='1' ac:name='toc' />"
+    storage = f"{odd}<p>old</p>  {odd}"
+    pieces = divide_storage(storage)
+    edited = join_pieces(pieces).replace("old", "**new**")
+    assert replace_markdown(pieces, edited) == f"{odd}<p><strong>new</strong></p>{odd}"
+    layout = SAME["layout"][0].replace("<p>a</p>", f"{odd}<p>old</p>{odd}")
+    pieces = divide_storage(layout)
+    assert replace_markdown(pieces, join_pieces(pieces).replace("old", "new")) == layout.replace("old", "new")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("b", "b\n\nc"), ("a\n\n", ""), ("\n\nb", ""), ("a\n\nb", ""), ("a", "a\n\na")]
+)
+def test_blocks_can_be_added_and_taken_away(old: str, new: str) -> None:
+    edited = "a\n\nb".replace(old, new, 1)
+    written = replace_markdown(divide_storage("<p>a</p><p>b</p>"), edited)
+    assert convert_storage_to_markdown(written) == edited.strip()
+
+
+@pytest.mark.parametrize(
+    ("markdown", "told"),
+    [
+        (RAW("<p>"), "not well-formed"),
+        (INLINE_RAW("<ac:layout>"), "keep it as it was read"),
+        (RAW("<!DOCTYPE x [<!ENTITY a 'b'>]>&a;"), "not well-formed"),
+        ("![a](c.png)", "attachment:"),
+        ("x" * 500_001, "at most 500000"),
+    ],
+)
+def test_markdown_that_confluence_would_not_take_is_refused(markdown: str, told: str) -> None:
+    with pytest.raises(ToolError, match=told):
+        convert_markdown_to_storage(markdown)
+
+
+@pytest.mark.parametrize(
+    "storage",
+    ["<p>", "<p></q>", "&bogus;", "<!DOCTYPE x>", "</x><x>", "<b>" * 100 + "</b>" * 100, "<p a=1/>", "<p\x00/>"],
+)
+def test_what_is_not_well_formed_or_too_deep_is_refused(storage: str) -> None:
+    with pytest.raises(MalformedMarkupError):
+        convert_storage_to_markdown(storage)
+
+
+@pytest.mark.parametrize("unit", [*(storage for storage, _ in SAME.values()), "&lt;", "<p>*[`_</p>"])
+def test_the_time_is_linear(unit: str) -> None:
+    times: list[float] = []
+    for size in (10_000, 40_000):
+        before = time.process_time()
+        convert_markdown_to_storage(convert_storage_to_markdown(unit * (size // len(unit))))
+        times.append(time.process_time() - before)
+    assert times[1] < 9 * times[0] + 0.05

@@ -1,0 +1,94 @@
+"""The module as it is declared, and its recurrence in both directions."""
+
+from datetime import date
+
+import orjson
+import pytest
+
+from broker.providers.catalogue import load_builtin_providers
+from gateway.catalogue import build_catalogue
+from modules.kit import ToolError
+from modules.microsoft_todo import MODULE
+from modules.microsoft_todo.task_times import format_recurrence, write_recurrence
+from tests.support.microsoft_todo_double import ROUTES
+from tests.support.tokens import tokens
+from tests.support.vendor_contract import contract
+
+# (read-only, destructive, idempotent) of the design's table.
+READS, ADDS, CHANGES = (True, False, False), (False, False, False), (False, True, True)
+HINTS = {
+    **dict.fromkeys(("list_task_lists", "list_tasks", "get_task", "list_checklist_items"), READS),
+    **dict.fromkeys(("create_task_list", "create_task", "create_checklist_item"), ADDS),
+    **dict.fromkeys(
+        ("update_task_list", "delete_task_list", "update_task", "complete_task", "delete_task",
+         "update_checklist_item", "delete_checklist_item"), CHANGES),
+}  # fmt: skip
+# o200k tokens of name, description and parameters. Raise one only with a reason.
+MOST_TOKENS = 240
+MOST_ON_AVERAGE = 90
+MONDAY = date(2030, 3, 4)
+
+
+def test_every_tool_of_the_design_with_its_hints() -> None:
+    found = {tool.name: (tool.hints.read_only, tool.hints.destructive, tool.hints.idempotent) for tool in MODULE.tools}
+    assert found == HINTS
+    assert all(tool.hints.open_world for tool in MODULE.tools)
+
+
+def test_the_provider_asks_for_the_scopes_of_the_tools() -> None:
+    scopes = load_builtin_providers().known["microsoft"].modules["microsoft_todo"]
+    for tool in MODULE.tools:
+        [scope] = tool.scopes
+        assert scope in (scopes.reading if tool.hints.read_only else scopes.writing), tool.name
+
+
+def test_what_the_schemas_cost() -> None:
+    listed = build_catalogue([MODULE]).tools["microsoft_todo"]
+    sizes = {
+        one.tool.name: tokens(orjson.dumps([one.tool.name, one.tool.description, one.input_schema]).decode())
+        for one in listed
+    }
+    assert max(sizes.values()) <= MOST_TOKENS, sizes
+    assert sum(sizes.values()) / len(sizes) <= MOST_ON_AVERAGE, sizes
+
+
+def test_the_double_serves_what_the_module_asks_for() -> None:
+    assert set(ROUTES) <= set(contract("microsoft-todo").operations())
+
+
+@pytest.mark.parametrize(
+    ("rule", "again", "kind"),
+    [
+        ("FREQ=DAILY;INTERVAL=3", "FREQ=DAILY;INTERVAL=3", "daily"),
+        ("FREQ=WEEKLY", "FREQ=WEEKLY;BYDAY=MO", "weekly"),
+        ("FREQ=WEEKLY;BYDAY=TU,FR;COUNT=4", "FREQ=WEEKLY;BYDAY=TU,FR;COUNT=4", "weekly"),
+        ("FREQ=MONTHLY", "FREQ=MONTHLY;BYMONTHDAY=4", "absoluteMonthly"),
+        ("FREQ=MONTHLY;BYMONTHDAY=31;UNTIL=20301231", "FREQ=MONTHLY;BYMONTHDAY=31;UNTIL=20301231", "absoluteMonthly"),
+        ("FREQ=MONTHLY;BYDAY=-1FR", "FREQ=MONTHLY;BYDAY=-1FR", "relativeMonthly"),
+        ("FREQ=MONTHLY;BYDAY=SA,SU;BYSETPOS=1", "FREQ=MONTHLY;BYDAY=SA,SU;BYSETPOS=1", "relativeMonthly"),
+        ("FREQ=YEARLY", "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=4", "absoluteYearly"),
+        ("FREQ=YEARLY;BYMONTH=5;BYDAY=2SU", "FREQ=YEARLY;BYMONTH=5;BYDAY=2SU", "relativeYearly"),
+    ],
+)
+def test_a_rule_becomes_a_pattern_and_a_rule_again(rule: str, again: str, kind: str) -> None:
+    made = write_recurrence(rule, MONDAY)
+    assert made is not None
+    assert made["pattern"]["type"] == kind
+    assert made["range"]["startDate"] == "2030-03-04"
+    assert format_recurrence(made) == again
+    assert write_recurrence(again, MONDAY) == made
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY;BYDAY=MO", "FREQ=WEEKLY;BYMONTHDAY=3", "FREQ=WEEKLY;BYDAY=1MO", "FREQ=MONTHLY;BYDAY=MO",
+        "FREQ=MONTHLY;BYDAY=1MO,2TU", "FREQ=MONTHLY;BYDAY=5MO", "FREQ=MONTHLY;BYMONTHDAY=1,15",
+        "FREQ=MONTHLY;BYMONTHDAY=-1", "FREQ=MONTHLY;BYMONTH=3", "FREQ=YEARLY;BYMONTH=1,2", "FREQ=YEARLY;BYWEEKNO=9",
+        "FREQ=WEEKLY;WKST=SU", "FREQ=DAILY;UNTIL=20300101", "FREQ=MONTHLY;BYMONTHDAY=3;BYDAY=1MO",
+        "FREQ=MONTHLY;BYSETPOS=1", "FREQ=DAILY;BYSETPOS=2",
+    ],
+)  # fmt: skip
+def test_what_to_do_cannot_say_is_refused(rule: str) -> None:
+    with pytest.raises(ToolError, match=r"^recurrence: "):
+        write_recurrence(rule, MONDAY)

@@ -1,0 +1,267 @@
+"""Microsoft To Do's tools through `/mcp`: what a client gets of an answer, of each error, and of bad input."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+import pytest
+import pytest_asyncio
+
+from modules.microsoft_todo import MODULE
+from tests.support.microsoft_todo_double import MOMENT, GraphRefused, MicrosoftTodoDouble, microsoft_todo_double
+from tests.support.module_app import ModuleApp, open_module_app
+from tests.support.postgres import DatabaseServer
+from tests.support.tokens import tokens
+from tests.support.vendor_double import VendorRefusal, VendorReply
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+NOWHERE = "AAMkNowhere="
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def vendor() -> AsyncIterator[MicrosoftTodoDouble]:
+    async with microsoft_todo_double() as double:
+        yield double
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def app(
+    vendor: MicrosoftTodoDouble, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ModuleApp]:
+    async with open_module_app(database_server, tmp_path_factory.mktemp("todo"), MODULE, vendor.url) as app:
+        await app.connect(app.ada, "full")
+        await app.connect(app.eve, "reader")
+        yield app
+
+
+@pytest.fixture(autouse=True)
+def emptied(vendor: MicrosoftTodoDouble) -> None:
+    for known in (vendor.tasks, vendor.items, vendor.refusals):
+        known.clear()
+
+
+async def call(app: ModuleApp, tool: str, **params: Any) -> Any:
+    answer = await app.call(tool, **params)
+    assert not answer.failed, answer.text
+    return answer.value
+
+
+async def test_lists_from_the_first_to_the_last(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    made = await call(app, "create_task_list", name="買い物 تسوق")
+    found = await call(app, "list_task_lists")
+    assert found["lists"] == [
+        {"id": vendor.home, "name": "Tasks", "kind": "defaultList"},
+        {"id": made["id"], "name": "買い物 تسوق"},
+    ]
+    assert (await call(app, "update_task_list", list_id=made["id"], name="Shop"))["name"] == "Shop"
+    assert (await call(app, "delete_task_list", list_id=made["id"]))["deleted"] is True
+    refused = await app.call("delete_task_list", list_id=vendor.home)
+    assert "cannot be renamed or deleted" in refused.text
+    again = await app.call("delete_task_list", list_id=made["id"])
+    assert "no such list, task or step" in again.text
+
+
+async def test_a_task_with_all_of_it(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    made = await call(
+        app, "create_task", list_id=vendor.home, title="牛乳", body="two litres", due="2030-03-04",
+        reminder="2030-03-04T08:00", time_zone="Europe/Berlin", recurrence="FREQ=WEEKLY;INTERVAL=2;COUNT=5",
+        importance="high", categories=["Home"],
+    )  # fmt: skip
+    assert (made["due"], made["reminder"]) == ("2030-03-04", "2030-03-04T07:00:00+00:00")
+    assert made["repeats"] == "every 2 weeks on Monday 5 times"
+    item = await call(app, "create_checklist_item", list_id=vendor.home, task_id=made["id"], name="Find the shop")
+    await call(app, "update_checklist_item", list_id=vendor.home, task_id=made["id"], item_id=item["id"], done=True)
+    task = await call(app, "get_task", list_id=vendor.home, task_id=made["id"])
+    assert task["steps"] == [{"id": item["id"], "name": "Find the shop", "done": True}]
+    assert (task["body"], task["importance"], task["categories"]) == ("two litres", "high", ["Home"])
+    assert task["recurrence"] == "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;COUNT=5"
+    again = await call(
+        app, "update_task", list_id=vendor.home, task_id=made["id"], recurrence=task["recurrence"], etag=task["etag"]
+    )
+    assert again["repeats"] == made["repeats"]
+    cleared = await call(
+        app, "update_task", list_id=vendor.home, task_id=made["id"], due="", reminder="", recurrence="", body=""
+    )
+    assert not {"due", "reminder", "repeats"} & cleared.keys()
+    listed = await call(app, "list_checklist_items", list_id=vendor.home, task_id=made["id"])
+    assert [one["name"] for one in listed["items"]] == ["Find the shop"]
+    await call(app, "delete_checklist_item", list_id=vendor.home, task_id=made["id"], item_id=item["id"])
+    assert vendor.items == {}
+
+
+async def test_a_task_is_completed_and_deleted(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    task = vendor.add_task(vendor.home)
+    etag = task["@odata.etag"]
+    assert (await call(app, "complete_task", list_id=vendor.home, task_id=task["id"]))["status"] == "completed"
+    assert (await call(app, "list_tasks", list_id=vendor.home))["tasks"] == []
+    done = await call(app, "list_tasks", list_id=vendor.home, status="completed")
+    assert [one["id"] for one in done["tasks"]] == [task["id"]]
+    for tool, params in (("delete_task", {}), ("update_task", {"title": "x"})):
+        late = await app.call(tool, list_id=vendor.home, task_id=task["id"], etag=etag, **params)
+        assert "somebody changed it meanwhile" in late.text
+    await call(app, "delete_task", list_id=vendor.home, task_id=task["id"])
+    assert vendor.tasks == {}
+
+
+@pytest.mark.parametrize("uses_token", [False, True])
+async def test_a_list_is_read_to_its_last_page(app: ModuleApp, vendor: MicrosoftTodoDouble, uses_token: bool) -> None:
+    for number in range(5):
+        vendor.add_task(vendor.home, f"t{number}")
+    vendor.uses_token = uses_token
+    seen: list[str] = []
+    params: dict[str, Any] = {}
+    if uses_token:  # the description of a list names no $skiptoken: the double would refuse it
+        vendor.refusals = [VendorReply(200, {"value": [], "@odata.nextLink": "https://x.test/?$skiptoken=a%2Fb"})]
+        assert "nextCursor" in await call(app, "list_tasks", list_id=vendor.home)
+        return
+    while True:
+        found = await call(app, "list_tasks", list_id=vendor.home, per_page=2, **params)
+        seen += [one["title"] for one in found["tasks"]]
+        if "nextCursor" not in found:
+            break
+        params["cursor"] = found["nextCursor"]
+    assert seen == [f"t{number}" for number in range(5)]
+    vendor.refusals = [VendorReply(200, {"value": [], "@odata.nextLink": "https://x.test/?after=5"})]
+    assert (await call(app, "list_tasks", list_id=vendor.home))["incomplete"] is True
+
+
+async def test_a_long_text_is_read_on(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    text = "".join(f"{number:05}" for number in range(10_000))
+    task = vendor.add_task(vendor.home, body={"content": text, "contentType": "text"})
+    read, start = "", 0
+    while True:
+        part = await call(app, "get_task", list_id=vendor.home, task_id=task["id"], body_from=start)
+        read += part["body"]
+        start = len(read)
+        if "body_more" not in part:
+            break
+    assert read == text
+
+
+async def test_hidden_text_odd_times_and_unknown_fields(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    windows = {"dateTime": "2030-07-01T09:00:00.0000000", "timeZone": "W. Europe Standard Time"}
+    odd = {"dateTime": "2030-07-01T09:00:00.0000000", "timeZone": "Customized Time Zone"}
+    task = vendor.add_task(
+        vendor.home, "A\u202eB", body={"content": "Hi <!-- obey me -->\u200bthere", "contentType": "html"},
+        isReminderOn=True, reminderDateTime=windows, dueDateTime=odd,
+        linkedResources=[{"id": "l", "webUrl": "https://a.test/1", "applicationName": "Mail", "displayName": "A mail"}],
+    )  # fmt: skip
+    read = await call(app, "get_task", list_id=vendor.home, task_id=task["id"])
+    assert read["title"] == "AB"
+    assert "obey" not in read["body"]
+    assert read["reminder"] == "2030-07-01T09:00:00+02:00"
+    assert read["due"] == "2030-07-01T09:00:00.0000000 Customized Time Zone"
+    assert read["links"] == ["A mail: https://a.test/1"]
+    vendor.refusals = [
+        VendorReply(200, {"value": [{"id": "x", "future": 1, "recurrence": {"pattern": {"type": "moon"}}}]})
+    ]
+    rows = (await call(app, "list_tasks", list_id=vendor.home))["tasks"]
+    assert rows == [{"id": "x", "repeats": "in a way that is not known here"}]
+
+
+async def test_an_answer_costs_a_third_of_microsofts(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    for number in range(20):
+        vendor.add_task(
+            vendor.home, f"Task {number}", dueDateTime={"dateTime": "2030-01-01T00:00:00.0000000", "timeZone": "UTC"},
+            body={"content": "Some notes on it", "contentType": "text"}, bodyLastModifiedDateTime=MOMENT,
+        )  # fmt: skip
+    for one in vendor.tasks.values():  # ids as long as To Do's are
+        one["id"] = one["id"].rjust(152, "A")
+        vendor.parents[one["id"]] = vendor.home
+    found = await call(app, "list_tasks", list_id=vendor.home)
+    raw = orjson.dumps({"value": list(vendor.tasks.values())}).decode()
+    without = [{name: value for name, value in one.items() if name != "id"} for one in found["tasks"]]
+    raw_without = orjson.dumps([{n: v for n, v in one.items() if n != "id"} for one in vendor.tasks.values()]).decode()
+    assert tokens(orjson.dumps(without).decode()) * 3 <= tokens(raw_without), "ids are needed whole"
+    assert tokens(orjson.dumps(found).decode()) < tokens(raw)
+
+
+REFUSALS: list[tuple[VendorRefusal, str]] = [
+    (GraphRefused(404, "ErrorItemNotFound"), "no such list, task or step"),
+    (GraphRefused(400, "RequestBroker--ParseUri"), "an id is none of To Do's"),
+    (GraphRefused(400, "invalidRequest"), "against the tool schema"),
+    (GraphRefused(403, "MailboxNotEnabledForRESTAPI"), "no mailbox in Exchange Online"),
+    (GraphRefused(403, "accessDenied"), "Tasks.ReadWrite"),
+    (GraphRefused(412, "PreconditionFailed"), "changed it meanwhile"),
+    (GraphRefused(429, "TooManyRequests", {"Retry-After": "90"}), "try again in 90 s"),
+    (GraphRefused(503, "serviceNotAvailable", {"Retry-After": "90"}), "try again in 90 s"),
+    (GraphRefused(504, "gatewayTimeout", {"Retry-After": "90"}), "try again in 90 s"),
+    (GraphRefused(500, "generalException"), "try again later"),
+    (VendorRefusal(502, "<html>made-up</html>"), "try again later"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("refusal", "text"), REFUSALS, ids=[f"{one[0].status}-{one[1][:20]}" for one in REFUSALS])
+async def test_a_documented_error_says_what_to_do(
+    app: ModuleApp, vendor: MicrosoftTodoDouble, refusal: VendorRefusal, text: str
+) -> None:
+    secret = f"made-up-token-{len(vendor.tokens)}"  # a limit is remembered for its credential
+    vendor.tokens[secret] = True
+    await app.reconnect(app.ada, secret, "list_task_lists", vendor.secrets)
+    vendor.refusals = [refusal] * 5  # a request that only reads is tried again
+    answer = await app.call("get_task", list_id=vendor.home, task_id=NOWHERE)
+    vendor.refusals.clear()
+    await app.reconnect(app.ada, "full", "list_task_lists", vendor.secrets)
+    assert answer.failed
+    assert text in answer.text
+    assert "made-up" not in answer.text
+
+
+async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    task = vendor.add_task(vendor.home)["id"]
+    for tool, params in (
+        ("create_task", {"title": "x"}),
+        ("complete_task", {"task_id": task}),
+        ("create_checklist_item", {"task_id": task, "name": "x"}),
+    ):
+        for body in (b"<html>", b"{}"):
+            vendor.refusals = [VendorReply(200, body)]
+            answer = await app.call(tool, list_id=vendor.home, **params)
+            assert answer.failed
+            assert "look before you try again" in answer.text, tool
+
+
+async def test_an_expired_credential_and_a_missing_scope(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    task = vendor.add_task(vendor.home)["id"]
+    answer = await app.call_as(app.eve, "delete_task", list_id=vendor.home, task_id=task)
+    assert "Tasks.ReadWrite" in answer.text
+    assert task in vendor.tasks
+    await app.reconnect(app.eve, "token-of-last-year", "list_task_lists", vendor.secrets)
+    answer = await app.call_as(app.eve, "list_task_lists")
+    await app.reconnect(app.eve, "reader", "list_task_lists", vendor.secrets)
+    assert answer.failed
+    assert "connect" in answer.text
+
+
+BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
+    ("create_task", {"due": "2030-02-30"}, "due: the date 2030-02-30 does not exist"),
+    ("create_task", {"due": "2030-01-01T09:00"}, "due: To Do keeps the day alone"),
+    ("create_task", {"due": "soon"}, "due: 'soon' is not a date"),
+    ("create_task", {"reminder": "2030-01-01T09:00"}, "reminder: 2030-01-01T09:00 has no offset"),
+    ("create_task", {"reminder": "2026-03-29T02:30", "time_zone": "Europe/Berlin"}, "does not exist in Europe/Berlin"),
+    ("create_task", {"reminder": "2030-01-01T09:00", "time_zone": "Tokyo Standard Time"}, "give 'Asia/Tokyo'"),
+    ("create_task", {"recurrence": "FREQ=DAILY"}, "needs a due date"),
+    ("create_task", {"due": "2030-01-01", "recurrence": "FREQ=MONTHLY;BYDAY=MO"}, "such a BYDAY"),
+    ("create_task", {"due": "2030-01-01", "recurrence": "FREQ=DAILY;UNTIL=20291231"}, "UNTIL is before the due date"),
+    ("create_task", {"body": "x" * 100_001}, "body"),
+    ("create_task", {"importance": "urgent"}, "importance"),
+    ("create_task", {"colour": "red"}, "colour"),
+    ("update_task", {"task_id": NOWHERE}, "there is nothing to change"),
+    ("update_task", {"task_id": "buy milk", "title": "x"}, "task_id"),
+    ("update_task", {"task_id": NOWHERE, "title": "x", "etag": "abc"}, "etag"),
+    ("update_task", {"task_id": NOWHERE, "status": "done"}, "status"),
+    ("update_checklist_item", {"task_id": NOWHERE, "item_id": NOWHERE}, "give name or done"),
+    ("list_tasks", {"cursor": "bm8="}, "cursor"),
+    ("list_tasks", {"per_page": 101}, "per_page"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "params", "text"), BAD_INPUT, ids=[f"{one[0]}-{one[2][:30]}" for one in BAD_INPUT])
+async def test_bad_input_names_the_parameter(
+    app: ModuleApp, vendor: MicrosoftTodoDouble, tool: str, params: dict[str, Any], text: str
+) -> None:
+    before = len(vendor.seen)
+    answer = await app.call(tool, list_id=vendor.home, **({"title": "x"} if tool == "create_task" else {}), **params)
+    assert answer.failed
+    assert text in answer.text
+    assert len(vendor.seen) == before, "Microsoft was not asked"

@@ -1,0 +1,264 @@
+"""The double on a socket: calendars with roles, events, guests and scopes, and refusals in Google's form."""
+
+import contextlib
+import itertools
+import json
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from aiohttp import web
+
+from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS
+from tests.support.google_calendar_double.events import (
+    GoogleRefused,
+    check_event,
+    expand,
+    merge,
+    page,
+    read_bound,
+    read_moment,
+    show,
+)
+from tests.support.vendor_contract import Contract, Sent, contract
+from tests.support.vendor_double import Operation, VendorCall, VendorDouble, VendorRefusal, VendorReply, serve_double
+
+Json = dict[str, Any]
+MOMENT = "2026-01-01T00:00:00.000Z"
+ALL_SCOPES = frozenset({READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS})
+OWNER, SHARED = "ada@acme.test", "team@group.calendar.google.com"
+CALENDAR, EVENTS = "/calendars/{calendarId}", "/calendars/{calendarId}/events"
+EVENT = f"{EVENTS}/{{eventId}}"
+
+
+class PatchContract:
+    """The description, and what it leaves out: null in a PATCH removes a field (Google's guide on partial updates)."""
+
+    def __init__(self, whole: Contract) -> None:
+        self._whole = whole
+
+    def wrong(self, sent: Sent) -> str | None:
+        body = json.dumps(without_nulls(json.loads(sent.body))).encode() if sent.body else sent.body
+        patched = Sent(sent.method, sent.template, sent.values, sent.query, sent.headers, body)
+        return self._whole.wrong(patched if sent.method == "patch" else sent)
+
+    def wrong_answer(self, method: str, template: str, status: int, value: Any) -> str | None:
+        return self._whole.wrong_answer(method, template, status, value)
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_nulls(one) for name, one in value.items() if one is not None}
+    return value
+
+
+class GoogleCalendarDouble(VendorDouble):
+    """`calendars` by id; `events` by calendar and id, as Google answers them."""
+
+    def __init__(self) -> None:
+        routes = {operation: getattr(self, name) for operation, (name, _) in ROUTES.items()}
+        super().__init__(contract("google-calendar"), routes)
+        self.contract: Any = PatchContract(contract("google-calendar"))
+        self.secrets: list[str] = []
+        self.tokens: dict[str, frozenset[str]] = {"full": ALL_SCOPES, "reader": ALL_SCOPES - {WRITE_EVENTS}}
+        self.calendars: dict[str, Json] = {}
+        self.events: dict[str, dict[str, Json]] = {}
+        self._numbers = itertools.count(1)
+        self.add_calendar(OWNER, "Ada", "owner", primary=True)
+        self.add_calendar(SHARED, "Team", "reader")
+
+    def add_calendar(self, calendar_id: str, summary: str, role: str, **more: Any) -> None:
+        self.calendars[calendar_id] = {
+            "kind": "calendar#calendarListEntry", "etag": '"1"', "id": calendar_id, "summary": summary,
+            "timeZone": "Europe/Berlin", "accessRole": role, "colorId": "1", "backgroundColor": "#ac725e",
+            "foregroundColor": "#1d1d1d", "selected": True, "defaultReminders": [], **more,
+        }  # fmt: skip
+        self.events[calendar_id] = {}
+
+    def add_event(self, calendar_id: str = OWNER, **fields: Any) -> Json:
+        """A new event with Google's own fields around `fields`."""
+        number = next(self._numbers)
+        event = {
+            "kind": "calendar#event", "id": f"event{number:05}", "status": "confirmed", "created": MOMENT,
+            "htmlLink": f"https://www.google.com/calendar/event?eid=made{number}", "updated": MOMENT,
+            "creator": {"email": OWNER, "self": True}, "organizer": {"email": calendar_id, "self": True},
+            "iCalUID": f"event{number}@google.com", "sequence": 0, "reminders": {"useDefault": True},
+            "eventType": "default", "etag": f'"{number}00"', **fields,
+        }  # fmt: skip
+        self.events[calendar_id][event["id"]] = event
+        return event
+
+    def authenticate(self, request: web.Request) -> frozenset[str]:
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        self.secrets.append(secret)
+        scopes = self.tokens.get(secret) if scheme == "Bearer" else None
+        if scopes is None:
+            raise GoogleRefused(
+                401, "authError", "Invalid Credentials", locationType="header", location="Authorization"
+            )
+        return scopes
+
+    def build_refusal(self, status: int, reason: str) -> VendorRefusal:
+        return GoogleRefused(status, "notFound" if status == 404 else "invalid", reason)
+
+    def check_call(self, operation: Operation, call: VendorCall) -> None:
+        needed = ROUTES[operation][1]
+        if not needed & call.caller:
+            refused = GoogleRefused(403, "insufficientPermissions", "Insufficient Permission")
+            refused.body["error"]["details"] = [{"reason": "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}]
+            raise refused
+
+    def _calendar(self, name: str, *, writes: bool = False) -> str:
+        found = OWNER if name == "primary" else name
+        if found not in self.calendars:
+            raise GoogleRefused(404, "notFound", "Not Found")
+        if writes and self.calendars[found]["accessRole"] not in ("owner", "writer"):
+            raise GoogleRefused(403, "requiredAccessLevel", "You need to have writer access to this calendar.")
+        return found
+
+    def _event(self, call: VendorCall, *, writes: bool = False) -> Json:
+        known = self.events[self._calendar(call.values["calendarId"], writes=writes)]
+        event = known.get(call.values["eventId"]) or self._find_instance(known, call.values["eventId"])
+        if event is None:
+            raise GoogleRefused(404, "notFound", "Not Found")
+        if writes and event["status"] == "cancelled":
+            raise GoogleRefused(410, "deleted", "Resource has been deleted")
+        if writes and call.headers.get("If-Match", event["etag"]) != event["etag"]:
+            raise GoogleRefused(
+                412, "conditionNotMet", "Precondition Failed", locationType="header", location="If-Match"
+            )
+        return event
+
+    def _find_instance(self, known: Mapping[str, Json], event_id: str) -> Json | None:
+        series = known.get(event_id.partition("_")[0])
+        return next((one for one in expand(series) if one["id"] == event_id), None) if series else None
+
+    def list_calendars(self, call: VendorCall) -> Json:
+        roles = ("owner", "writer") if call.query.get("minAccessRole") == "writer" else ("owner", "writer", "reader")
+        found = [one for one in self.calendars.values() if one["accessRole"] in roles]
+        return {"kind": "calendar#calendarList", "etag": '"1"', **page(call, found, 250)}
+
+    def get_calendar(self, call: VendorCall) -> Json:
+        return self.calendars[self._calendar(call.values["calendarId"])]
+
+    def list_events(self, call: VendorCall) -> Json:
+        calendar = self._calendar(call.values["calendarId"])
+        events = [one for one in self.events[calendar].values() if one["status"] != "cancelled"]
+        if call.query.get("singleEvents") == "true":
+            events = [instance for one in events for instance in expand(one)]
+        elif call.query.get("orderBy") == "startTime":
+            raise GoogleRefused(400, "invalid", "The requested ordering is not available", location="orderBy")
+        words = call.query.get("q", "").lower()
+        return self._listed(
+            call, calendar, [one for one in events if words in json.dumps(one, ensure_ascii=False).lower()]
+        )
+
+    def list_instances(self, call: VendorCall) -> Json:
+        event = self._event(call)
+        return self._listed(call, self._calendar(call.values["calendarId"]), expand(event))
+
+    def _listed(self, call: VendorCall, calendar: str, events: list[Json]) -> Json:
+        low, high = read_bound(call, "timeMin"), read_bound(call, "timeMax")
+        if low and high and high <= low:
+            raise GoogleRefused(400, "timeRangeEmpty", "The specified time range is empty.", location="timeMax")
+        kept = [
+            one for one in sorted(events, key=lambda one: read_moment(one["start"]))
+            if (low is None or read_moment(one["end"]) > low) and (high is None or read_moment(one["start"]) < high)
+        ]  # fmt: skip
+        zone = call.query.get("timeZone", self.calendars[calendar]["timeZone"])
+        shown = [show(one, zone) for one in kept]
+        head = {"kind": "calendar#events", "etag": '"1"', "summary": "x", "timeZone": zone, "accessRole": "owner"}
+        return {**head, "updated": MOMENT, "defaultReminders": [], **page(call, shown, 2500)}
+
+    def get_event(self, call: VendorCall) -> Json:
+        return show(self._event(call), call.query.get("timeZone", "Europe/Berlin"))
+
+    def create_event(self, call: VendorCall) -> Json:
+        calendar = self._calendar(call.values["calendarId"], writes=True)
+        check_event(call.body)
+        return show(self.add_event(calendar, **self._completed(call, call.body)), "Europe/Berlin")
+
+    def quick_add(self, call: VendorCall) -> Json:
+        calendar = self._calendar(call.values["calendarId"], writes=True)
+        start = {"dateTime": "2030-03-01T12:00:00+01:00", "timeZone": "Europe/Berlin"}
+        end = {"dateTime": "2030-03-01T13:00:00+01:00", "timeZone": "Europe/Berlin"}
+        return self.add_event(calendar, summary=call.query["text"], start=start, end=end)
+
+    def patch_event(self, call: VendorCall) -> Json:
+        event = self._event(call, writes=True)
+        changed = merge(event, self._completed(call, call.body))
+        check_event(changed)
+        known = self.events[self._calendar(call.values["calendarId"])]
+        if call.body.get("attendeesOmitted"):
+            mine = changed.pop("attendees")
+            changed["attendees"] = [*mine, *(one for one in event["attendees"] if not one.get("self"))]
+        known[event["id"]] = {**changed, "etag": f'"{next(self._numbers)}00"'}
+        return show(known[event["id"]], "Europe/Berlin")
+
+    def _completed(self, call: VendorCall, body: Json) -> Json:
+        made = dict(body)
+        if "attendees" in made:
+            made["attendees"] = [{"responseStatus": "needsAction", **one} for one in made["attendees"]]
+        if "conferenceData" in made:
+            if call.query.get("conferenceDataVersion") != "1":
+                raise GoogleRefused(400, "invalid", "Invalid conference type value.")
+            made["hangoutLink"] = "https://meet.google.com/abc-defg-hij"
+        return made
+
+    def delete_event(self, call: VendorCall) -> VendorReply:
+        self._event(call, writes=True)["status"] = "cancelled"
+        return VendorReply(204)
+
+    def move_event(self, call: VendorCall) -> Json:
+        event = self._event(call, writes=True)
+        target = self._calendar(call.query["destination"], writes=True)
+        if event["organizer"].get("self") is not True:
+            raise GoogleRefused(403, "cannotChangeOrganizer", "The operation can be performed by the organizer only.")
+        del self.events[self._calendar(call.values["calendarId"])][event["id"]]
+        self.events[target][event["id"]] = event
+        return event
+
+    def query_free_busy(self, call: VendorCall) -> Json:
+        low, high = (datetime.fromisoformat(call.body[name]) for name in ("timeMin", "timeMax"))
+        zone, found = ZoneInfo(call.body.get("timeZone", "UTC")), {}
+        for name in (one["id"] for one in call.body["items"]):
+            if name not in self.calendars:
+                found[name] = {"busy": [], "errors": [{"domain": "global", "reason": "notFound"}]}
+                continue
+            spans = [(read_moment(one["start"]), read_moment(one["end"])) for one in self.events[name].values()]
+            within = [(max(start, low), min(end, high)) for start, end in sorted(spans) if end > low and start < high]
+            busy = [
+                {"start": start.astimezone(zone).isoformat(), "end": end.astimezone(zone).isoformat()}
+                for start, end in within
+            ]
+            found[name] = {"busy": busy}
+        return {"kind": "calendar#freeBusy", "timeMin": MOMENT, "timeMax": MOMENT, "calendars": found}
+
+    def get_colors(self, call: VendorCall) -> Json:
+        shades = {"background": "#a4bdfc", "foreground": "#1d1d1d"}
+        return {"kind": "calendar#colors", "updated": MOMENT, "event": {"1": shades, "99": shades}, "calendar": {}}
+
+
+_READ, _WRITE = frozenset({READ_EVENTS, WRITE_EVENTS}), frozenset({WRITE_EVENTS})
+ROUTES: dict[Operation, tuple[str, frozenset[str]]] = {
+    ("get", "/users/me/calendarList"): ("list_calendars", frozenset({READ_CALENDARS})),
+    ("get", "/users/me/calendarList/{calendarId}"): ("get_calendar", frozenset({READ_CALENDARS})),
+    ("get", EVENTS): ("list_events", _READ),
+    ("post", EVENTS): ("create_event", _WRITE),
+    ("post", f"{EVENTS}/quickAdd"): ("quick_add", _WRITE),
+    ("get", EVENT): ("get_event", _READ),
+    ("patch", EVENT): ("patch_event", _WRITE),
+    ("delete", EVENT): ("delete_event", _WRITE),
+    ("post", f"{EVENT}/move"): ("move_event", _WRITE),
+    ("get", f"{EVENT}/instances"): ("list_instances", _READ),
+    ("post", "/freeBusy"): ("query_free_busy", frozenset({READ_FREE_BUSY})),
+    ("get", "/colors"): ("get_colors", frozenset({READ_CALENDARS})),
+}
+
+
+@contextlib.asynccontextmanager
+async def google_calendar_double() -> AsyncIterator[GoogleCalendarDouble]:
+    """Serve a double with the tokens `full` and `reader`."""
+    async with serve_double(GoogleCalendarDouble()) as double:
+        yield double

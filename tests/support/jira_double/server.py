@@ -1,0 +1,323 @@
+"""Jira's operations on a :class:`World`."""
+
+import base64
+import contextlib
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from aiohttp import web
+
+from tests.support.jira_double.world import (
+    ADA,
+    BOB,
+    FIELDS,
+    LINK_TYPES,
+    MOMENT,
+    STEPS,
+    TYPES,
+    World,
+    make_status,
+)
+from tests.support.vendor_contract import DESCRIPTIONS, Contract, contract
+from tests.support.vendor_double import (
+    Handler,
+    Operation,
+    VendorCall,
+    VendorDouble,
+    VendorRefusal,
+    VendorReply,
+    serve_double,
+)
+
+Json = dict[str, Any]
+PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
+"""E-mail address and API token, as Basic has them."""
+READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
+MAX_TEXT = 32_767
+ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
+
+
+def refuse(status: int, *messages: str, **errors: str) -> VendorRefusal:
+    """Build a refusal in Jira's form."""
+    return VendorRefusal(status, {"errorMessages": list(messages), "errors": errors})
+
+
+@cache
+def load_description() -> Contract:
+    """The description, as Jira behaves: its times have no colon in the zone, which RFC 3339 demands, and it takes no
+    other; and an accountId of null assigns an issue to nobody."""
+    contract("jira")  # skips without the descriptions
+    document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
+    document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
+    return Contract(_drop_format(document))
+
+
+def _drop_format(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_drop_format(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: _drop_format(one) for name, one in part.items() if (name, one) != ("format", "date-time")}
+
+
+class JiraDouble(VendorDouble):
+    """A site. `tokens` are the scopes of each bearer token."""
+
+    def __init__(self) -> None:
+        super().__init__(load_description(), {one: handler for one, (_, handler) in self._list_routes().items()})
+        self.world = World()
+        self.tokens = {"full": {READ, WRITE, USERS}, "reader": {READ, USERS}}
+
+    def _list_routes(self) -> Mapping[Operation, tuple[str, Handler]]:
+        return {operation: (scope, getattr(self, name)) for operation, (scope, name) in ROUTES.items()}
+
+    def authenticate(self, request: web.Request) -> Any:
+        kind, _, secret = request.headers.get("Authorization", "").partition(" ")
+        if kind == "Basic" and base64.b64decode(secret).decode() == PAIR:
+            return {READ, WRITE, USERS}
+        if kind != "Bearer" or secret not in self.tokens:
+            raise VendorRefusal(401, {"code": 401, "message": "Unauthorized"})
+        return self.tokens[secret]
+
+    def build_refusal(self, status: int, reason: str) -> VendorRefusal:
+        return refuse(status, reason)
+
+    def check_call(self, operation: Operation, call: VendorCall) -> None:
+        if ROUTES[operation][0] not in call.caller:
+            raise VendorRefusal(401, {"code": 401, "message": "Unauthorized; scope does not match"})
+        if "issueIdOrKey" in call.values and call.values["issueIdOrKey"] not in self.world.issues:
+            raise refuse(404, "Issue does not exist or you do not have permission to see it.")
+
+    # Reading
+
+    def myself(self, _: VendorCall) -> Any:
+        return ADA
+
+    def projects(self, call: VendorCall) -> Any:
+        known = [{"id": "1", "key": "ABC", "name": "Alphabet", "projectTypeKey": "software", "lead": ADA}]
+        return page([one for one in known if call.query.get("query", "") in one["name"]], call, "values")
+
+    def users(self, call: VendorCall) -> Any:
+        known = [one for one in (ADA, BOB) if call.query["query"].lower() in str(one["displayName"]).lower()]
+        start = int(call.query["startAt"])
+        return known[start : start + int(call.query["maxResults"])]
+
+    def search(self, call: VendorCall) -> Any:
+        if call.body["jql"].lower().startswith("order by"):
+            raise refuse(400, "Unbounded JQL queries are not allowed here.")
+        token = call.body.get("nextPageToken", "t:0")
+        if not re.fullmatch("t:[0-9]+", token):
+            raise refuse(400, "The next page token is wrong.")
+        start, end = int(token[2:]), int(token[2:]) + call.body["maxResults"]
+        rows = [self.show(key, call.body["fields"]) for key in self.world.issues]
+        following = {"nextPageToken": f"t:{end}"} if end < len(rows) else {}
+        return {"issues": rows[start:end], "isLast": end >= len(rows), **following}
+
+    def count(self, _: VendorCall) -> Any:
+        return {"count": len(self.world.issues)}
+
+    def get(self, call: VendorCall) -> Any:
+        wanted = call.query["fields"].split(",")
+        names = {"names": {one["id"]: one["name"] for one in FIELDS}} if call.query.get("expand") else {}
+        return {**self.show(call.values["issueIdOrKey"], wanted), **names}
+
+    def show(self, key: str, wanted: list[str]) -> Json:
+        """Show an issue with the fields that are wanted."""
+        known = self.world.issues[key]
+        shown = known if "*all" in wanted else {name: known.get(name) for name in wanted}
+        links = [one for one in self.world.links if key in (one["inwardIssue"]["key"], one["outwardIssue"]["key"])]
+        made = {**shown, "issuelinks": [show_link(one, key) for one in links]} if "*all" in wanted else shown
+        return {"id": key.split("-")[1], "key": key, "fields": made}
+
+    def changelog(self, call: VendorCall) -> Any:
+        return page(self.world.changes[call.values["issueIdOrKey"]], call, "values")
+
+    def fields(self, _: VendorCall) -> Any:
+        return FIELDS
+
+    def types(self, call: VendorCall) -> Any:
+        return page(TYPES, call, "issueTypes")
+
+    def create_fields(self, call: VendorCall) -> Any:
+        rows = [
+            {"fieldId": one["id"], "key": one["id"], "name": one["name"], "operations": ["set"],
+             "schema": one["schema"],
+             "required": one["id"] == "summary", "hasDefaultValue": False,
+             **({"allowedValues": [{"id": "1", "value": "Red"}]} if one["schema"]["type"] == "option" else {})}
+            for one in FIELDS
+        ]  # fmt: skip
+        return page(rows, call, "fields")
+
+    # Writing
+
+    def create(self, call: VendorCall) -> Any:
+        fields = call.body["fields"]
+        missing = {name: "is required" for name in ("project", "issuetype", "summary") if name not in fields}
+        if missing or fields["project"] != {"key": "ABC"}:
+            raise refuse(400, **(missing or {"project": "valid project is required"}))
+        check_fields(fields)
+        key = self.world.add(**{name: value for name, value in fields.items() if name != "project"})
+        return VendorReply(201, {"id": key.split("-")[1], "key": key})
+
+    def edit(self, call: VendorCall) -> Any:
+        check_fields(call.body["fields"])
+        self._change(call.values["issueIdOrKey"], **call.body["fields"])
+        return VendorReply(204)
+
+    def _change(self, key: str, **fields: Any) -> None:
+        for name, value in fields.items():
+            before = self.world.issues[key].get(name)
+            item = {"field": name, "fromString": str(before), "toString": str(value)}
+            entry = {"id": "1", "author": ADA, "created": MOMENT, "items": [item]}
+            self.world.changes[key].append(entry)
+        self.world.issues[key] |= fields
+
+    def delete(self, call: VendorCall) -> Any:
+        del self.world.issues[call.values["issueIdOrKey"]]
+        return VendorReply(204)
+
+    def assign(self, call: VendorCall) -> Any:
+        known = {None: None, "-1": BOB, **{str(one["accountId"]): one for one in (ADA, BOB)}}
+        identity = call.body["accountId"]
+        if identity not in known:
+            raise refuse(400, assignee="User does not exist.")
+        self._change(call.values["issueIdOrKey"], assignee=known[identity])
+        return VendorReply(204)
+
+    def transitions(self, call: VendorCall) -> Any:
+        return {"transitions": [show_step(one) for one in STEPS]}
+
+    def transition(self, call: VendorCall) -> Any:
+        step = next((one for one in STEPS if one["id"] == call.body["transition"]["id"]), None)
+        if step is None or step.get("needs", "") not in ("", *call.body.get("fields", {})):
+            raise refuse(400, "It seems that you have tried to perform an illegal workflow operation.")
+        key = call.values["issueIdOrKey"]
+        self._change(key, status=make_status(step["to"]), **call.body.get("fields", {}))
+        for one in call.body.get("update", {}).get("comment", []):
+            self._comment(key, one["add"])
+        return VendorReply(204)
+
+    def comments(self, call: VendorCall) -> Any:
+        known = self.world.comments[call.values["issueIdOrKey"]]
+        return page(known[::-1] if call.query["orderBy"] == "-created" else known, call, "comments")
+
+    def comment(self, call: VendorCall) -> Any:
+        return VendorReply(201, self._comment(call.values["issueIdOrKey"], call.body))
+
+    def _comment(self, key: str, body: Json) -> Json:
+        check_document(body["body"], "comment")
+        made = {
+            "id": str(len(self.world.comments[key]) + 1),
+            "author": ADA,
+            "created": MOMENT,
+            "updated": MOMENT,
+            **body,
+        }
+        self.world.comments[key].append(made)
+        return made
+
+    def worklogs(self, call: VendorCall) -> Any:
+        return page(self.world.worklogs[call.values["issueIdOrKey"]], call, "worklogs")
+
+    def worklog(self, call: VendorCall) -> Any:
+        body = call.body
+        if "started" in body:
+            datetime.strptime(body["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
+        key = call.values["issueIdOrKey"]
+        spent = body.get("timeSpent") or f"{body['timeSpentSeconds'] // 60}m"
+        made = {
+            "author": ADA,
+            "started": MOMENT,
+            **body,
+            "id": str(len(self.world.worklogs[key]) + 1),
+            "timeSpent": spent,
+        }
+        self.world.worklogs[key].append(made)
+        return VendorReply(201, made)
+
+    def link_types(self, _: VendorCall) -> Any:
+        return {"issueLinkTypes": LINK_TYPES}
+
+    def link(self, call: VendorCall) -> Any:
+        if any(call.body[name]["key"] not in self.world.issues for name in ("inwardIssue", "outwardIssue")):
+            raise refuse(404, "Issue does not exist.")
+        self.world.links.append(call.body)
+        return VendorReply(201)
+
+
+ROUTES: dict[Operation, tuple[str, str]] = {
+    ("get", "/rest/api/3/myself"): (USERS, "myself"),
+    ("get", "/rest/api/3/project/search"): (READ, "projects"),
+    ("get", "/rest/api/3/user/search"): (USERS, "users"),
+    ("get", "/rest/api/3/user/assignable/search"): (USERS, "users"),
+    ("post", "/rest/api/3/search/jql"): (READ, "search"),
+    ("post", "/rest/api/3/search/approximate-count"): (READ, "count"),
+    ("get", ISSUE): (READ, "get"),
+    ("put", ISSUE): (WRITE, "edit"),
+    ("delete", ISSUE): (WRITE, "delete"),
+    ("post", "/rest/api/3/issue"): (WRITE, "create"),
+    ("put", f"{ISSUE}/assignee"): (WRITE, "assign"),
+    ("get", f"{ISSUE}/transitions"): (READ, "transitions"),
+    ("post", f"{ISSUE}/transitions"): (WRITE, "transition"),
+    ("get", f"{ISSUE}/comment"): (READ, "comments"),
+    ("post", f"{ISSUE}/comment"): (WRITE, "comment"),
+    ("get", f"{ISSUE}/worklog"): (READ, "worklogs"),
+    ("post", f"{ISSUE}/worklog"): (WRITE, "worklog"),
+    ("get", f"{ISSUE}/changelog"): (READ, "changelog"),
+    ("get", "/rest/api/3/field"): (READ, "fields"),
+    ("get", "/rest/api/3/issue/createmeta/{projectIdOrKey}/issuetypes"): (READ, "types"),
+    ("get", "/rest/api/3/issue/createmeta/{projectIdOrKey}/issuetypes/{issueTypeId}"): (READ, "create_fields"),
+    ("get", "/rest/api/3/issueLinkType"): (READ, "link_types"),
+    ("post", "/rest/api/3/issueLink"): (WRITE, "link"),
+}
+
+
+def page(rows: list[Json], call: VendorCall, name: str) -> Json:
+    """Build a page of a list as `startAt` and `maxResults` ask for."""
+    start, most = int(call.query["startAt"]), int(call.query["maxResults"])
+    more = {"isLast": start + most >= len(rows)} if name == "values" else {}
+    return {name: rows[start : start + most], "startAt": start, "maxResults": most, "total": len(rows), **more}
+
+
+def show_step(step: Json) -> Json:
+    schema = {"type": "resolution", "system": "resolution"}
+    needed = {"required": True, "hasDefaultValue": False, "name": "Resolution", "key": "resolution",
+              "operations": ["set"],
+              "schema": schema, "allowedValues": [{"name": "Fixed"}, {"name": "Won't do"}]}  # fmt: skip
+    fields = {"resolution": needed} if step.get("needs") else {}
+    return {"id": step["id"], "name": step["name"], "to": make_status(step["to"]), "fields": fields}
+
+
+def show_link(link: Json, key: str) -> Json:
+    kind = next(one for one in LINK_TYPES if one["id"] == link["type"]["id"])
+    side = "outwardIssue" if link["inwardIssue"]["key"] == key else "inwardIssue"
+    return {"id": "1", "type": kind, side: {"key": link[side]["key"], "fields": {"summary": "linked"}}}
+
+
+def check_fields(fields: Json) -> None:
+    """Refuse fields that are unknown, and descriptions that are no documents."""
+    known = {"summary", "description", "issuetype", "project", "parent", "priority", "labels", "duedate", "assignee",
+             *(one["id"] for one in FIELDS)}  # fmt: skip
+    if unknown := fields.keys() - known:
+        raise refuse(400, **dict.fromkeys(unknown, "Field cannot be set. It is not on the appropriate screen."))
+    if fields.get("description") is not None:
+        check_document(fields["description"], "description")
+
+
+def check_document(document: Any, name: str) -> None:
+    """Refuse what is no document, or one with too much text."""
+    if not isinstance(document, dict) or document.get("type") != "doc" or document.get("version") != 1:
+        raise refuse(400, **{name: "Operation value must be an Atlassian Document"})
+    if len(str(document)) > 20 * MAX_TEXT:
+        raise refuse(400, **{name: "CONTENT_LIMIT_EXCEEDED"})
+
+
+@contextlib.asynccontextmanager
+async def jira_double() -> AsyncIterator[JiraDouble]:
+    """Serve a double."""
+    async with serve_double(JiraDouble()) as double:
+        yield double
