@@ -35,7 +35,8 @@ class NamedModuleLog:
             for name, value in fields.items()
         }
         extra = {**shown, "event": f"module_{event}", "module_name": self._name}
-        self._logger.log(level, "%s", message[:MAX_VALUE_LENGTH], extra=extra)
+        text = message[:MAX_VALUE_LENGTH]
+        self._logger.log(level, "%s", text, extra=extra)  # log-event: the module's own, checked above
 
 
 @cache

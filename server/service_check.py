@@ -5,7 +5,7 @@ What a tool needs comes from the module's samples: a literal, or a value of an e
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import orjson
 
@@ -101,9 +101,9 @@ class ServiceCheck:
         )
         if value is None or value == "":
             raise MissingSample(f"it needs {parameter}, and {sample.tool} gave none")
-        is_list = one.input_schema["properties"][parameter].get("type") == "array"
-        is_wrapped = not is_list or isinstance(value, list)
-        return value if is_wrapped else [value]
+        if one.input_schema["properties"][parameter].get("type") != "array" or isinstance(value, list):
+            return cast("Any", value)
+        return [value]
 
 
 def _take_part(sample: ParameterSample, value: Any) -> Any:
