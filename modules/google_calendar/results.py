@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from modules.google_calendar.event_times import get_last_day, read_span
 from modules.kit import ToolError
+from modules.kit.html_reading import convert_html_to_markdown
 from modules.kit.recurrence_rules import describe_recurrence_rule, parse_recurrence_rule
 from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, ResultPage, Text, Word
 from modules.kit.text_cleaning import clean_line
@@ -74,6 +75,17 @@ class CalendarEvent(EventRow):
     url: Word = ""
     etag: Word = ""
     truncated: Flag = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        if not isinstance(raw, Mapping):
+            return raw
+        fields = read_event(cast("Raw", raw))
+        text = str(fields.get("description") or "")
+        if "<" in text or "&" in text:
+            text = convert_html_to_markdown(text, keep_line_breaks=True)
+        return {**fields, "description": text}
 
 
 class SavedEvent(ResultModel):

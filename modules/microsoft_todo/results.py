@@ -5,6 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
+from modules.kit.html_reading import convert_html_to_markdown
 from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, ResultPage, Text, Word
 from modules.kit.text_cleaning import clean_line
 from modules.microsoft_todo.task_times import describe_recurrence, format_due, format_moment, format_recurrence
@@ -91,6 +92,17 @@ class TodoTask(TaskRow):
     changed: Word = ""
     etag: Word = ""
     truncated: Flag = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        if not isinstance(raw, Mapping):
+            return raw
+        body = cast("Raw", raw).get("body")
+        fields = read_task(cast("Raw", raw))
+        if isinstance(body, Mapping) and cast("Raw", body).get("contentType") == "html":
+            fields["body"] = convert_html_to_markdown(fields["body"])
+        return fields
 
 
 class SavedTask(ResultModel):

@@ -81,7 +81,7 @@ async def test_an_event_is_made_read_and_found(app: ModuleApp, vendor: GoogleCal
     assert read["recurrence"] == ["RRULE:FREQ=WEEKLY;COUNT=3"]
     assert read["reminders"] == ["popup 10 min before"]
     assert read["meeting"] == "https://meet.google.com/abc-defg-hij"
-    assert "予算" in read["description"]
+    assert read["description"] == "**予算**"
     found = await call(app, "list_events", query="会議", **WINDOW)
     assert [one["summary"] for one in found["events"]] == ["会議 اجتماع"] * 3
     # The clocks change between the second and the fourth of April: the meeting stays at nine.

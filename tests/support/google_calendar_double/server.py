@@ -166,13 +166,13 @@ class GoogleCalendarDouble(VendorDouble):
             one for one in sorted(events, key=lambda one: read_moment(one["start"]))
             if (low is None or read_moment(one["end"]) > low) and (high is None or read_moment(one["start"]) < high)
         ]  # fmt: skip
-        zone = call.query.get("timeZone", self.calendars[calendar]["timeZone"])
+        zone = str(call.query.get("timeZone") or self.calendars[calendar]["timeZone"])
         shown = [show(one, zone) for one in kept]
         head = {"kind": "calendar#events", "etag": '"1"', "summary": "x", "timeZone": zone, "accessRole": "owner"}
         return {**head, "updated": MOMENT, "defaultReminders": [], **page(call, shown, 2500)}
 
     def get_event(self, call: VendorCall) -> Json:
-        return show(self._event(call), call.query.get("timeZone", "Europe/Berlin"))
+        return show(self._event(call), call.query.get("timeZone") or "Europe/Berlin")
 
     def create_event(self, call: VendorCall) -> Json:
         calendar = self._calendar(call.values["calendarId"], writes=True)
