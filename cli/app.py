@@ -22,6 +22,7 @@ from cli.commands import (
     issuer,
     keys,
     login,
+    module,
     oauth_client,
     provider,
     role,
@@ -88,6 +89,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")
 app.add_typer(role.app, name="role")
 app.add_typer(service.app, name="service")
+app.add_typer(module.app, name="module")
 app.add_typer(credential.app, name="credential")
 app.add_typer(client.app, name="client")
 app.add_typer(provider.app, name="provider")

@@ -59,6 +59,15 @@ def load_module_manifests(folder: Path) -> tuple[ModuleManifest, ...]:
     return tuple(_read(path) for path in sorted(folder.glob(f"*/{MANIFEST_FILE}")))
 
 
+def decode_module_manifest(content: bytes) -> ModuleManifest:
+    """Decode the text of a manifest's file.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    return msgspec.json.decode(content, type=ModuleManifest)
+
+
 def encode_module_manifest(manifest: ModuleManifest) -> bytes:
     """Encode a manifest as the text of its file."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
@@ -71,7 +80,7 @@ def list_vendor_manifests(manifests: Iterable[ModuleManifest]) -> tuple[ModuleMa
 
 def _read(path: Path) -> ModuleManifest:
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=ModuleManifest)
+        manifest = decode_module_manifest(path.read_bytes())
     except msgspec.DecodeError as error:
         raise Invalid(f"{path} is not a module manifest ({error}): install MCPist again") from None
     if manifest.name != path.parent.name:

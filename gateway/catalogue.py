@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import modules
+from core.module_packages import ModulePackage, list_module_packages
 from core.names import MODULE_NAME_PATTERN
+from gateway.module_packages import import_package_module
 from modules.kit import Module, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
@@ -49,11 +51,25 @@ class Catalogue:
 
 
 def load_installed_modules() -> Catalogue:
-    """Load the catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
+    """Load the catalogue of the packages in ``modules/``, each of which exports ``MODULE``, and of other packages.
+
+    Raises:
+        core.errors.Invalid: another package cannot be used; the text names it.
+    """
     names = [
         package.name for package in pkgutil.iter_modules(modules.__path__) if package.ispkg and package.name != "kit"
     ]
-    return build_catalogue(importlib.import_module(f"modules.{name}").MODULE for name in names)
+    own: list[Module] = [importlib.import_module(f"modules.{name}").MODULE for name in names]
+    return build_catalogue([*own, *map(_load_package_module, list_module_packages(names))])
+
+
+def _load_package_module(package: ModulePackage) -> Module:
+    module = import_package_module(package)
+    try:
+        build_catalogue([module])
+    except CatalogueError as error:
+        raise package.build_error(str(error)) from None
+    return module
 
 
 def build_catalogue(modules: Iterable[Module]) -> Catalogue:

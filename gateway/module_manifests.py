@@ -1,11 +1,15 @@
 """Module manifests made of what the modules' code declares."""
 
+from typing import TYPE_CHECKING
+
 from core.module_manifest import AccountManifest, ModuleManifest, ToolManifest
-from gateway.catalogue import Catalogue
 from modules.kit import Module, build_json_schema
 
+if TYPE_CHECKING:  # the catalogue compares the manifests of packages with their code
+    from gateway.catalogue import Catalogue
 
-def build_module_manifests(catalogue: Catalogue) -> tuple[ModuleManifest, ...]:
+
+def build_module_manifests(catalogue: "Catalogue") -> tuple[ModuleManifest, ...]:
     """Build the manifest of every module of a catalogue, in name order."""
     return tuple(build_module_manifest(module) for module in catalogue.modules)
 

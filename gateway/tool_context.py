@@ -14,10 +14,12 @@ from core.scopes import covers
 from gateway.auth.tool_scopes import get_required_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
+from gateway.document_store import PersonalDocuments
 from gateway.mcp.request_context import RequestContext
+from gateway.module_log import get_module_log
 from gateway.sieve.sieve import Sieve
 from gateway.vendor_connections import VendorConnections
-from modules.kit import OUTCOME_UNKNOWN, Store, Vendor
+from modules.kit import OUTCOME_UNKNOWN, DocumentStore, ModuleLog, Store, Vendor
 
 
 class ToolContext(msgspec.Struct, eq=False):
@@ -41,6 +43,14 @@ class ToolContext(msgspec.Struct, eq=False):
         caller = self._request.caller
         transaction = self._database.personal(caller.tenant_id, caller.user_id)
         return transaction if self._tool.tool.hints.read_only else self._changes.track_transaction(transaction)
+
+    @property
+    def documents(self) -> DocumentStore:
+        return PersonalDocuments(self._tool.module, self.store, read_only=self._tool.tool.hints.read_only)
+
+    @property
+    def log(self) -> ModuleLog:
+        return get_module_log(self._tool.module)
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:

@@ -18,11 +18,13 @@ from core.errors import NotFound, Unavailable
 from core.generations import Generations
 from core.secret import Secret
 from gateway.auth.caller_loader import load_caller
+from gateway.catalogue import Catalogue, CatalogueTool
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
 from gateway.mcp.authority import Authority
 from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
+from gateway.module_lifespans import open_module_lifespans
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.tracing import NoopTracer
 from gateway.sieve.sieve import Sieve
@@ -47,6 +49,7 @@ class LocalCaller:
     vendors: VendorConnections
     subject: Secret
     timeout: float
+    catalogue: Catalogue
 
     async def call(self, module: str, tool: str, params: dict[str, Any]) -> ToolOutcome:
         """Run one tool.
@@ -61,6 +64,12 @@ class LocalCaller:
         except TimeoutError:
             hint = OUTCOME_UNKNOWN if request.changes else "MCPIST_CALL_TIMEOUT gives it more time"
             raise Unavailable(f"the call took too long; {hint}") from None
+
+    def list_tools(self, module: str) -> tuple[CatalogueTool, ...]:
+        """List the tools of a module that this user may use; none where the module does not exist for them."""
+        view = self.sieve.get_view(self.caller)
+        declared = self.catalogue.tools.get(module, ())
+        return tuple(one for one in declared if view.find(module, one.tool.name) is not None)
 
     async def get_schema(self, params: Params) -> Result:
         """Return the answer of ``get_module_schema`` to this user."""
@@ -97,6 +106,7 @@ async def open_local_caller(
         open_role_database(deployment, GATEWAY_ROLE, max_connections=6) as database,
         open_broker_runtime(deployment, settings, build_module_manifests(catalogue), only_for=subject) as zone,
         open_vendor_sessions(settings) as sessions,
+        open_module_lifespans(catalogue.modules),
         _open_audit_writer(database, passes) as audit,
     ):
         verdict = await zone.broker.verify(subject.secret)
@@ -115,7 +125,7 @@ async def open_local_caller(
         runner = ToolRunner(
             sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoopTracer(), _charge_nothing
         )
-        yield LocalCaller(result[0], sieve, runner, vendors, subject.secret, settings.call_timeout)
+        yield LocalCaller(result[0], sieve, runner, vendors, subject.secret, settings.call_timeout, catalogue)
 
 
 @contextlib.asynccontextmanager

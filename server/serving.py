@@ -16,6 +16,7 @@ from core.concurrency.background import run_in_background
 from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
 from core.errors import Unavailable
+from core.http_server.asgi import Application
 from core.migrations import migrate
 from core.observability.logs import resolve_format
 from gateway.catalogue import Catalogue, load_installed_modules
@@ -71,6 +72,23 @@ async def serve_product(
                 await workers.wait_until_ready()
             with announce_server(settings.home, ready.mcp_url, operator):
                 yield ready
+
+
+@contextlib.asynccontextmanager
+async def open_product_application(settings: Settings, deployment: Deployment) -> AsyncGenerator[Application]:
+    """Bring the database to the newest schema, and open the product as one application that something else serves.
+
+    Raises:
+        core.errors.MCPistError: it cannot start; the text says what to do.
+    """
+    await migrate(deployment.admin, deployment.passwords)
+    async with (
+        open_operator_context_on(deployment) as context,
+        _run_sealer(context),
+        _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
+    ):
+        yield gateway.app
+        _drain(gateway)
 
 
 @contextlib.asynccontextmanager

@@ -60,7 +60,7 @@ def call(
             raise ToolCallError(outcome.error or "the tool failed")
         return outcome.result.model_dump(mode="json", by_alias=True)
 
-    result = _run_as_user(work, user, tenant)
+    result = run_as_user(work, user, tenant)
     print_result(as_json, result, lambda: print_line(format_json(result)))
 
 
@@ -82,11 +82,17 @@ def schema(
             raise NotFound("no such module for this user; `mcpist schema` shows those that they can use")
         return orjson.loads(text)
 
-    result = _run_as_user(work, user, tenant)
+    result = run_as_user(work, user, tenant)
     print_result(as_json, result, lambda: print_line(format_json(result)))
 
 
-def _run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
+def run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
+    """Run `work` with a user as whom tools can be called, on this machine's data folder.
+
+    Raises:
+        core.errors.MCPistError, server.postgres.errors.PostgresError: with what to do.
+    """
+
     async def run(settings: "Settings", report: "Report") -> Any:
         from cli.lookup import resolve_tenant, resolve_user
         from server.local_call import open_local_caller

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import orjson
 import typer
 
+from cli.commands import service_check
 from cli.options import JsonOption, ModuleName, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import read_settings, run_api_command
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from core.directory.services import TenantService
 
 app = create_group("Modules that a tenant has switched on, and their settings.")
+service_check.register(app)
 
 
 @app.command("list", epilog="Example: mcpist service list")

@@ -7,7 +7,9 @@ author could forget: hints and scopes are named at every tool.
 
 from modules.kit.context import Context, Store
 from modules.kit.declarations import Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
+from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
+from modules.kit.module_log import ModuleLog
 from modules.kit.schema import build_json_schema
 from modules.kit.vendor import (
     AccountRequest,
@@ -24,8 +26,13 @@ __all__ = [
     "OUTCOME_UNKNOWN",
     "AccountRequest",
     "Context",
+    "Document",
+    "DocumentConflict",
+    "DocumentPage",
+    "DocumentStore",
     "Hints",
     "Module",
+    "ModuleLog",
     "ParameterSample",
     "RateLimit",
     "SensitiveParameter",

@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, LiteralString, Protocol
 from uuid import UUID
 
+from modules.kit.documents import DocumentStore
+from modules.kit.module_log import ModuleLog
 from modules.kit.vendor import Vendor
 
 
@@ -48,6 +50,16 @@ class Context(Protocol):
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         """Open a transaction on the module's own tables; committed at the end, rolled back on any error."""
+        ...
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The caller's own JSON documents in this module, for a module without tables."""
+        ...
+
+    @property
+    def log(self) -> ModuleLog:
+        """The module's log."""
         ...
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:

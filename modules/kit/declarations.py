@@ -2,12 +2,16 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from modules.kit.module_log import ModuleLog
 from modules.kit.vendor import VendorApi
+
+Lifespan = Callable[[ModuleLog], AbstractAsyncContextManager[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class Module:
 
     `scopes` are all that its tools may name: the vendor's, or ``<module>:read`` and ``<module>:write`` for a module
     without a vendor. `samples` are by the name of a parameter, or ``<tool>.<parameter>`` where one tool needs its own.
+    `lifespan` is entered before the gateway serves and left when it has stopped serving, such as to open and close a
+    cache of the module's own; it has no caller and no credential.
     """
 
     name: str
@@ -72,6 +78,7 @@ class Module:
     tools: tuple[Tool, ...]
     vendor: VendorApi | None = None
     samples: Mapping[str, ParameterSample] = field(default_factory=dict[str, ParameterSample])
+    lifespan: Lifespan | None = None
 
     def get_sample(self, tool: str, parameter: str) -> ParameterSample | None:
         """Return the sample of a tool's parameter."""

@@ -39,6 +39,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from modules.kit import text_cleaning
 from modules.kit.markdown_cleaning import clean_markdown, clean_markdown_block
+from modules.kit.misfits import note_misfit
 from modules.kit.vendor import VendorAnswer
 
 PAGE_CHARACTERS = 60_000  # of patches or comments: about 20,000 tokens, below what LLM clients cut off
@@ -191,7 +192,9 @@ def _read_tolerantly(shape: type[Model], raw: Any) -> Model | None:
         return None
     try:
         found = shape.model_validate(raw)
-    except _UNREADABLE:
+    except _UNREADABLE as error:
+        if isinstance(error, ValidationError):
+            note_misfit(shape, error)
         try:
             tolerant = cast("type[Model]", _build_tolerant(shape))
             found = tolerant.model_validate(raw)

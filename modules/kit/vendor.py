@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.json_size import exceeds_limits
+from modules.kit.misfits import note_misfit
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
@@ -77,7 +78,8 @@ class VendorAnswer(NamedTuple):
         """
         try:
             return _get_adapter(kind).validate_python(value)
-        except ValidationError:
+        except ValidationError as error:
+            note_misfit(kind, error)
             raise self.build_unreadable_problem() from None
 
     def build_unreadable_problem(

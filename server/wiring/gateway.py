@@ -32,6 +32,7 @@ from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
 from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
+from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
 from gateway.observability.metrics import Metrics
@@ -79,6 +80,7 @@ async def open_gateway(
         open_role_database(deployment, GATEWAY_ROLE, max_connections=GATEWAY_CONNECTIONS) as database,
         broker_context as broker,
         open_vendor_sessions(settings) as sessions,
+        open_module_lifespans(catalogue.modules),
         _run_background_tasks() as start,
     ):
         traces = start_tracer(settings.tracing, version("mcpist"))

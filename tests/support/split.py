@@ -10,9 +10,10 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -51,13 +52,14 @@ class Process:
     ready: dict[str, Any] = field(default_factory=dict)
     running: asyncio.subprocess.Process | None = None
     create: Callable[..., Coroutine[Any, Any, asyncio.subprocess.Process]] = create_forked_process
+    program: tuple[str, ...] = PROGRAM
 
     async def start(self) -> None:
         """Start it and wait for its one line."""
         log = os.open(self.home / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             self.running = await self.create(
-                *PROGRAM, self.command, "--json", env=environment(self.home, self.port, **self.variables),
+                *self.program, self.command, "--json", env=environment(self.home, self.port, **self.variables),
                 stdout=asyncio.subprocess.PIPE, stderr=log, stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         finally:
@@ -173,10 +175,18 @@ def _heard(response: aiohttp.ClientResponse, body: bytes) -> Heard:
 
 @contextlib.asynccontextmanager
 async def split_on(
-    database: ScratchDatabase, folder: Path, *, gateways: int = 2, unix: bool = False, executed: bool = False
+    database: ScratchDatabase,
+    folder: Path,
+    *,
+    gateways: int = 2,
+    unix: bool = False,
+    executed: bool = False,
+    program: tuple[str, ...] = PROGRAM,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[Split]:
     """A deployment in `folder`, its shop, and every process ready. With `unix` the broker listens on a socket there,
-    and nowhere else. With `executed` the processes are not forked, so that /proc tells of them alone."""
+    and nowhere else. With `executed` the processes are not forked, so that /proc tells of them alone. `program` runs in
+    them, with `variables` in their environment."""
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
@@ -194,6 +204,9 @@ async def split_on(
         if unix:
             for process in (broker, *nodes):
                 process.variables["MCPIST_BROKER_URL"] = f"unix:{folder}/broker.sock"
+        for process in (broker, *nodes):
+            process.program = program
+            process.variables.update(variables)
         if executed:
             for process in (broker, *nodes):
                 process.create = asyncio.create_subprocess_exec
