@@ -1,5 +1,6 @@
 """An installed wheel brings its migrations along and leaves the library's folder alone."""
 
+import fcntl
 import subprocess
 import sys
 import zipfile
@@ -17,7 +18,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a source distribution, so that this is seen to be complete as well."""
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), "."]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    with (tmp_path_factory.getbasetemp().parent / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two builds at once would write the same files in the source folder
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return next(out.glob("*.whl"))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.path.conftest import People
+from tests.path.conftest import People, list_lab_modules
 from tests.support.mcp_client import LEGACY, MODERN, REVISIONS
 from tests.support.product import Node
 
@@ -31,7 +31,7 @@ async def test_list_schema_call_batch(node: Node, people: People, revision: str)
     token = people.admin.token
     listed = await node.post(token, "tools/list", revision=revision)
     assert [tool["name"] for tool in listed.result["tools"]] == ["get_module_schema", "call", "batch"]
-    assert listed.result["tools"][0]["description"].endswith("\nModules: github, knowledge_graph, lab, notion")
+    assert listed.result["tools"][0]["description"].endswith(f"\nModules: {', '.join(list_lab_modules())}")
 
     schema = await node.tool(token, "get_module_schema", {"module": "knowledge_graph"}, revision=revision)
     (module,) = schema.value["modules"]
@@ -74,7 +74,7 @@ async def test_structured_content_is_there_where_the_revision_has_it(node: Node,
 async def test_a_call_without_arguments_means_an_empty_object(node: Node, people: People, revision: str) -> None:
     """P-015."""
     answer = await node.post(people.admin.token, "tools/call", {"name": "get_module_schema"}, revision=revision)
-    assert [one["module"] for one in answer.value["modules"]] == ["github", "knowledge_graph", "lab", "notion"]
+    assert [one["module"] for one in answer.value["modules"]] == list_lab_modules()
     arguments = {"module": "knowledge_graph", "tool_name": "read_graph"}
     empty = await node.tool(people.admin.token, "call", arguments, revision=revision)
     assert empty.value["entities"] == []
