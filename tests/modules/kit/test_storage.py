@@ -218,5 +218,5 @@ def test_the_time_is_linear(unit: str) -> None:
     def run(storage: str) -> None:
         convert_markdown_to_storage(convert_storage_to_markdown(storage))
 
-    times, seconds = ratio(run, Input("", unit, ""), whole_size=40_000)
-    assert times <= MOST_RATIO, f"40 kB take {seconds:.3f} s, {times:.1f} times as long as half of it"
+    times, seconds = ratio(run, Input("", unit, ""), whole_size=20_000)
+    assert times <= MOST_RATIO, f"20 kB take {seconds:.3f} s, {times:.1f} times as long as half of it"
