@@ -59,7 +59,7 @@ async def create_event(
     attendees: Annotated[OptionalParameter[Emails], Field(description="Addresses of guests")] = None,
     recurrence: Recurrence = None,
     reminders: Reminders = None,
-    color_id: Annotated[ColorId, Field(description="Id of a color of events")] = None,
+    color_id: Annotated[ColorId, Field(description="Id of a color")] = None,
     add_meet: Annotated[bool, Field(description="With Google Meet")] = False,
     notify: Notify = False,
 ) -> SavedEvent:
@@ -109,7 +109,7 @@ async def update_event(
     remove_attendees: Annotated[OptionalParameter[Emails], Field(description="Guests to take off")] = None,
     recurrence: Annotated[Recurrence, Field(description="Replaces; [] ends it")] = None,
     reminders: Reminders = None,
-    color_id: Annotated[ColorId, Field(description="Id of a color of events")] = None,
+    color_id: Annotated[ColorId, Field(description="Id of a color")] = None,
     free: Annotated[OptionalParameter[bool], Field(description="Blocks no time")] = None,
     add_meet: Annotated[bool, Field(description="With Google Meet")] = False,
     notify: Notify = False,

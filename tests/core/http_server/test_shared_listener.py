@@ -82,7 +82,10 @@ async def test_two_servers_share_the_connections_of_a_burst() -> None:
             for reader, writer in pairs:
                 writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 assert await asyncio.wait_for(reader.readline(), 10) == b"HTTP/1.1 200 OK\r\n"
-            assert {len(one) for one in servers} == {10}
+            shares = [len(one) for one in servers]
             for _, writer in pairs:
                 writer.close()
                 await writer.wait_closed()
+    # Each looks at the other's number before it accepts: on a busy machine, one connection may come in between.
+    assert sum(shares) == 20
+    assert abs(shares[0] - shares[1]) <= 2

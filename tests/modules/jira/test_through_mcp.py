@@ -180,7 +180,7 @@ REFUSALS: list[tuple[VendorRefusal, str, str]] = [
     (refuse(403, "made-up"), "get_issue", "lacks the permission"),
     (refuse(409, "made-up"), "get_issue", "read it again"),
     (refuse(400, "Error in the JQL Query: made-up"), "search_issues", "mistake in its syntax"),
-    (refuse(400, "Field 'made-up' does not exist or you do not have permission"), "search_issues", "list_fields"),
+    (refuse(400, "Field 'made-up' does not exist or you do not have permission"), "search_issues", "list of fields"),
     (refuse(400, "The value 'made-up' does not exist for the field 'x'."), "search_issues", "does not exist"),
     (refuse(400, customfield_1="made-up"), "get_issue", "look at customfield_1"),
     (refuse(413, "made-up"), "get_issue", "more than Jira takes"),
