@@ -1,29 +1,26 @@
-"""Repositories, their commits, branches and releases."""
+"""Repositories and what is in them."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from modules.github import rest_client
 from modules.github.parameters import REPO, Owner, Path, Ref, Repo
-from modules.github.result_models import FilePatch
+from modules.github.text_pages import check_version, parse_position
 from modules.kit import Context, ToolError, tool
+from modules.kit.cursors import encode_cursor
 from modules.kit.parameters import (
-    ADD_HINTS,
     READ_HINTS,
     CursorText,
     OptionalParameter,
     PerPage,
-    ShortText,
-    Timestamp,
-    format_timestamp,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ResultModel, ResultPage, Word, fit_texts, read_at
+from modules.kit.results import Flag, Line, Name, ResultModel, ResultPage, Word
 
 Affiliation = Literal["owner", "collaborator", "organization_member"]
-_SHA_LENGTHS = (40, 64)
+PAGE_PATHS = 1000
+_MARKS = {"120000": "symlink", "160000": "submodule"}
 
 
 class Repository(ResultModel):
@@ -37,67 +34,29 @@ class Repository(ResultModel):
     pushed_at: Word = ""
 
 
-class Repositories(ResultPage):
-    repositories: list[Repository]
+class _TreeEntry(ResultModel):
+    path: Name
+    mode: Line
+    type: Line
+    sha: Word = ""
 
 
-class ListedCommit(ResultModel):
-    longest = {"message": 500}  # noqa: RUF012
+class _Tree(ResultModel):
+    sha: Line
+    tree: list[_TreeEntry]
+    truncated: bool = False
+
+
+class RepositoryTree(ResultPage):
+    """`truncated`: GitHub left some out; ask for a folder."""
 
     sha: Line
-    message: str
-    author: Annotated[Word, read_at("commit", "author", "name")] = ""
-    login: Annotated[Word, read_at("author", "login")] = ""
-    date: Annotated[Word, read_at("commit", "author", "date")] = ""
+    paths: list[str]
     truncated: Flag = False
 
-    @model_validator(mode="before")
-    @classmethod
-    def _cut(cls, raw: Any) -> Any:
-        inner = cast("Any", raw).get("commit") if isinstance(raw, Mapping) else None
-        message = cast("Any", inner).get("message") if isinstance(inner, Mapping) else None
-        return super()._cut({**raw, "message": message}) if isinstance(raw, Mapping) else raw  # pyright: ignore
 
-
-class Commit(ListedCommit):
-    longest = {"message": 20_000}  # noqa: RUF012
-
-
-class Commits(ResultPage):
-    commits: list[ListedCommit]
-
-
-class CommitDetail(ResultPage):
-    commit: Commit
-    files: list[FilePatch]
-
-
-class Branch(ResultModel):
-    name: Line
-    sha: Annotated[Line, read_at("commit", "sha")]
-    protected: Flag = False
-
-
-class Branches(ResultPage):
-    branches: list[Branch]
-
-
-class NewBranch(ResultModel):
-    ref: Line
-    sha: Annotated[Line, read_at("object", "sha")]
-
-
-class Release(ResultModel):
-    longest = {"body": 20_000}  # noqa: RUF012
-    markdown_fields = frozenset({"body"})
-
-    tag_name: Line
-    name: Word = ""
-    body: str
-    published_at: Word = ""
-    prerelease: Flag = False
-    html_url: Line
-    truncated: Flag = False
+class Repositories(ResultPage):
+    repositories: list[Repository]
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -120,106 +79,56 @@ async def list_repositories(
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
-async def list_commits(
+async def get_repository_tree(
     context: Context,
     owner: Owner,
     repo: Repo,
-    sha: Annotated[OptionalParameter[Ref], Field(description="Branch, tag or SHA")] = None,
-    path: Annotated[OptionalParameter[Path], Field(description="Only of this file")] = None,
-    author: Annotated[OptionalParameter[ShortText], Field(description="Login or email")] = None,
-    since: Annotated[Timestamp, Field(description="From")] = None,
-    until: Annotated[Timestamp, Field(description="To")] = None,
-    per_page: PerPage = 30,
+    ref: Annotated[Ref, Field(description="Branch, tag or SHA")] = "HEAD",
+    path: Annotated[Path, Field(description="Folder; default all")] = "",
+    recursive: Annotated[bool, Field(description="With folders inside")] = True,
     cursor: CursorText = None,
-) -> Commits:
-    """Commits, newest first."""
-    query = {
-        "sha": sha,
-        "path": path,
-        "author": author,
-        "since": format_timestamp(since),
-        "until": format_timestamp(until),
-    }
-    address = rest_client.build_repository_path(owner, repo) + "/commits"
-    commits, next_cursor, _ = await rest_client.fetch_page(
-        context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page
-    )
-    return Commits(commits=commits, nextCursor=next_cursor)
-
-
-@tool(hints=READ_HINTS, scopes=[REPO])
-async def get_commit(
-    context: Context,
-    owner: Owner,
-    repo: Repo,
-    ref: Annotated[Ref, Field(description="SHA, branch or tag")],
-    per_page: PerPage = 30,
-    cursor: CursorText = None,
-) -> CommitDetail:
-    """One commit with its files and patches."""
-    address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
-    files, next_cursor, page = await rest_client.fetch_page(
-        context, FilePatch, address, field="files", cursor=cursor, per_page=per_page
-    )
-    return CommitDetail(
-        commit=page.answer.read_part(Commit, page.value), files=fit_texts(files, "patch"), nextCursor=next_cursor
+) -> RepositoryTree:
+    """Paths of files, below a folder. Folders end with /."""
+    position = parse_position(cursor)
+    sha = ref
+    for name in path.split("/") if path else ():
+        sha = _find_folder(await _fetch_tree(context, owner, repo, sha, recursive=False), name)
+    tree = await _fetch_tree(context, owner, repo, sha, recursive=recursive)
+    check_version(position, "the tree", tree.sha)
+    end = position.offset + PAGE_PATHS
+    paths = [text for entry in tree.tree if (text := _format_entry(entry, recursive=recursive))]
+    next_cursor = encode_cursor([end, tree.sha]) if len(paths) > end else ""
+    return RepositoryTree(
+        sha=tree.sha, paths=paths[position.offset : end], truncated=tree.truncated, nextCursor=next_cursor
     )
 
 
-@tool(hints=READ_HINTS, scopes=[REPO])
-async def list_branches(
-    context: Context,
-    owner: Owner,
-    repo: Repo,
-    protected: Annotated[OptionalParameter[bool], Field(description="Only protected, or only others")] = None,
-    per_page: PerPage = 30,
-    cursor: CursorText = None,
-) -> Branches:
-    """Branches with their newest commits."""
-    address = rest_client.build_repository_path(owner, repo) + "/branches"
-    query = {"protected": protected}
-    branches, next_cursor, _ = await rest_client.fetch_page(
-        context, Branch, address, query=query, cursor=cursor, per_page=per_page
-    )
-    return Branches(branches=branches, nextCursor=next_cursor)
-
-
-@tool(hints=ADD_HINTS, scopes=[REPO])
-async def create_branch(
-    context: Context,
-    owner: Owner,
-    repo: Repo,
-    branch: Annotated[Ref, Field(description="New name")],
-    from_ref: Annotated[Ref, Field(description="Branch, tag or SHA to start at")] = "HEAD",
-) -> NewBranch:
-    """Create a branch, of the default branch if nothing else is said."""
-    sha = await _resolve_sha(context, owner, repo, from_ref)
-    body = {"ref": f"refs/heads/{branch}", "sha": sha}
-    return await rest_client.fetch_one(
-        context, NewBranch, rest_client.build_repository_path(owner, repo) + "/git/refs", method="POST", json=body
-    )
-
-
-@tool(hints=READ_HINTS, scopes=[REPO])
-async def get_latest_release(context: Context, owner: Owner, repo: Repo) -> Release:
-    """The newest published release that is no draft or prerelease."""
-    missing = "the repository has no published release, does not exist, or the connected account may not see it"
-    return await rest_client.fetch_one(
-        context, Release, rest_client.build_repository_path(owner, repo) + "/releases/latest", missing=missing
-    )
-
-
-async def _resolve_sha(context: Context, owner: str, repo: str, ref: str) -> str:
-    """Resolve the commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
-    address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
+async def _fetch_tree(context: Context, owner: str, repo: str, ref: str, *, recursive: bool) -> _Tree:
+    address = f"{rest_client.build_repository_path(owner, repo)}/git/trees/{rest_client.encode_segments(ref)}"
+    # Any value makes it recursive, "false" too.
+    query = {"recursive": 1 if recursive else None}
     missing = "no such repository, or it has no branch, tag or commit of that name"
-    answer = await rest_client.send_request(
-        context, "GET", address, headers={"Accept": "application/vnd.github.sha"}, missing=missing
-    )
-    sha = answer.body.decode("ascii", "replace").strip()
-    if len(sha) not in _SHA_LENGTHS:
-        raise ToolError("GitHub did not say which commit that is; give a SHA or a branch")
-    return sha
+    return await rest_client.fetch_one(context, _Tree, address, query=query, missing=missing)
 
 
-TOOLS = (list_repositories, list_commits, get_commit, list_branches, create_branch, get_latest_release)
+def _find_folder(tree: _Tree, name: str) -> str:
+    """Find the SHA of a folder by its name in the folder above.
+
+    Raises:
+        ToolError: there is no such folder.
+    """
+    found = next((entry.sha for entry in tree.tree if entry.path == name and entry.type == "tree"), "")
+    if not found:
+        raise ToolError(f"path: there is no folder {name} on the way; names are case-sensitive")
+    return found
+
+
+def _format_entry(entry: _TreeEntry, *, recursive: bool) -> str:
+    """Format an entry; "" for a folder whose files are listed anyway."""
+    if entry.type == "tree":
+        return "" if recursive else f"{entry.path}/"
+    mark = _MARKS.get(entry.mode, "")
+    return f"{entry.path} ({mark})" if mark else entry.path
+
+
+TOOLS = (list_repositories, get_repository_tree)
