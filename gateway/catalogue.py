@@ -80,6 +80,16 @@ def _check_module(module: Module) -> None:
     names = [name for tool in module.tools for name in (tool.name, *tool.aliases)]
     if len(names) != len(set(names)):
         raise CatalogueError(f"{module.name}: two tools share a name or an alias")
+    for key, sample in module.samples.items():
+        _check_sample(module, key, sample.tool)
+
+
+def _check_sample(module: Module, key: str, source: str) -> None:
+    owner, _, parameter = key.rpartition(".")
+    if not any(parameter in tool.arguments.model_fields for tool in module.tools if owner in ("", tool.name)):
+        raise CatalogueError(f"{module.name}: there is no parameter {key!r} for a sample")
+    if source and not any(tool.name == source and tool.hints.read_only for tool in module.tools):
+        raise CatalogueError(f"{module.name}: the sample of {key} is to come from {source!r}, which is no reading tool")
 
 
 def _prepare_tool(module: Module, tool: Tool) -> CatalogueTool:

@@ -23,7 +23,7 @@ from modules.github import (
     sub_issues,
     workflows,
 )
-from modules.kit import AccountRequest, Module, VendorApi
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
 TOOLS = (
     *repositories.TOOLS,
@@ -60,4 +60,14 @@ MODULE = Module(
         settings=rest_client.GitHubSettings,
         rate_limit=error_messages.read_rate_limit,
     ),
+    samples={
+        "owner": ParameterSample("octocat", "list_repositories", "/repositories/0/full_name", part=0),
+        "repo": ParameterSample("hello-world", "list_repositories", "/repositories/0/full_name", part=1),
+        "ref": ParameterSample("main", "list_branches", "/branches/0/sha"),
+        "issue_number": ParameterSample(1347, "list_issues", "/issues/0/number", arguments={"state": "all"}),
+        "pull_number": ParameterSample(
+            1347, "list_pull_requests", "/pull_requests/0/number", arguments={"state": "all"}
+        ),
+        "q": ParameterSample("login is:open user:octocat", "get_me", "/login"),
+    },
 )

@@ -6,7 +6,7 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.context import Context, Store
-from modules.kit.declarations import Hints, Module, SensitiveParameter, Tool, tool
+from modules.kit.declarations import Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.schema import build_json_schema
 from modules.kit.vendor import (
@@ -26,6 +26,7 @@ __all__ = [
     "Context",
     "Hints",
     "Module",
+    "ParameterSample",
     "RateLimit",
     "SensitiveParameter",
     "Store",

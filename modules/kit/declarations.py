@@ -1,8 +1,8 @@
 """Declarations of a module: immutable values, made of typed functions at import."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
@@ -42,11 +42,27 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class ParameterSample:
+    """Sample of a parameter: its `example` in the documentation, and where ``mcpist service check`` finds a real value.
+
+    `tool` is a reading tool of the module, called with `arguments` beside its own samples, and `pointer` the JSON
+    pointer (RFC 6901) of the value in its result. `part` takes one part of a value of several, separated by slashes: 1
+    of ``octocat/hello`` is ``hello``. Without a `tool` the check uses the example itself, such as a word to search for.
+    """
+
+    example: Any
+    tool: str = ""
+    pointer: str = ""
+    part: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """One service's code: what it is called, what it is for (one line), and what it offers.
 
     `scopes` are all that its tools may name: the vendor's, or ``<module>:read`` and ``<module>:write`` for a module
-    without a vendor.
+    without a vendor. `samples` are by the name of a parameter, or ``<tool>.<parameter>`` where one tool needs its own.
     """
 
     name: str
@@ -55,6 +71,11 @@ class Module:
     scopes: frozenset[str]
     tools: tuple[Tool, ...]
     vendor: VendorApi | None = None
+    samples: Mapping[str, ParameterSample] = field(default_factory=dict[str, ParameterSample])
+
+    def get_sample(self, tool: str, parameter: str) -> ParameterSample | None:
+        """Return the sample of a tool's parameter."""
+        return self.samples.get(f"{tool}.{parameter}") or self.samples.get(parameter)
 
 
 def tool(

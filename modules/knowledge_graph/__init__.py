@@ -1,6 +1,6 @@
 """A memory of entities, their observations and their relations; each user has an own one."""
 
-from modules.kit import Module
+from modules.kit import Module, ParameterSample
 from modules.knowledge_graph.tools import READ, TOOLS, WRITE
 
 MODULE = Module(
@@ -9,4 +9,8 @@ MODULE = Module(
     description="Your own long-term memory: entities, facts about them, and how they relate.",
     scopes=frozenset({READ, WRITE}),
     tools=TOOLS,
+    samples={
+        "query": ParameterSample("Ada"),
+        "get_nodes.names": ParameterSample(["Ada"], "read_graph", "/entities/0/name"),
+    },
 )

@@ -1,9 +1,10 @@
 """Notion, through its API at api.notion.com."""
 
-from modules.kit import AccountRequest, Module, VendorApi
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 from modules.notion import blocks, comments, databases, pages, rest_client
 
 TOOLS = (*pages.TOOLS, *blocks.TOOLS, *databases.TOOLS, *comments.TOOLS)
+_EXAMPLE_ID = "59833787-2cf9-4fdf-8782-e53db20768a5"
 
 MODULE = Module(
     name="notion",
@@ -16,4 +17,12 @@ MODULE = Module(
         account=AccountRequest("/v1/users/me", name="/bot/workspace_name"),
         headers=rest_client.HEADERS,
     ),
+    samples={
+        "page_id": ParameterSample(_EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "page"}),
+        "block_id": ParameterSample(_EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "page"}),
+        "data_source_id": ParameterSample(
+            _EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "data_source"}
+        ),
+        "property_name": ParameterSample("title"),
+    },
 )

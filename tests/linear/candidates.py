@@ -30,6 +30,28 @@ def candidates(pattern: "re.Pattern[Any]") -> Iterator[tuple[str, str, str]]:
             yield start, pump, end
 
 
+def may_be_slow_at_once(pattern: "re.Pattern[Any]") -> bool:
+    """Whether a few hundred characters may already take seconds: a repetition holds another or a choice, which can be
+    exponential, or there are more than two, whose lengths multiply."""
+    tree = list(_parser.parse(_text(pattern)))
+    return _has_nested(tree, inside=False) or _count_repeats(tree) > 2
+
+
+def _has_nested(nodes: list[Any], *, inside: bool) -> bool:
+    for node in nodes:
+        if inside and (node[0] in REPEATS or node[0] is _constants.BRANCH):
+            return True
+        repeats = node[0] in REPEATS and int(node[1][1]) > 1
+        if any(_has_nested(inner, inside=inside or repeats) for inner in _children(node)):
+            return True
+    return False
+
+
+def _count_repeats(nodes: list[Any]) -> int:
+    own = sum(node[0] in REPEATS and int(node[1][1]) > 1 for node in nodes)
+    return own + sum(_count_repeats(inner) for node in nodes for inner in _children(node))
+
+
 def _text(pattern: "re.Pattern[Any]") -> Any:
     return pattern.pattern
 

@@ -64,6 +64,17 @@ class Turns:
         self.wide = wide
         self._units, self._shapes = cycle(UNITS), cycle(SHAPES)
 
+        self._kinds: set[tuple[str, str]] = set()
+
+    def is_new(self, module: str, schema: Any) -> bool:
+        """Whether nothing of this schema was tried in the module before; in the wide form everything is new."""
+        known = len(self._kinds)
+        self._kinds.add((module, _text_of_schema(schema)))
+        return self.wide or len(self._kinds) > known
+
+    def has_tried(self, module: str, schema: Any) -> bool:
+        return (module, _text_of_schema(schema)) in self._kinds
+
     def units(self) -> Sequence[str]:
         return UNITS if self.wide else [next(self._units)]
 
@@ -77,9 +88,14 @@ class Turns:
             yield names if self.wide else [next(turn) for _ in range(number)]
 
 
-def every(surface: Surface, *, wide: bool) -> Iterator[Asked]:
+def _text_of_schema(schema: Any) -> str:
+    """Without what only a reader of the schema sees."""
+    said = {name: one for name, one in schema.items() if name not in ("description", "title", "default", "examples")}
+    return orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def every(surface: Surface, turns: Turns) -> Iterator[Asked]:
     """All of them."""
-    turns = Turns(wide=wide)
     yield from raw_bodies(surface)
     yield from messages(surface, turns)
     yield from meta_tools(surface, turns)
@@ -320,7 +336,9 @@ def tool(surface: Surface, one: CatalogueTool, turns: Turns) -> Iterator[Asked]:
         yield asked(f"all at their limits {unit!r}", whole)
         yield asked(f"all at their limits, recorded {unit!r}", whole, recorded=True)
     small = values_of(schema, schema, "a", 4_000)
-    for path in places(schema, schema):
+    for path, its_schema in places(schema, schema):
+        if not turns.is_new(one.module, its_schema):
+            continue
         name = ".".join(map(str, path))
         for unit in turns.units():
             yield asked(f"{name} {unit!r}", replaced(small, path, MARK), text_of(unit))
@@ -328,6 +346,8 @@ def tool(surface: Surface, one: CatalogueTool, turns: Turns) -> Iterator[Asked]:
             yield asked(f"{name} {each}", replaced(small, path, MARK), shape(each))
         wrong = replaced(values_of(schema, schema, "a", 400_000), path, 1)
         yield asked(f"{name} wrong", wrong)
+    if not turns.is_new(one.module, {"fields": len(schema.get("properties", {}))}):
+        return
     yield asked("unknown fields", MARK, shape("fields"))
     yield asked("unknown fields, recorded", MARK, shape("fields"), recorded=True)
     for unit in turns.units():
@@ -528,7 +548,7 @@ def api_bodies(schema: Any, document: Any, unit: str, turns: Turns) -> Iterator[
     root = {"$defs": document["components"]["schemas"]}
     yield f"all at their limits {unit!r}", orjson.dumps(values_of(schema, root, unit, MOST_API_BODY - 1_000))
     small = values_of(schema, root, "a", 2_000)
-    for path in places(schema, root):
+    for path, _ in places(schema, root):
         name = ".".join(map(str, path))
         for value in (
             text_of(unit, MOST_API_BODY - 4_000),

@@ -65,14 +65,14 @@ def values_of(schema: Any, root: Any, unit: str, budget: int) -> Any:
     return _text(schema, unit, budget)
 
 
-def places(schema: Any, root: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The way to each field, through lists by their first item."""
+def places(schema: Any, root: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The way to each field and its schema, through lists by their first item."""
     schema = _resolved(schema, root)
     for word in ("anyOf", "oneOf"):
         for option in schema.get(word, ()):
             yield from places(option, root, path)
     for name, inner in schema.get("properties", {}).items():
-        yield (*path, name)
+        yield (*path, name), inner
         yield from places(inner, root, (*path, name))
     if "items" in schema:
         yield from places(schema["items"], root, (*path, 0))
