@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from modules.google_calendar.event_times import get_last_day, read_span
 from modules.kit import ToolError
-from modules.kit.html_reading import convert_html_to_markdown
+from modules.kit.markup.html_reading import convert_html_to_markdown
 from modules.kit.recurrence_rules import describe_recurrence_rule, parse_recurrence_rule
 from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, ResultPage, Text, Word
 from modules.kit.text_cleaning import clean_line

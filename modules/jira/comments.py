@@ -9,8 +9,8 @@ from modules.jira import rest_client
 from modules.jira.field_values import Moment, Person
 from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown
 from modules.kit import Context, ToolError, build_path, tool
-from modules.kit.adf_formatting import format_adf
-from modules.kit.adf_parsing import parse_adf_in_turns
+from modules.kit.markup.adf_formatting import format_adf
+from modules.kit.markup.adf_parsing import parse_adf_in_turns
 from modules.kit.parameters import ADD_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
 from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Word, fit_texts
 

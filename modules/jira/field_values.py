@@ -10,8 +10,8 @@ from pydantic import BeforeValidator
 
 from modules.jira.parameters import check_day
 from modules.kit import ToolError
-from modules.kit.adf_formatting import format_adf
-from modules.kit.adf_parsing import parse_adf
+from modules.kit.markup.adf_formatting import format_adf
+from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.results import Line, Word
 from modules.kit.text_cleaning import clean_line, clean_text
 

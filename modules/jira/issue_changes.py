@@ -19,8 +19,8 @@ from modules.jira.parameters import (
     ProjectKey,
 )
 from modules.kit import Context, ToolError, build_path, tool
-from modules.kit.adf_formatting import format_adf_in_turns
-from modules.kit.adf_parsing import parse_adf_in_turns
+from modules.kit.markup.adf_formatting import format_adf_in_turns
+from modules.kit.markup.adf_parsing import parse_adf_in_turns
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -50,7 +50,7 @@ class TextChange(BaseModel):
     new: Annotated[str, limit_length(0, MAX_TEXT)]
 
 
-class SavedIssue(ResultModel):
+class SavedJiraIssue(ResultModel):
     key: Line
     id: Word = ""
 
@@ -72,7 +72,7 @@ async def create_issue(
     labels: Annotated[OptionalParameter[Labels], Field(description="Without spaces")] = None,
     due: OptionalDay = None,
     fields: FieldValues = None,
-) -> SavedIssue:
+) -> SavedJiraIssue:
     """Create an issue. The create fields of a project tell its types and what they require."""
     made = await make_fields(context, fields)
     made["project"] = {"id": project} if project.isdigit() else {"key": project}
@@ -81,7 +81,7 @@ async def create_issue(
     if assignee:
         made["assignee"] = {"accountId": assignee}
     answer = await rest_client.send_request(context, "POST", "/rest/api/3/issue", json={"fields": made})
-    return answer.read(SavedIssue)
+    return answer.read(SavedJiraIssue)
 
 
 async def _make_common(
@@ -124,7 +124,7 @@ async def update_issue(
     due: OptionalDay = None,
     fields: FieldValues = None,
     notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
-) -> SavedIssue:
+) -> SavedJiraIssue:
     """Change fields of an issue; its status and assignee have tools of their own."""
     if description is not None and description_changes:
         raise ToolError("give either description or description_changes")
@@ -139,7 +139,7 @@ async def update_issue(
     address = build_path("/rest/api/3/issue/{}", issue)
     query = None if notify else {"notifyUsers": False}
     await rest_client.send_request(context, "PUT", address, json={"fields": made}, query=query)
-    return SavedIssue(key=issue)
+    return SavedJiraIssue(key=issue)
 
 
 async def _change_description(context: Context, issue: str, changes: Sequence[TextChange]) -> str:
@@ -163,12 +163,12 @@ async def assign_issue(
     context: Context,
     issue: IssueKey,
     assignee: Annotated[AccountId | Literal["nobody", "default"], Field(description="accountId, nobody or default")],
-) -> SavedIssue:
+) -> SavedJiraIssue:
     """Assign an issue to somebody, to nobody, or to the project's default."""
     identity = {"nobody": None, "default": "-1"}.get(assignee, assignee)
     address = build_path("/rest/api/3/issue/{}/assignee", issue)
     await rest_client.send_request(context, "PUT", address, json={"accountId": identity})
-    return SavedIssue(key=issue)
+    return SavedJiraIssue(key=issue)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_WORK, READ_WORK])
@@ -209,11 +209,11 @@ async def delete_issue(
     context: Context,
     issue: IssueKey,
     delete_subtasks: Annotated[bool, Field(description="Delete its subtasks, too")] = False,
-) -> SavedIssue:
+) -> SavedJiraIssue:
     """Delete an issue for good, with its comments and work."""
     address = build_path("/rest/api/3/issue/{}", issue)
     await rest_client.send_request(context, "DELETE", address, query={"deleteSubtasks": delete_subtasks})
-    return SavedIssue(key=issue)
+    return SavedJiraIssue(key=issue)
 
 
 TOOLS = (create_issue, update_issue, assign_issue, link_issues, delete_issue)

@@ -10,7 +10,7 @@ from modules.jira.field_values import Moment, Named, Person, format_value
 from modules.jira.fields import resolve_names
 from modules.jira.parameters import READ_WORK, IssueKey, Jql
 from modules.kit import Context, VendorProblem, build_path, tool
-from modules.kit.adf_formatting import format_adf_in_turns
+from modules.kit.markup.adf_formatting import format_adf_in_turns
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
 from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word
 from modules.kit.text_cleaning import clean_line
@@ -75,7 +75,7 @@ class IssueRow(ResultModel):
         return _read_fields(raw)
 
 
-class FoundIssues(ResultPage):
+class FoundJiraIssues(ResultPage):
     """`about` is roughly how many there are in all; it is missing where this is all, or Jira does not say."""
 
     issues: list[IssueRow]
@@ -140,7 +140,7 @@ async def search_issues(
     ] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
-) -> FoundIssues:
+) -> FoundJiraIssues:
     """Search issues with JQL."""
     token = rest_client.parse_token(cursor)
     named = await resolve_names(context, fields or ())
@@ -159,7 +159,7 @@ async def search_issues(
         raw = cast("list[dict[str, Any]]", found["issues"])
         rows = [_add_fields(row, one.get("fields") or {}, named) for row, one in zip(rows, raw, strict=True)]
     about = await _count(context, jql) if following and not token else 0
-    return FoundIssues(issues=rows, nextCursor=following, about=about)
+    return FoundJiraIssues(issues=rows, nextCursor=following, about=about)
 
 
 def _add_fields(row: IssueRow, fields: Mapping[str, Any], named: Mapping[str, str]) -> IssueRow:

@@ -10,7 +10,7 @@ from modules.jira.field_values import Named, format_value, make_value
 from modules.jira.fields import find_field
 from modules.jira.parameters import READ_WORK, WRITE_WORK, FieldValues, IssueKey, Markdown
 from modules.kit import Context, ToolError, VendorAnswer, build_path, tool
-from modules.kit.adf_parsing import parse_adf_in_turns
+from modules.kit.markup.adf_parsing import parse_adf_in_turns
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, OptionalParameter, limit_length
 from modules.kit.results import Line, ResultModel, Word
 from modules.kit.text_cleaning import clean_line

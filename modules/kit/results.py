@@ -38,7 +38,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
 from modules.kit import text_cleaning
-from modules.kit.markdown_cleaning import clean_markdown, clean_markdown_block
+from modules.kit.markup.markdown_cleaning import clean_markdown, clean_markdown_block
 from modules.kit.misfits import note_misfit
 from modules.kit.vendor import VendorAnswer
 

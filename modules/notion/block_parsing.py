@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from modules.kit import ToolError
-from modules.kit.markdown_blocks import Container, Leaf, find_cells, parse_blocks
+from modules.kit.markup.markdown_blocks import Container, Leaf, find_cells, parse_blocks
 from modules.notion.block_formatting import HEADINGS, MEDIA
 from modules.notion.rich_text import RichText, make_plain_text, parse_rich_text
 

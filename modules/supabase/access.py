@@ -57,7 +57,7 @@ async def get_publishable_keys(context: Context, ref: ProjectRef) -> Publishable
     answer = await rest_client.send_request(context, "GET", address, query={"reveal": False})
     keys = [one for one in answer.read(list[dict[str, Any]]) if _is_public(one)]
     if not keys:
-        raise ToolError("the project has no publishable key: somebody makes one in its settings (API keys)")
+        raise ToolError("the project has no publishable key: create one in its settings (API keys)")
     return PublishableKeys(keys=answer.read_part(list[PublishableKey], keys))
 
 

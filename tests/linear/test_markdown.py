@@ -2,7 +2,7 @@
 
 import pytest
 
-from modules.kit.markdown_cleaning import clean_markdown
+from modules.kit.markup.markdown_cleaning import clean_markdown
 from tests.linear.growth import MOST_RATIO, Input, ratio, texts
 
 UNITS = texts(

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modules.kit import ToolError
-from modules.kit.adf_formatting import format_adf, format_adf_in_turns
-from modules.kit.adf_parsing import parse_adf, parse_adf_in_turns
+from modules.kit.markup.adf_formatting import format_adf, format_adf_in_turns
+from modules.kit.markup.adf_parsing import parse_adf, parse_adf_in_turns
 from modules.kit.text_cleaning import clean_text
 from tests.modules.kit.adf_examples import BLOCKS, INLINES, MARKS, Node, doc, item, node, normalize, para, text
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modules.kit.html_reading import convert_html_to_markdown
-from modules.kit.html_writing import convert_markdown_to_html
+from modules.kit.markup.html_reading import convert_html_to_markdown
+from modules.kit.markup.html_writing import convert_markdown_to_html
 from tests.linear.growth import MOST_RATIO, Input, ratio
 
 SAME = [

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from modules.kit.markdown_cleaning import clean_markdown
+from modules.kit.markup.markdown_cleaning import clean_markdown
 from modules.kit.results import ResultModel
 
 TAG_CHARACTERS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modules.kit import ToolError
-from modules.kit.markup_tree import MalformedMarkupError
-from modules.kit.storage_reading import convert_storage_to_markdown, divide_storage, join_pieces
-from modules.kit.storage_writing import convert_markdown_to_storage, replace_markdown
+from modules.kit.markup.markup_tree import MalformedMarkupError
+from modules.kit.markup.storage_reading import convert_storage_to_markdown, divide_storage, join_pieces
+from modules.kit.markup.storage_writing import convert_markdown_to_storage, replace_markdown
 from tests.linear.growth import MOST_RATIO, Input, ratio
 
 RAW = "```{{=storage}}\n{}\n```".format

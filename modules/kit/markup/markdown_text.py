@@ -113,7 +113,7 @@ def format_fence(code: str, word: str = "") -> str:
 
 
 def is_language(word: str) -> bool:
-    """Whether a word can stand behind a fence."""
+    """Check whether a word can stand behind a fence."""
     return bool(_LANGUAGE.fullmatch(word))
 
 

@@ -1,4 +1,4 @@
-"""Markdown as HTML: what :mod:`modules.kit.html_reading` writes, and any other CommonMark with tables and tasks.
+"""Markdown as HTML: what `html_reading.py` writes, and any other CommonMark with tables and tasks.
 
     convert_markdown_to_html("Call **Ada**")  ->  "<p>Call <strong>Ada</strong></p>"
 
@@ -9,11 +9,11 @@ import html
 import re
 from collections.abc import Sequence
 
-from modules.kit.markdown_blocks import Leaf
-from modules.kit.markdown_inline import Inline, parse_inline
-from modules.kit.markdown_tree import (
-    Branch,
+from modules.kit.markup.markdown_blocks import Leaf
+from modules.kit.markup.markdown_inline import Inline, parse_inline
+from modules.kit.markup.markdown_tree import (
     ItemList,
+    TreeBranch,
     get_code,
     get_heading_text,
     get_paragraph_text,
@@ -45,25 +45,25 @@ def escape(text: str) -> str:
 class HtmlWriter:
     """Writes a tree of Markdown as HTML; one for another kind of markup overrides what it has besides."""
 
-    def write_blocks(self, parts: Sequence[Branch | Leaf]) -> list[str]:
+    def write_blocks(self, parts: Sequence[TreeBranch | Leaf]) -> list[str]:
         """Write blocks, each by itself."""
         made: list[str] = []
         for part in group_items(parts):
             if isinstance(part, ItemList):
                 made.append(self.write_list(part))
-            elif isinstance(part, Branch):
+            elif isinstance(part, TreeBranch):
                 made.append(self._write_branch(part))
             else:
                 made += self.write_leaf(part)
         return made
 
-    def _write_branch(self, branch: Branch) -> str:
+    def _write_branch(self, branch: TreeBranch) -> str:
         if branch.container is not None and branch.container.kind == "quote":
             return self.write_quote(branch)
         label = escape(f"[^{branch.container.marker}]: ") if branch.container else ""
         return f"<p>{label}</p>" + "".join(self.write_blocks(branch.parts))
 
-    def write_quote(self, branch: Branch) -> str:
+    def write_quote(self, branch: TreeBranch) -> str:
         """Write a quote."""
         return f"<blockquote>{''.join(self.write_blocks(branch.parts))}</blockquote>"
 
@@ -78,7 +78,7 @@ class HtmlWriter:
         )
         return f"<{name}{start}>{written}</{name}>"
 
-    def write_item(self, parts: Sequence[Branch | Leaf]) -> str:
+    def write_item(self, parts: Sequence[TreeBranch | Leaf]) -> str:
         """Write what is in an item, whose first paragraph is no element."""
         first = parts[0] if parts else None
         if isinstance(first, Leaf) and first.kind == "paragraph" and not first.table_rule:
@@ -90,7 +90,7 @@ class HtmlWriter:
         return "".join(self.write_blocks(parts))
 
     def is_special(self, text: str) -> bool:
-        """Whether a paragraph's text is another block than a paragraph."""
+        """Check whether a paragraph's text is another block than a paragraph."""
         return not text
 
     def write_leaf(self, leaf: Leaf) -> list[str]:

@@ -17,8 +17,8 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from modules.kit.html_reading import HtmlFormatter, get_cells, get_rows, is_hidden
-from modules.kit.markdown_text import (
+from modules.kit.markup.html_reading import HtmlFormatter, get_cells, get_rows, is_hidden
+from modules.kit.markup.markdown_text import (
     Block,
     Part,
     escape_text,
@@ -33,7 +33,7 @@ from modules.kit.markdown_text import (
     is_language,
     join_blocks,
 )
-from modules.kit.markup_tree import Element, parse_xml
+from modules.kit.markup.markup_tree import Element, parse_xml
 from modules.kit.text_cleaning import clean_text
 
 MARK = "{=storage}"
@@ -171,7 +171,7 @@ class StorageFormatter(HtmlFormatter):
     """Formats a tree of the storage format."""
 
     def is_block(self, element: Element) -> bool:
-        """Whether an element stands beside paragraphs: macros do where they are not in one."""
+        """Check whether an element stands beside paragraphs: macros do where they are not in one."""
         if element.name == "ac:structured-macro":
             return element.attributes.get("ac:name") not in _INLINE_MACROS
         return element.name in _BLOCK_ELEMENTS or super().is_block(element)

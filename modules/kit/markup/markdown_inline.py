@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from modules.kit.markup_tree import decode_entities
+from modules.kit.markup.markup_tree import decode_entities
 
 MAX_DEPTH = 20
 _MOST_OPENERS = 12

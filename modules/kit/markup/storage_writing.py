@@ -1,4 +1,4 @@
-"""Markdown as Confluence's storage format: what :mod:`modules.kit.storage_reading` writes, and any CommonMark."""
+"""Markdown as Confluence's storage format: what `storage_reading.py` writes, and any CommonMark."""
 
 import re
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from html import escape
 from urllib.parse import unquote
 
 from modules.kit.errors import ToolError
-from modules.kit.html_writing import HtmlWriter, remove_illegal
-from modules.kit.markdown_blocks import Leaf
-from modules.kit.markdown_inline import Inline, get_text, parse_inline
-from modules.kit.markdown_tree import Branch, ItemList, parse_tree
-from modules.kit.markup_tree import MalformedMarkupError, parse_xml
-from modules.kit.storage_reading import IMAGE_HINTS, PANELS, Piece
+from modules.kit.markup.html_writing import HtmlWriter, remove_illegal
+from modules.kit.markup.markdown_blocks import Leaf
+from modules.kit.markup.markdown_inline import Inline, get_text, parse_inline
+from modules.kit.markup.markdown_tree import ItemList, TreeBranch, parse_tree
+from modules.kit.markup.markup_tree import MalformedMarkupError, parse_xml
+from modules.kit.markup.storage_reading import IMAGE_HINTS, PANELS, Piece
 
 MAX_LENGTH = 500_000
 """Of the Markdown of one call."""
@@ -91,7 +91,7 @@ def _check(storage: str) -> None:
 class StorageWriter(HtmlWriter):
     """Writes a tree of Markdown in the storage format."""
 
-    def write_quote(self, branch: Branch) -> str:
+    def write_quote(self, branch: TreeBranch) -> str:
         """Write a quote or a panel."""
         first = branch.parts[0] if branch.parts else None
         found = None
@@ -118,7 +118,7 @@ class StorageWriter(HtmlWriter):
         return f"<ac:task-list>{tasks}</ac:task-list>"
 
     def is_special(self, text: str) -> bool:
-        """Whether a paragraph's text is a picture or markup alone."""
+        """Check whether a paragraph's text is a picture or markup alone."""
         if text[:1] not in _SPECIAL_STARTS:
             return not text
         parts = parse_inline(text)

@@ -2,13 +2,13 @@
 
     convert_html_to_markdown("<p>Call <b>Ada</b></p>")  ->  "Call **Ada**"
 
-The result reads back as the same blocks by :mod:`modules.kit.html_writing`. Any text is taken for HTML; nothing fails.
+The result reads back as the same blocks by `html_writing.py`. Any text is taken for HTML; nothing fails.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 
-from modules.kit.markdown_text import (
+from modules.kit.markup.markdown_text import (
     Block,
     Part,
     escape_text,
@@ -25,7 +25,7 @@ from modules.kit.markdown_text import (
     join_parts,
     split_spaces,
 )
-from modules.kit.markup_tree import Element, parse_html
+from modules.kit.markup.markup_tree import Element, parse_html
 from modules.kit.text_cleaning import clean_text
 
 Nodes = Sequence[Element | str]
@@ -86,7 +86,7 @@ class HtmlFormatter:
         inline.clear()
 
     def is_block(self, element: Element) -> bool:
-        """Whether an element stands beside paragraphs, not in one."""
+        """Check whether an element stands beside paragraphs, not in one."""
         if element.name in _BLOCKS:
             return True
         return any(isinstance(one, Element) and one.name in _BLOCKS for one in element.children)
@@ -203,7 +203,7 @@ class HtmlFormatter:
 
 
 def is_hidden(element: Element) -> bool:
-    """Whether an element says that it is not shown."""
+    """Check whether an element says that it is not shown."""
     attributes = element.attributes
     return bool(attributes) and ("hidden" in attributes or bool(_HIDDEN.search(attributes.get("style", ""))))
 

@@ -4,18 +4,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from modules.kit.markdown_blocks import Container, Leaf, find_cells, parse_blocks
+from modules.kit.markup.markdown_blocks import Container, Leaf, find_cells, parse_blocks
 
 _CLOSING_SIGNS = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _TASK = re.compile(r"\[([ xX])\](?:[ \t]+|$)")
 
 
 @dataclass(slots=True, eq=False)
-class Branch:
+class TreeBranch:
     """A container with what is in it, in order; blank lines are left out."""
 
     container: Container | None
-    parts: "list[Branch | Leaf]" = field(default_factory=list["Branch | Leaf"])
+    parts: "list[TreeBranch | Leaf]" = field(default_factory=list["TreeBranch | Leaf"])
 
 
 @dataclass(slots=True, eq=False)
@@ -25,14 +25,14 @@ class ItemList:
 
     is_ordered: bool
     start: int
-    items: list[Branch] = field(default_factory=list[Branch])
+    items: list[TreeBranch] = field(default_factory=list[TreeBranch])
     tasks: list[bool | None] = field(default_factory=list["bool | None"])
     marker: str = ""
 
 
-def parse_tree(markdown: str) -> Branch:
+def parse_tree(markdown: str) -> TreeBranch:
     """Parse a Markdown text as a tree of containers and leaves."""
-    root = Branch(None)
+    root = TreeBranch(None)
     path = [root]
     for leaf in parse_blocks(markdown.replace("\r\n", "\n").replace("\r", "\n")):
         depth = 0
@@ -42,7 +42,7 @@ def parse_tree(markdown: str) -> Branch:
             depth += 1
         del path[depth + 1 :]
         for container in leaf.containers[depth:]:
-            branch = Branch(container)
+            branch = TreeBranch(container)
             path[-1].parts.append(branch)
             path.append(branch)
         if leaf.kind != "blank":
@@ -50,10 +50,10 @@ def parse_tree(markdown: str) -> Branch:
     return root
 
 
-def group_items(parts: Iterable["Branch | Leaf"]) -> "list[Branch | Leaf | ItemList]":
+def group_items(parts: Iterable["TreeBranch | Leaf"]) -> "list[TreeBranch | Leaf | ItemList]":
     """`parts` with items that follow each other as lists: another kind of marker begins another list, and so does the
     first task behind items that are none."""
-    groups: list[Branch | Leaf | ItemList] = []
+    groups: list[TreeBranch | Leaf | ItemList] = []
     for part in parts:
         if isinstance(part, Leaf) or part.container is None or part.container.kind != "item":
             groups.append(part)
@@ -71,7 +71,7 @@ def group_items(parts: Iterable["Branch | Leaf"]) -> "list[Branch | Leaf | ItemL
     return groups
 
 
-def _take_task(item: Branch) -> bool | None:
+def _take_task(item: TreeBranch) -> bool | None:
     """Take the mark of a task out of an item; whether it is done, None for no task."""
     first = item.parts[0] if item.parts else None
     if not isinstance(first, Leaf) or first.kind != "paragraph" or first.table_rule:

@@ -1,4 +1,4 @@
-"""Inline Markdown as nodes of Atlassian's document format: what :mod:`modules.kit.adf_inline_formatting` writes, and
+"""Inline Markdown as nodes of Atlassian's document format: what `adf_inline_formatting.py` writes, and
 any other CommonMark.
 
 Marks may cross each other, since they are sets in that format. One that is never closed is text.
@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote
 
-from modules.kit.adf_inline_formatting import get_emoji_code
-from modules.kit.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, is_flat
 from modules.kit.errors import ToolError
+from modules.kit.markup.adf_inline_formatting import get_emoji_code
+from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, is_flat
 
 _SPECIAL = re.compile(
     r"\\[!-/:-@\[-`{-~\n]|`++|\*++|_++|~~|!?\[|\]|<|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});|\n"

@@ -1,6 +1,6 @@
-"""Atlassian's document format as Markdown (see :mod:`modules.kit.adf_nodes` for the forms that Markdown lacks).
+"""Atlassian's document format as Markdown (see `adf_nodes.py` for the forms that Markdown lacks).
 
-:mod:`modules.kit.adf_parsing` reads it back as an equal document, but for what says nothing: the editor's own ids of
+`adf_parsing.py` reads it back as an equal document, but for what says nothing: the editor's own ids of
 nodes (`localId`), an `order` of 1, and bold, italic or struck white space at the edge of a text.
 """
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from modules.kit.adf_inline_formatting import (
+from modules.kit.markup.adf_inline_formatting import (
     escape_start,
     format_address,
     format_inline,
@@ -17,7 +17,7 @@ from modules.kit.adf_inline_formatting import (
     format_raw,
     is_address,
 )
-from modules.kit.adf_nodes import (
+from modules.kit.markup.adf_nodes import (
     CONTAINERS,
     LANGUAGE,
     MAX_LEVELS,

@@ -1,4 +1,4 @@
-"""The inline nodes of Atlassian's document format as Markdown (see :mod:`modules.kit.adf_nodes` for the forms)."""
+"""The inline nodes of Atlassian's document format as Markdown (see `adf_nodes.py` for the forms)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from modules.kit.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, format_json, get_attrs, list_marks
+from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, format_json, get_attrs, list_marks
 from modules.kit.text_cleaning import clean_text
 
 _ESCAPED = re.compile(

@@ -1,4 +1,4 @@
-"""Markdown as Atlassian's document format: what :mod:`modules.kit.adf_formatting` writes, and any other CommonMark."""
+"""Markdown as Atlassian's document format: what `adf_formatting.py` writes, and any other CommonMark."""
 
 import asyncio
 import json
@@ -8,11 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import uuid4
 
-from modules.kit.adf_formatting import HEADERS
-from modules.kit.adf_inline_parsing import parse_inline, parse_media_link, unescape
-from modules.kit.adf_nodes import CARD_NAMES, CONTAINERS, LANGUAGE, PANELS, TITLED, AdfNode, is_flat, list_children
 from modules.kit.errors import ToolError
-from modules.kit.markdown_blocks import Container, Leaf, find_cells, parse_blocks
+from modules.kit.markup.adf_formatting import HEADERS
+from modules.kit.markup.adf_inline_parsing import parse_inline, parse_media_link, unescape
+from modules.kit.markup.adf_nodes import (
+    CARD_NAMES,
+    CONTAINERS,
+    LANGUAGE,
+    PANELS,
+    TITLED,
+    AdfNode,
+    is_flat,
+    list_children,
+)
+from modules.kit.markup.markdown_blocks import Container, Leaf, find_cells, parse_blocks
 
 MAX_LENGTH = 500_000
 """Characters of Markdown."""
