@@ -6,15 +6,16 @@ from pydantic import Field
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter
+from modules.kit.results import ListPage
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS, ItemId, ListId, TaskId, TaskTitle
-from modules.microsoft_todo.results import ChecklistItem, RemovedTodo, TodoPage
+from modules.microsoft_todo.results import ChecklistItem, RemovedTodo
 
 ITEMS = "/me/todo/lists/{}/tasks/{}/checklistItems"
 ITEM = f"{ITEMS}/{{}}"
 
 
-class ChecklistItems(TodoPage):
+class ChecklistItems(ListPage):
     items: list[ChecklistItem]
 
 
@@ -24,8 +25,8 @@ async def list_checklist_items(
 ) -> ChecklistItems:
     """Steps of a task."""
     address = build_path(ITEMS, list_id, task_id)
-    items, listing = await rest_client.fetch_list(context, ChecklistItem, address, cursor=cursor, query={"$top": 100})
-    return ChecklistItems(items=items, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    page = await rest_client.fetch_page(context, ChecklistItem, address, cursor=cursor)
+    return ChecklistItems(items=page.rows, **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_TASKS])

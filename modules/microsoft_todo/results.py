@@ -6,18 +6,12 @@ from typing import Annotated, Any, cast
 from pydantic import Field, model_validator
 
 from modules.kit.markup.html_reading import convert_html_to_markdown
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, ResultPage, Text, Word
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, Text, Word
 from modules.kit.text_cleaning import clean_line
 from modules.microsoft_todo.task_times import describe_recurrence, format_due, format_moment, format_recurrence
 
 Raw = Mapping[str, Any]
 Lines = Annotated[list[str], LEFT_OUT_IF_EMPTY]
-
-
-class TodoPage(ResultPage):
-    """One page of a list. `incomplete`: there is more, and no cursor for it."""
-
-    incomplete: Flag = False
 
 
 class TaskList(ResultModel):

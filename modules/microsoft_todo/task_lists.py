@@ -6,24 +6,25 @@ from pydantic import Field
 
 from modules.kit import Context, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, PerPage
+from modules.kit.results import ListPage
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS, ListId, TaskTitle
-from modules.microsoft_todo.results import RemovedTodo, TaskList, TodoPage
+from modules.microsoft_todo.results import RemovedTodo, TaskList
 
 LISTS = "/me/todo/lists"
 LIST = "/me/todo/lists/{}"
 Name = Annotated[TaskTitle, Field(description="Name")]
 
 
-class TaskLists(TodoPage):
+class TaskLists(ListPage):
     lists: list[TaskList]
 
 
 @tool(hints=READ_HINTS, scopes=[READ_TASKS])
 async def list_task_lists(context: Context, per_page: PerPage = 50, cursor: CursorText = None) -> TaskLists:
     """Lists of tasks with their ids."""
-    lists, listing = await rest_client.fetch_list(context, TaskList, LISTS, cursor=cursor, query={"$top": per_page})
-    return TaskLists(lists=lists, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    page = await rest_client.fetch_page(context, TaskList, LISTS, cursor=cursor, per_page=per_page)
+    return TaskLists(lists=page.rows, **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_TASKS])

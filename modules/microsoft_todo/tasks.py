@@ -16,6 +16,7 @@ from modules.kit.parameters import (
     drop_bounds,
     limit_length,
 )
+from modules.kit.results import ListPage
 from modules.kit.time_zones import OptionalZone, is_date
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import (
@@ -31,7 +32,7 @@ from modules.microsoft_todo.parameters import (
     TaskStatus,
     TaskTitle,
 )
-from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoPage, TodoTask
+from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask
 from modules.microsoft_todo.task_times import format_due, write_due, write_recurrence, write_reminder
 
 TASKS = "/me/todo/lists/{}/tasks"
@@ -41,7 +42,7 @@ _FILTERS = {"open": "status ne 'completed'", "completed": "status eq 'completed'
 Rule = OptionalParameter[Annotated[str, limit_length(maximum=300)]]
 
 
-class Tasks(TodoPage):
+class Tasks(ListPage):
     tasks: list[TaskRow]
 
 
@@ -58,11 +59,9 @@ async def list_tasks(
     cursor: CursorText = None,
 ) -> Tasks:
     """Tasks of a list."""
-    query = {"$filter": _FILTERS[status], "$top": per_page}
-    tasks, listing = await rest_client.fetch_list(
-        context, TaskRow, build_path(TASKS, list_id), cursor=cursor, query=query
-    )
-    return Tasks(tasks=tasks, nextCursor=listing.next, incomplete=listing.is_incomplete)
+    address, query = build_path(TASKS, list_id), {"$filter": _FILTERS[status]}
+    page = await rest_client.fetch_page(context, TaskRow, address, cursor=cursor, per_page=per_page, query=query)
+    return Tasks(tasks=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_TASKS])
