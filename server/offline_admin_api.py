@@ -110,7 +110,7 @@ class _OfflineApplication:
         return app
 
     def _build(self, section: ApiSection) -> ASGIApp:
-        return build_application(self._security, [section], version("mcpist"), describe=False)
+        return build_application(self._security, [section], version("mcpist"))
 
 
 @dataclass(frozen=True, slots=True)
