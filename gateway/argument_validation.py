@@ -107,7 +107,7 @@ def _parse_text(text: str) -> Any:
         value: Any = orjson.loads(encoded)
     except orjson.JSONDecodeError:
         return None
-    return value if isinstance(value, dict | list) else None
+    return cast("Any", value) if isinstance(value, dict | list) else None
 
 
 def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str | int]) -> bool:
