@@ -46,7 +46,7 @@ def read_bound(call: VendorCall, name: str) -> datetime | None:
 
 
 def check_status(event: Json, is_primary: bool) -> None:
-    """Refuse a status event that Google refuses: with what belongs to another type, for all day, in another calendar."""
+    """Refuse a status event that Google refuses: for all day, in another calendar, with another type's properties."""
     kind = event.get("eventType", "default")
     named = {name.removesuffix("Properties") for name in event if name.endswith("Properties")}
     if kind not in ("default", "focusTime", "outOfOffice") or named - {kind, "extended"}:
