@@ -8,7 +8,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from gateway.catalogue import CatalogueTool
-from gateway.mcp.jsonrpc import MAX_CONTAINERS, count_containers, measure_depth
+from gateway.mcp.jsonrpc import MAX_CONTAINERS, count_containers, has_too_many_values, measure_depth
 
 MAX_PROBLEMS = 5
 MAX_ROUNDS = 3
@@ -70,26 +70,21 @@ def _mend(schema: Mapping[str, Any], arguments: bytes, problems: Sequence[Any]) 
     """Remove the nulls that are invalid and may be left out, and put objects and lists in the place of their JSON text;
     return None where there are none."""
     value = orjson.loads(arguments)
-    mended = [
-        problem
-        for problem in problems
-        if _remove_null(schema, value, problem["loc"]) or (problem["type"] in _NO_OBJECT and _decode(value, problem))
-    ]
-    return orjson.dumps(value) if mended else None
+    nulls = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
+    places = [_find_text(value, problem["loc"]) for problem in problems if problem["type"] in _NO_OBJECT]
+    is_decoded = _decode_texts([place for place in places if place])
+    return orjson.dumps(value) if nulls or is_decoded else None
 
 
-def _decode(value: Any, problem: Mapping[str, Any]) -> bool:
-    """Put the object or list in the place of its JSON text at the problem's location; a union adds names to that."""
-    for step in problem["loc"]:
+def _find_text(value: Any, location: Sequence[str | int]) -> tuple[Any, str | int] | None:
+    """Find the text at `location`, or at a beginning of it, by its owner: a union adds the names of its members."""
+    for step in location:
         if not _has(value, step):
-            return False
+            return None
         if isinstance(value[step], str):
-            decoded = _parse_text(value[step])
-            if decoded is not None:
-                value[step] = decoded
-            return decoded is not None
+            return value, step
         value = value[step]
-    return False
+    return None
 
 
 def _has(value: Any, step: str | int) -> bool:
@@ -98,13 +93,26 @@ def _has(value: Any, step: str | int) -> bool:
     return isinstance(value, dict) and step in value
 
 
-def _parse_text(text: str) -> Any:
-    """Parse JSON text of an object or a list within the limits of a message; return None for any other text."""
-    encoded = text.encode("utf-8", "replace")
-    if count_containers(encoded) > MAX_CONTAINERS or measure_depth(encoded) > MAX_TEXT_DEPTH:
+def _decode_texts(places: Sequence[tuple[Any, str | int]]) -> bool:
+    """Put objects and lists in the place of their JSON text; together the texts keep the limits of one message."""
+    texts = [owner[step].encode("utf-8", "replace") for owner, step in places]
+    if sum(map(count_containers, texts)) > MAX_CONTAINERS or has_too_many_values(texts):
+        return False
+    is_decoded = False
+    for (owner, step), text in zip(places, texts, strict=True):
+        decoded = _parse_text(text)
+        if decoded is not None:
+            owner[step] = decoded
+            is_decoded = True
+    return is_decoded
+
+
+def _parse_text(text: bytes) -> Any:
+    """Parse JSON text of an object or a list; return None for any other text."""
+    if measure_depth(text) > MAX_TEXT_DEPTH:
         return None
     try:
-        value: Any = orjson.loads(encoded)
+        value: Any = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
     return cast("Any", value) if isinstance(value, dict | list) else None

@@ -90,3 +90,12 @@ def test_json_text_counts_as_the_object_that_is_meant(arguments: dict[str, Any],
     """makenotion/notion-mcp-server#82 and many more: clients write JSON text in the place of objects."""
     found = validate_arguments(TOOL, orjson.dumps(arguments)).model_dump()
     assert {name: found[name] for name in taken} == taken
+
+
+def test_json_texts_keep_the_limits_of_one_message_together() -> None:
+    """One is taken, four of which each is within the limits are not."""
+    text = '{"a": [' + ",".join(["1"] * 30_000) + "]}"
+    assert validate_arguments(TOOL, orjson.dumps({"values": text})).model_dump()["values"]["a"][-1] == 1
+    parts = ['{"old": "x", "new": [' + "[]," * 30_000 + "1]}"] * 4
+    with pytest.raises(InvalidToolArguments, match=r"^parts\[0\]: input should be (?:an object|a valid dictionary)"):
+        validate_arguments(TOOL, orjson.dumps({"parts": parts}))

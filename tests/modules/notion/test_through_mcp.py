@@ -43,7 +43,7 @@ async def test_a_page_is_made_and_read(app: ModuleApp, vendor: NotionDouble) -> 
 
 async def test_objects_may_come_as_json_text(app: ModuleApp, vendor: NotionDouble) -> None:
     """Clients send so what is an object in the schema (makenotion/notion-mcp-server#82)."""
-    source = vendor.world.database("Tasks", None, {"Task": {"title": {}}, "Done": {"checkbox": {}}})["data_sources"][0]
+    source = vendor.world.database("Tasks", {}, {"Task": {"title": {}}, "Done": {"checkbox": {}}})["data_sources"][0]
     made = await app.call(
         "create_page", parent_id=source["id"], parent_kind="data_source", title="t", properties='{"Done": true}'
     )
@@ -56,7 +56,7 @@ async def test_objects_may_come_as_json_text(app: ModuleApp, vendor: NotionDoubl
 
 
 async def test_a_page_from_a_template(app: ModuleApp, vendor: NotionDouble) -> None:
-    source = vendor.world.database("Notes", None, {"Name": {"title": {}}})["data_sources"][0]["id"]
+    source = vendor.world.database("Notes", {}, {"Name": {"title": {}}})["data_sources"][0]["id"]
     vendor.world.templates[source] = [
         {"id": vendor.world.make_id(), "name": name, "is_default": name == "Minutes"}
         for name in ("Minutes", "会議", "会議 long")
