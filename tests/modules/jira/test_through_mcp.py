@@ -328,6 +328,7 @@ async def test_an_answer_costs_a_third_of_jiras(app: ModuleApp, vendor: JiraDoub
     for number in range(20):
         vendor.world.add(f"Something to do {number}", assignee=person)
     found = await read(app, "search_issues", jql="project = ABC", per_page=20)
+    assert all("fields" not in one for one in found["issues"])
     rows = [vendor.show(one["key"], ["*all"]) for one in found["issues"]]
     # What Jira sends of a person beside what the double does: three addresses and four of pictures.
     assert tokens(json.dumps(found)) * 3 <= tokens(json.dumps(rows)) + 20 * 2 * 200
