@@ -16,7 +16,7 @@ import pytest
 from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.download_client import download_part
-from gateway.vendor_session.part_reader import MAX_SKIPPED_BYTES
+from gateway.vendor_session.part_reader import MAX_SKIPPED_BYTES, MAX_SKIPPED_UNPACKED_BYTES
 from modules.kit import Download, VendorApi, VendorProblem, VendorSettings
 from modules.kit.vendor import MAX_DOWNLOAD_BYTES
 from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, TOKEN, Leases
@@ -302,7 +302,8 @@ async def test_a_packed_file_is_unpacked_within_limits(stored: Stored) -> None:
 async def test_a_bomb_is_told(stored: Stored) -> None:
     bomb = gzip.compress(bytes(2**25), 9)
     stored.store.scripts = [serving(bomb, ranges=False, content_encoding="gzip")]
-    assert (await stored.problem(offset=2**24)).kind == "too_large"
+    assert (await stored.problem(offset=2**22)).kind == "too_large"
+    assert (await stored.problem(offset=MAX_SKIPPED_UNPACKED_BYTES + 1)).kind == "too_large"
     stored.store.scripts = [serving(bomb[:-20], ranges=False, content_encoding="br")]
     assert (await stored.problem()).kind == "unavailable"
 
