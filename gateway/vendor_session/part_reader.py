@@ -46,6 +46,8 @@ class PartReader(AnswerReader):
         self._parts_of_file: list[bytes] = []
 
     def on_headers_complete(self) -> None:
+        if self.is_complete:  # a second answer, which nobody asked for
+            return
         status = self._parser.get_status_code()
         self._is_file = status in (WHOLE, PART)
         self._max_bytes = sys.maxsize if self._is_file else MAX_BODY_BYTES

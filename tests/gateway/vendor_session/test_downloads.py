@@ -346,6 +346,27 @@ async def test_the_rest_of_a_cut_file_is_nobodys_answer(stored: Stored) -> None:
     assert b"".join(part.content for part in parts) == TEXT[:200]
 
 
+async def test_a_second_answer_changes_nothing_of_the_first(stored: Stored) -> None:
+    async def twice(exchange: Exchange) -> None:
+        exchange.write(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none")
+        exchange.write(b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\ntwo")
+
+    stored.store.scripts = [twice]
+    for _ in range(2):
+        assert (await stored.download()).content == b"one"
+    assert [request.connection for request in stored.store.requests] == [1, 2]
+
+
+async def test_a_link_that_is_sent_twice_is_none(stored: Stored) -> None:
+    async def twice(exchange: Exchange) -> None:
+        link = f"Location: {stored.store.url}{SIGNED}\r\n"
+        exchange.write(f"HTTP/1.1 302 Found\r\n{link}{link}Content-Length: 0\r\n\r\n".encode())
+
+    stored.vendor.scripts = [twice]
+    assert (await stored.problem()).kind == "refused"
+    assert stored.store.accepted == 0
+
+
 @pytest.mark.parametrize(("limit", "offset"), [(0, 0), (-1, 0), (1, -1)])
 async def test_parts_that_are_none(stored: Stored, limit: int, offset: int) -> None:
     assert (await stored.problem(limit=limit, offset=offset)).kind == "invalid"
