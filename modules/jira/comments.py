@@ -1,26 +1,23 @@
 """Comments on issues."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from modules.jira import rest_client
-from modules.jira.field_values import Moment, Person
+from modules.jira.field_values import Moment, Person, get_mapping
 from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf_in_turns
 from modules.kit.parameters import ADD_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Word, fit_texts
+from modules.kit.results import CountedPage, Flag, Line, ResultModel, Word, fit_texts, read_at
 
 
-def format_visibility(value: Any) -> Any:
-    """Format who may see a comment, as ``role Developers``."""
-    if not isinstance(value, Mapping):
-        return ""
-    found = cast("Mapping[str, Any]", value)
-    return f"{found.get('type')} {found.get('value') or found.get('identifier')}"
+def format_visibility(value: Any) -> str:
+    """Format who may see a comment, as ``role Developers``; "" for everybody."""
+    found = get_mapping(value)
+    return f"{found.get('type')} {found.get('value') or found.get('identifier')}" if found else ""
 
 
 class JiraComment(ResultModel):
@@ -30,26 +27,20 @@ class JiraComment(ResultModel):
     author: Person = ""
     created: Moment = ""
     updated: Moment = ""
-    visible_to: Word = ""
-    text: str
+    visible_to: Annotated[Word, BeforeValidator(format_visibility), read_at("visibility")] = ""
+    text: Annotated[str, BeforeValidator(format_adf), read_at("body")] = ""
     truncated: Flag = False
 
-    @model_validator(mode="before")
+    @field_validator("updated")
     @classmethod
-    def _read(cls, raw: Any) -> Any:
-        if not isinstance(raw, dict):
-            return raw
-        found = cast("dict[str, Any]", raw)
-        updated = found.get("updated") if found.get("updated") != found.get("created") else ""
-        more = {"visible_to": format_visibility(found.get("visibility")), "text": format_adf(found.get("body"))}
-        return {**found, "updated": updated, **more}
+    def _leave_out_the_same(cls, updated: str, info: ValidationInfo) -> str:
+        return "" if updated == info.data.get("created") else updated
 
 
-class JiraComments(ResultPage):
+class JiraComments(CountedPage):
     """`truncated` comments are whole on a smaller page."""
 
     comments: list[JiraComment]
-    total: Count = 0
 
 
 class SavedJiraComment(ResultModel):
@@ -67,11 +58,10 @@ async def list_comments(
     """Comments on an issue, as Markdown."""
     order = "-created" if newest_first else "created"
     address = build_path("/rest/api/3/issue/{}/comment", issue)
-    listed = await rest_client.fetch_page(
-        context, address, rows="comments", cursor=cursor, per_page=per_page, query={"orderBy": order}
+    page = await rest_client.fetch_page(
+        context, JiraComment, address, rows="comments", cursor=cursor, per_page=per_page, query={"orderBy": order}
     )
-    comments = fit_texts(await listed.read(JiraComment), "text")
-    return JiraComments(comments=comments, nextCursor=listed.next, total=listed.total)
+    return JiraComments(comments=fit_texts(page.rows, "text"), **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_WORK])
@@ -90,7 +80,7 @@ async def add_comment(
         kind = "role" if visible_to_role else "group"
         body["visibility"] = {"type": kind, "value": visible_to_role or visible_to_group}
     address = build_path("/rest/api/3/issue/{}/comment", issue)
-    return (await rest_client.send_request(context, "POST", address, json=body)).read(SavedJiraComment)
+    return await rest_client.fetch_one(context, SavedJiraComment, address, method="POST", json=body)
 
 
 TOOLS = (list_comments, add_comment)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from modules.jira import rest_client
+from modules.jira.field_values import get_mapping, list_mappings
 from modules.jira.fields import make_fields
 from modules.jira.parameters import (
     MAX_TEXT,
@@ -80,8 +81,8 @@ async def create_issue(
     made |= await _make_common(summary, description, parent, priority, labels, due)
     if assignee:
         made["assignee"] = {"accountId": assignee}
-    answer = await rest_client.send_request(context, "POST", "/rest/api/3/issue", json={"fields": made})
-    return answer.read(SavedJiraIssue)
+    address = "/rest/api/3/issue"
+    return await rest_client.fetch_one(context, SavedJiraIssue, address, method="POST", json={"fields": made})
 
 
 async def _make_common(
@@ -145,8 +146,7 @@ async def update_issue(
 async def _change_description(context: Context, issue: str, changes: Sequence[TextChange]) -> str:
     address = build_path("/rest/api/3/issue/{}", issue)
     raw, _ = await rest_client.fetch_object(context, address, query={"fields": "description"})
-    fields: Mapping[str, Any] = raw.get("fields") or {}
-    text = await format_adf_in_turns(fields.get("description"))
+    text = await format_adf_in_turns(get_mapping(raw.get("fields")).get("description"))
     for number, change in enumerate(changes):
         count = text.count(change.old)
         if count != 1:
@@ -179,8 +179,8 @@ async def link_issues(
     other: Annotated[IssueKey, Field(description="The other issue")],
 ) -> LinkedIssues:
     """Link two issues: issue, relation, other, read as a sentence."""
-    raw, answer = await rest_client.fetch_object(context, "/rest/api/3/issueLinkType")
-    types = answer.read_part(list[dict[str, Any]], raw.get("issueLinkTypes"))
+    raw, _ = await rest_client.fetch_object(context, "/rest/api/3/issueLinkType")
+    types = [one for one in list_mappings(raw.get("issueLinkTypes")) if one.get("id")]
     kind, is_inward, phrase = _find_relation(types, relation)
     # The issue that a link begins at is Jira's inwardIssue: it "blocks", the outwardIssue "is blocked by" it.
     first, second = (other, issue) if is_inward else (issue, other)

@@ -2,9 +2,9 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from modules.jira import rest_client
 from modules.jira.field_values import Moment, Person, format_started
@@ -21,7 +21,7 @@ from modules.kit.parameters import (
     Timestamp,
     limit_length,
 )
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word, fit_texts
+from modules.kit.results import CountedPage, Flag, Line, ResultModel, Text, Word, fit_texts, read_at
 
 _PART = re.compile(
     r"([0-9]{1,5}(?:\.[0-9]{1,3})?) ?(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m)(?:$|[ ,]{1,3}|(?=[0-9]))"
@@ -68,32 +68,18 @@ class JiraWorklog(ResultModel):
     id: Line
     author: Person = ""
     started: Moment = ""
-    time: Word = ""
-    text: Text = ""
+    time: Annotated[Word, read_at("timeSpent")] = ""
+    text: Annotated[Text, BeforeValidator(format_adf), read_at("comment")] = ""
     truncated: Flag = False
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        if not isinstance(raw, dict):
-            return raw
-        found = cast("dict[str, Any]", raw)
-        return {**found, "time": found.get("timeSpent"), "text": format_adf(found.get("comment"))}
 
-
-class JiraWorklogs(ResultPage):
+class JiraWorklogs(CountedPage):
     worklogs: list[JiraWorklog]
-    total: Count = 0
 
 
 class SavedWorklog(ResultModel):
     id: Line
-    time: Word = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        return {**raw, "time": raw.get("timeSpent")} if isinstance(raw, dict) else raw  # pyright: ignore
+    time: Annotated[Word, read_at("timeSpent")] = ""
 
 
 @tool(hints=READ_HINTS, scopes=[READ_WORK])
@@ -102,9 +88,10 @@ async def list_worklogs(
 ) -> JiraWorklogs:
     """Work logged on an issue, oldest first."""
     address = build_path("/rest/api/3/issue/{}/worklog", issue)
-    listed = await rest_client.fetch_page(context, address, rows="worklogs", cursor=cursor, per_page=per_page)
-    worklogs = fit_texts(await listed.read(JiraWorklog), "text")
-    return JiraWorklogs(worklogs=worklogs, nextCursor=listed.next, total=listed.total)
+    page = await rest_client.fetch_page(
+        context, JiraWorklog, address, rows="worklogs", cursor=cursor, per_page=per_page
+    )
+    return JiraWorklogs(worklogs=fit_texts(page.rows, "text"), **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_WORK])
@@ -126,7 +113,7 @@ async def add_worklog(
         body["comment"] = await parse_adf_in_turns(text)
     address = build_path("/rest/api/3/issue/{}/worklog", issue)
     query = {"adjustEstimate": "leave" if keep_estimate else "auto"}
-    return (await rest_client.send_request(context, "POST", address, json=body, query=query)).read(SavedWorklog)
+    return await rest_client.fetch_one(context, SavedWorklog, address, method="POST", json=body, query=query)
 
 
 TOOLS = (list_worklogs, add_worklog)

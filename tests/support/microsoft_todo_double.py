@@ -4,6 +4,7 @@ import base64
 import contextlib
 import itertools
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -17,6 +18,12 @@ LISTS, LIST = "/me/todo/lists", "/me/todo/lists/{todoTaskList-id}"
 TASKS, TASK = f"{LIST}/tasks", f"{LIST}/tasks/{{todoTask-id}}"
 ITEMS, ITEM = f"{TASK}/checklistItems", f"{TASK}/checklistItems/{{checklistItem-id}}"
 MOST_STEPS = 20
+ADA, EVE = "ada@acme.test", "eve@globex.test"
+MAILBOX = (
+    "AQMkADAwATM3ZmYAZS05YjA3LWE5NDktMDACLTAwCgBGAAADzLF+/8wGDEGl"
+    "Z3T0kMmOwcAoP8vZ0pTTEmk3Y1mVnHh7AAAAgESAAAAoP8vZ0pTTEmk3"
+)
+"""What the ids of one mailbox have in common."""
 
 
 class GraphRefused(VendorRefusal):
@@ -28,14 +35,24 @@ class GraphRefused(VendorRefusal):
         super().__init__(status, body, headers)
 
 
+@dataclass(frozen=True)
+class GraphToken:
+    """Whose lists it sees, and whether it may write."""
+
+    account: str
+    writes: bool
+
+
 class MicrosoftTodoDouble(VendorDouble):
-    """`lists`, `tasks` and `items` by id, as Graph answers them; `parents` leads from a task or step to its parent."""
+    """`lists`, `tasks` and `items` by id, as Graph answers them; `parents` leads from a task or step to its parent, and
+    from a list to its account. `home` is the list of its own that each account has."""
 
     def __init__(self) -> None:
         routes = {operation: getattr(self, name) for operation, name in ROUTES.items()}
         super().__init__(contract("microsoft-todo"), routes)
-        self.secrets: list[str] = []
-        self.tokens = {"full": True, "reader": False}
+        self.tokens = {
+            "full": GraphToken(ADA, True), "reader": GraphToken(ADA, False), "stranger": GraphToken(EVE, True),
+        }  # fmt: skip
         self.lists: dict[str, Json] = {}
         self.tasks: dict[str, Json] = {}
         self.items: dict[str, Json] = {}
@@ -43,18 +60,20 @@ class MicrosoftTodoDouble(VendorDouble):
         self._numbers = itertools.count(1)
         self.uses_token = False
         self.home = self.add_list("Tasks", wellknownListName="defaultList")["id"]
+        self.add_list("Tasks", account=EVE, wellknownListName="defaultList")
 
     def make_id(self) -> str:
-        """An id as To Do's: long, with signs that have to be escaped in a path."""
+        """An id as To Do's: as long, and with signs that have to be escaped in a path."""
         number = next(self._numbers)
-        return f"AQMkAD+/{base64.b64encode(bytes([255, 254, number % 256])).decode()}{number}=="
+        return f"{MAILBOX}{base64.b64encode(bytes([255, 254, number % 256])).decode()}{number:04}AAA="
 
-    def add_list(self, name: str, **more: Any) -> Json:
+    def add_list(self, name: str, *, account: str = ADA, **more: Any) -> Json:
         made = {
             "@odata.etag": 'W/"l"', "id": self.make_id(), "displayName": name, "isOwner": True, "isShared": False,
             "wellknownListName": "none", **more,
         }  # fmt: skip
         self.lists[made["id"]] = made
+        self.parents[made["id"]] = account
         return made
 
     def add_task(self, list_id: str, title: str = "Task", **more: Any) -> Json:
@@ -67,9 +86,8 @@ class MicrosoftTodoDouble(VendorDouble):
         self.parents[made["id"]] = list_id
         return made
 
-    def authenticate(self, request: web.Request) -> bool:
+    def authenticate(self, request: web.Request) -> GraphToken:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-        self.secrets.append(secret)
         if scheme != "Bearer" or secret not in self.tokens:
             raise GraphRefused(401, "InvalidAuthenticationToken")
         return self.tokens[secret]
@@ -80,7 +98,7 @@ class MicrosoftTodoDouble(VendorDouble):
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         if "$select" in call.query:
             raise GraphRefused(400, "invalidRequest")
-        if operation[0] != "get" and not call.caller:
+        if operation[0] != "get" and not call.caller.writes:
             raise GraphRefused(403, "ErrorAccessDenied")
 
     def _get(self, known: dict[str, Json], call: VendorCall, name: str) -> Json:
@@ -92,9 +110,15 @@ class MicrosoftTodoDouble(VendorDouble):
         return found
 
     def _list(self, call: VendorCall) -> Json:
+        self._check_list(call)
         return self._get(self.lists, call, "todoTaskList-id")
 
+    def _check_list(self, call: VendorCall) -> None:
+        if self.parents.get(call.values["todoTaskList-id"]) != call.caller.account:
+            raise GraphRefused(404, "ErrorItemNotFound")
+
     def _task(self, call: VendorCall) -> Json:
+        self._check_list(call)
         task = self._get(self.tasks, call, "todoTask-id")
         if self.parents[task["id"]] != call.values["todoTaskList-id"]:
             raise GraphRefused(404, "ErrorItemNotFound")
@@ -110,10 +134,10 @@ class MicrosoftTodoDouble(VendorDouble):
         return page
 
     def list_lists(self, call: VendorCall) -> Json:
-        return self._page(call, list(self.lists.values()))
+        return self._page(call, [one for one in self.lists.values() if self.parents[one["id"]] == call.caller.account])
 
     def create_list(self, call: VendorCall) -> VendorReply:
-        return VendorReply(201, self.add_list(call.body["displayName"]))
+        return VendorReply(201, self.add_list(call.body["displayName"], account=call.caller.account))
 
     def update_list(self, call: VendorCall) -> Json:
         found = self._own(call)
@@ -227,6 +251,6 @@ ROUTES: dict[Operation, str] = {
 
 @contextlib.asynccontextmanager
 async def microsoft_todo_double() -> AsyncIterator[MicrosoftTodoDouble]:
-    """Serve a double with the tokens `full` and `reader`."""
+    """Serve a double with the tokens `full` and `reader` of one account, and `stranger` of another."""
     async with serve_double(MicrosoftTodoDouble()) as double:
         yield double

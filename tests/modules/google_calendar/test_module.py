@@ -1,12 +1,19 @@
 """The module as it is declared: names, hints, scopes, and what its schemas cost."""
 
+from typing import Any
+
 import orjson
+import pytest
+from pydantic import BaseModel
 
 from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import build_catalogue
 from modules.google_calendar import MODULE
+from modules.google_calendar.calendars import CalendarRow
 from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS
-from tests.support.google_calendar_double import ROUTES
+from modules.google_calendar.results import CalendarEvent, EventRow, SavedEvent
+from tests.support.google_calendar_double import ROUTES, GoogleCalendarDouble
+from tests.support.odd_answers import find_losses
 from tests.support.tokens import tokens
 from tests.support.vendor_contract import contract
 
@@ -60,3 +67,24 @@ def test_what_the_schemas_cost() -> None:
 
 def test_the_double_serves_what_the_module_asks_for() -> None:
     assert set(ROUTES) <= set(contract("google-calendar").operations())
+
+
+def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
+    """A row of each kind as Google sends it."""
+    double = GoogleCalendarDouble()
+    person = {"email": "bo@acme.test", "displayName": "Bo", "responseStatus": "accepted"}
+    event = double.add_event(
+        summary="Meeting", location="Room", description="<b>Agenda</b>", colorId="3", transparency="transparent",
+        start={"dateTime": "2030-03-04T09:00:00+01:00", "timeZone": "Europe/Berlin"}, visibility="private",
+        end={"dateTime": "2030-03-04T10:00:00+01:00"}, attendees=[{**person, "self": True}], recurringEventId="event1",
+        recurrence=["RRULE:FREQ=DAILY"], reminders={"overrides": [{"method": "popup", "minutes": 10}]},
+        conferenceData={"entryPoints": [{"entryPointType": "phone", "uri": "tel:1", "pin": "2"}]}, organizer=person,
+        attachments=[{"title": "a", "fileUrl": "https://a.test"}], eventType="focusTime", hangoutLink="https://m.test",
+    )  # fmt: skip
+    calendar = double.add_calendar("x@group.calendar.google.com", "Other", "writer", summaryOverride="Mine")
+    return {CalendarRow: calendar, EventRow: event, CalendarEvent: event, SavedEvent: event}
+
+
+@pytest.mark.parametrize("shape", make_rows())
+def test_an_odd_field_costs_itself_only(shape: type[BaseModel]) -> None:
+    assert find_losses(shape, make_rows()[shape]) == []

@@ -1,16 +1,20 @@
 """The module as it is declared, and its recurrence in both directions."""
 
 from datetime import date
+from typing import Any
 
 import orjson
 import pytest
+from pydantic import BaseModel
 
 from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import build_catalogue
 from modules.kit import ToolError
 from modules.microsoft_todo import MODULE
+from modules.microsoft_todo.results import ChecklistItem, SavedTask, TaskList, TaskRow, TodoTask
 from modules.microsoft_todo.task_times import format_recurrence, write_recurrence
-from tests.support.microsoft_todo_double import ROUTES
+from tests.support.microsoft_todo_double import ROUTES, MicrosoftTodoDouble
+from tests.support.odd_answers import find_losses
 from tests.support.tokens import tokens
 from tests.support.vendor_contract import contract
 
@@ -92,3 +96,23 @@ def test_a_rule_becomes_a_pattern_and_a_rule_again(rule: str, again: str, kind: 
 def test_what_to_do_cannot_say_is_refused(rule: str) -> None:
     with pytest.raises(ToolError, match=r"^recurrence: "):
         write_recurrence(rule, MONDAY)
+
+
+def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
+    """A row of each kind as Graph sends it."""
+    double = MicrosoftTodoDouble()
+    moment = {"dateTime": "2030-07-01T09:00:00.0000000", "timeZone": "Asia/Tokyo"}
+    item = {"id": "i", "displayName": "x", "isChecked": True}
+    task = double.add_task(
+        double.home, body={"content": "<b>x</b>", "contentType": "html"}, importance="high", categories=["Home"],
+        isReminderOn=True, reminderDateTime=moment, dueDateTime=moment, startDateTime=moment, checklistItems=[item],
+        completedDateTime=moment, recurrence=write_recurrence("FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;COUNT=3", MONDAY),
+        linkedResources=[{"id": "l", "webUrl": "https://a.test/1", "displayName": "A mail"}], hasAttachments=True,
+    )  # fmt: skip
+    home = double.add_list("Home", isShared=True)
+    return {TaskList: home, ChecklistItem: item, TaskRow: task, TodoTask: task, SavedTask: task}
+
+
+@pytest.mark.parametrize("shape", make_rows())
+def test_an_odd_field_costs_itself_only(shape: type[BaseModel]) -> None:
+    assert find_losses(shape, make_rows()[shape]) == []

@@ -5,7 +5,7 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.support.jira_double.world import (
     FIELDS,
     LINK_TYPES,
     MOMENT,
+    SITE,
     STEPS,
     TYPES,
     World,
@@ -44,6 +45,17 @@ ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
 def refuse(status: int, *messages: str, **errors: str) -> VendorRefusal:
     """Build a refusal in Jira's form."""
     return VendorRefusal(status, {"errorMessages": list(messages), "errors": errors})
+
+
+def refuse_for_limit(seconds: int, reason: str) -> VendorRefusal:
+    """Build the refusal of too many requests
+    (https://developer.atlassian.com/cloud/jira/platform/rate-limiting/)."""
+    moment = datetime.now(UTC) + timedelta(seconds=seconds)
+    headers = {
+        "Retry-After": str(seconds), "X-RateLimit-Limit": "350", "X-RateLimit-Remaining": "0",
+        "X-RateLimit-Reset": f"{moment:%Y-%m-%dT%H:%MZ}", "X-RateLimit-NearLimit": "true", "RateLimit-Reason": reason,
+    }  # fmt: skip
+    return VendorRefusal(429, {"errorMessages": ["Rate limit exceeded: made-up"], "errors": {}}, headers)
 
 
 @cache
@@ -103,7 +115,7 @@ class JiraDouble(VendorDouble):
 
     def users(self, call: VendorCall) -> Any:
         known = [one for one in (ADA, BOB) if call.query["query"].lower() in str(one["displayName"]).lower()]
-        start = int(call.query["startAt"])
+        start = int(call.query.get("startAt", 0))
         return known[start : start + int(call.query["maxResults"])]
 
     def search(self, call: VendorCall) -> Any:
@@ -131,7 +143,9 @@ class JiraDouble(VendorDouble):
         shown = known if "*all" in wanted else {name: known.get(name) for name in wanted}
         links = [one for one in self.world.links if key in (one["inwardIssue"]["key"], one["outwardIssue"]["key"])]
         made = {**shown, "issuelinks": [show_link(one, key) for one in links]} if "*all" in wanted else shown
-        return {"id": key.split("-")[1], "key": key, "fields": made}
+        identity = key.split("-")[1]
+        parts = "renderedFields,names,schema,operations,editmeta,changelog,versionedRepresentations"
+        return {"expand": parts, "id": identity, "self": f"{SITE}/issue/{identity}", "key": key, "fields": made}
 
     def changelog(self, call: VendorCall) -> Any:
         return page(self.world.changes[call.values["issueIdOrKey"]], call, "values")
@@ -171,7 +185,8 @@ class JiraDouble(VendorDouble):
     def _change(self, key: str, **fields: Any) -> None:
         for name, value in fields.items():
             before = self.world.issues[key].get(name)
-            item = {"field": name, "fromString": str(before), "toString": str(value)}
+            item = {"field": name, "fieldtype": "jira", "fieldId": name, "from": "", "fromString": str(before),
+                    "to": "", "toString": str(value)}  # fmt: skip
             entry = {"id": "1", "author": ADA, "created": MOMENT, "items": [item]}
             self.world.changes[key].append(entry)
         self.world.issues[key] |= fields
@@ -210,13 +225,11 @@ class JiraDouble(VendorDouble):
 
     def _comment(self, key: str, body: Json) -> Json:
         check_document(body["body"], "comment")
+        identity = str(len(self.world.comments[key]) + 1)
         made = {
-            "id": str(len(self.world.comments[key]) + 1),
-            "author": ADA,
-            "created": MOMENT,
-            "updated": MOMENT,
-            **body,
-        }
+            "self": f"{SITE}/issue/{key}/comment/{identity}", "id": identity, "author": ADA, "updateAuthor": ADA,
+            "created": MOMENT, "updated": MOMENT, "jsdPublic": True, **body,
+        }  # fmt: skip
         self.world.comments[key].append(made)
         return made
 
@@ -229,13 +242,12 @@ class JiraDouble(VendorDouble):
             datetime.strptime(body["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
         key = call.values["issueIdOrKey"]
         spent = body.get("timeSpent") or f"{body['timeSpentSeconds'] // 60}m"
+        identity = str(len(self.world.worklogs[key]) + 1)
         made = {
-            "author": ADA,
-            "started": MOMENT,
-            **body,
-            "id": str(len(self.world.worklogs[key]) + 1),
-            "timeSpent": spent,
-        }
+            "self": f"{SITE}/issue/{key}/worklog/{identity}", "author": ADA, "updateAuthor": ADA, "created": MOMENT,
+            "updated": MOMENT, "started": MOMENT, "timeSpentSeconds": 3600, "issueId": key.split("-")[1], **body,
+            "id": identity, "timeSpent": spent,
+        }  # fmt: skip
         self.world.worklogs[key].append(made)
         return VendorReply(201, made)
 
@@ -278,7 +290,7 @@ ROUTES: dict[Operation, tuple[str, str]] = {
 
 def page(rows: list[Json], call: VendorCall, name: str) -> Json:
     """Build a page of a list as `startAt` and `maxResults` ask for."""
-    start, most = int(call.query["startAt"]), int(call.query["maxResults"])
+    start, most = int(call.query.get("startAt", 0)), int(call.query["maxResults"])
     more = {"isLast": start + most >= len(rows)} if name == "values" else {}
     return {name: rows[start : start + most], "startAt": start, "maxResults": most, "total": len(rows), **more}
 
