@@ -10,7 +10,7 @@ from modules.jira import (
     transitions,
     worklogs,
 )
-from modules.kit import AccountRequest, Module, VendorApi
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
 TOOLS = (
     *lookups.TOOLS,
@@ -34,4 +34,18 @@ MODULE = Module(
         headers={"Accept": "application/json"},
         rate_limit=error_messages.read_rate_limit,
     ),
+    samples={
+        "issue": ParameterSample("ABC-1", "search_issues", "/issues/0/key"),
+        "project": ParameterSample("ABC", "list_projects", "/projects/0/key"),
+        "jql": ParameterSample("updated >= -3650d ORDER BY updated DESC"),
+        "other": ParameterSample("ABC-2"),
+        "relation": ParameterSample("blocks"),
+        "type": ParameterSample("Task"),
+        "summary": ParameterSample("The sign-in page is slow"),
+        "to": ParameterSample("Done"),
+        "assignee": ParameterSample("nobody"),
+        "time": ParameterSample("1h 30m"),
+        "text": ParameterSample("Mended in **2.1**"),
+        "search_users.query": ParameterSample("Ada", "get_myself", "/name"),
+    },
 )

@@ -12,7 +12,8 @@ from modules.google_calendar import MODULE
 from modules.google_calendar.calendars import CalendarRow
 from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS
 from modules.google_calendar.results import CalendarEvent, EventRow, SavedEvent
-from tests.support.google_calendar_double import ROUTES, GoogleCalendarDouble
+from tests.support.google_calendar_double import ROUTES, GoogleCalendarDouble, google_calendar_double
+from tests.support.module_check import check_module, list_troubles
 from tests.support.odd_answers import find_losses
 from tests.support.tokens import tokens
 from tests.support.vendor_contract import contract
@@ -38,6 +39,7 @@ TOOLS = {
 # a span and its zone, and an event has a dozen fields that people set.
 MOST_TOKENS = 330
 MOST_ON_AVERAGE = 128
+SPAN = {"start": "09", "end": "10"}
 
 
 def test_every_tool_with_its_hints_and_least_scope() -> None:
@@ -88,3 +90,10 @@ def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
 @pytest.mark.parametrize("shape", make_rows())
 def test_an_odd_field_costs_itself_only(shape: type[BaseModel]) -> None:
     assert find_losses(shape, make_rows()[shape]) == []
+
+
+async def test_the_check_runs_every_reading_tool() -> None:
+    async with google_calendar_double() as google:
+        times: Any = {name: {"dateTime": f"2030-03-04T{hour}:00:00Z", "timeZone": "UTC"} for name, hour in SPAN.items()}
+        google.add_event(summary="Daily", recurrence=["RRULE:FREQ=DAILY;COUNT=2"], **times)
+        assert list_troubles(await check_module(MODULE, google.url, "full")) == []

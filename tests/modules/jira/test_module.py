@@ -18,8 +18,9 @@ from modules.jira.lookups import JiraProject, JiraUser
 from modules.jira.parameters import READ_USERS, READ_WORK, WRITE_WORK
 from modules.jira.transitions import JiraTransition
 from modules.jira.worklogs import JiraWorklog, read_time
-from tests.support.jira_double import ROUTES, JiraDouble
+from tests.support.jira_double import ROUTES, JiraDouble, jira_double
 from tests.support.jira_double.world import ADA, BOB, LINK_TYPES, MOMENT, TYPES, make_status
+from tests.support.module_check import check_module, list_troubles
 from tests.support.odd_answers import find_losses
 from tests.support.tokens import tokens
 from tests.support.vendor_contract import contract
@@ -124,3 +125,9 @@ def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
 @pytest.mark.parametrize("shape", make_rows())
 def test_an_odd_field_costs_itself_only(shape: type[BaseModel]) -> None:
     assert find_losses(shape, make_rows()[shape]) == []
+
+
+async def test_the_check_runs_every_reading_tool() -> None:
+    async with jira_double() as jira:
+        jira.world.add("An issue")
+        assert list_troubles(await check_module(MODULE, jira.url, "full")) == []

@@ -13,7 +13,8 @@ from modules.kit import ToolError
 from modules.microsoft_todo import MODULE
 from modules.microsoft_todo.results import ChecklistItem, SavedTask, TaskList, TaskRow, TodoTask
 from modules.microsoft_todo.task_times import format_recurrence, write_recurrence
-from tests.support.microsoft_todo_double import ROUTES, MicrosoftTodoDouble
+from tests.support.microsoft_todo_double import ROUTES, MicrosoftTodoDouble, microsoft_todo_double
+from tests.support.module_check import check_module, list_troubles
 from tests.support.odd_answers import find_losses
 from tests.support.tokens import tokens
 from tests.support.vendor_contract import contract
@@ -116,3 +117,9 @@ def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
 @pytest.mark.parametrize("shape", make_rows())
 def test_an_odd_field_costs_itself_only(shape: type[BaseModel]) -> None:
     assert find_losses(shape, make_rows()[shape]) == []
+
+
+async def test_the_check_runs_every_reading_tool() -> None:
+    async with microsoft_todo_double() as todo:
+        todo.add_task(todo.home)
+        assert list_troubles(await check_module(MODULE, todo.url, "full")) == []

@@ -12,6 +12,7 @@ from modules.supabase.log_queries import SOURCES, build_log_query
 from modules.supabase.multipart_reading import parse_boundary, parse_files, shorten_path
 from tests.modules.supabase.calls import READS, WRITES
 from tests.support.module_app import ModuleApp
+from tests.support.module_check import check_module, list_troubles
 from tests.support.supabase_double import ROUTES, SupabaseDouble
 from tests.support.supabase_double.world import REF
 from tests.support.tokens import tokens
@@ -155,3 +156,12 @@ async def test_a_typical_answer_costs_a_third_of_supabases(app: ModuleApp, vendo
     for kept in (vendor.world.lints, vendor.world.branches, vendor.world.functions):
         kept.clear()
     assert max(shares.values()) <= 0.34, shares
+
+
+@pytest.mark.asyncio(loop_scope="package")
+async def test_the_check_runs_every_reading_tool(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    await app.read("apply_migration", ref=REF, name="first", query="select 1")
+    vendor.world.function("hello", {"index.ts": b"// hello"}, "index.ts")
+    assert list_troubles(await check_module(MODULE, vendor.url, "full")) == []
+    vendor.world.migrations.clear()
+    vendor.world.functions.clear()
