@@ -12,7 +12,7 @@ from modules.jira.parameters import READ_WORK, IssueKey, Jql
 from modules.kit import Context, VendorProblem, build_path, tool
 from modules.kit.markup.adf_formatting import format_adf_in_turns
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
-from modules.kit.results import Count, CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at
+from modules.kit.results import Count, CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at, read_each
 from modules.kit.text_cleaning import clean_line
 
 ROW_FIELDS = ("summary", "issuetype", "status", "priority", "assignee", "updated", "duedate", "labels", "parent")
@@ -99,7 +99,7 @@ class JiraIssue(IssueRow):
     subtasks: Annotated[Lines, BeforeValidator(_name_issues), read_at("fields", "subtasks")] = []  # noqa: RUF012
     attachments: Annotated[
         list[JiraAttachment],
-        BeforeValidator(list_mappings),
+        read_each(JiraAttachment),
         read_at("fields", "attachment"),
         Field(exclude_if=lambda values: not values),
     ] = []  # noqa: RUF012

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field, model_validator
 
 from modules.kit.markup.html_reading import convert_html_to_markdown
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, Text, Word
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, Text, Word, read_each
 from modules.kit.text_cleaning import clean_line
 from modules.microsoft_todo.task_times import (
     describe_recurrence,
@@ -86,7 +86,7 @@ class TodoTask(TaskRow):
     recurrence: Word = ""
     start: Word = ""
     completed: Word = ""
-    steps: Annotated[list[ChecklistItem], LEFT_OUT_IF_EMPTY] = []  # noqa: RUF012
+    steps: Annotated[list[ChecklistItem], read_each(ChecklistItem), LEFT_OUT_IF_EMPTY] = []  # noqa: RUF012
     links: Lines = []  # noqa: RUF012
     has_attachments: Flag = False
     created: Word = ""
