@@ -5,12 +5,20 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from modules.jira import rest_client
-from modules.jira.field_values import Moment, Person, get_mapping
-from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown
+from modules.jira.field_values import Moment, Person, RemovedFromIssue, get_mapping
+from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf_in_turns
-from modules.kit.parameters import ADD_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
+from modules.kit.parameters import (
+    ADD_HINTS,
+    CHANGE_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    PerPage,
+    ShortText,
+)
 from modules.kit.results import CountedPage, Flag, Line, ResultModel, Word, fit_texts, read_at
 
 
@@ -41,6 +49,9 @@ class JiraComments(CountedPage):
     """`truncated` comments are whole on a smaller page."""
 
     comments: list[JiraComment]
+
+
+CommentId = Annotated[PartId, Field(description="Comment")]
 
 
 class SavedJiraComment(ResultModel):
@@ -83,4 +94,30 @@ async def add_comment(
     return await rest_client.fetch_one(context, SavedJiraComment, address, method="POST", json=body)
 
 
-TOOLS = (list_comments, add_comment)
+@tool(hints=CHANGE_HINTS, scopes=[READ_WORK, WRITE_WORK])
+async def update_comment(
+    context: Context,
+    issue: IssueKey,
+    comment_id: CommentId,
+    text: Annotated[Markdown, Field(description="Markdown; replaces the whole")],
+    notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
+) -> SavedJiraComment:
+    """Change the text of a comment; who may see it stays."""
+    body: dict[str, Any] = {"body": await parse_adf_in_turns(text)}
+    address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
+    before, _ = await rest_client.fetch_object(context, address)
+    if before.get("visibility"):  # left out, it may become visible to everybody
+        body["visibility"] = before["visibility"]
+    query = None if notify else {"notifyUsers": False}
+    return await rest_client.fetch_one(context, SavedJiraComment, address, method="PUT", json=body, query=query)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK])
+async def delete_comment(context: Context, issue: IssueKey, comment_id: CommentId) -> RemovedFromIssue:
+    """Delete a comment for good."""
+    address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
+    await rest_client.send_request(context, "DELETE", address)
+    return RemovedFromIssue(id=comment_id)
+
+
+TOOLS = (list_comments, add_comment, update_comment, delete_comment)

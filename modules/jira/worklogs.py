@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from modules.jira import rest_client
-from modules.jira.field_values import Moment, Person, format_started
-from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown
-from modules.kit import Context, build_path, tool
+from modules.jira.field_values import Moment, Person, RemovedFromIssue, format_started
+from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
+from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf_in_turns
 from modules.kit.parameters import (
     ADD_HINTS,
+    CHANGE_HINTS,
     READ_HINTS,
     CursorText,
     OptionalParameter,
@@ -64,6 +65,11 @@ def _check_time(text: str) -> str:
     return text
 
 
+SpentTime = Annotated[str, limit_length(1, 60), AfterValidator(_check_time)]
+WorklogId = Annotated[PartId, Field(description="Worklog")]
+KeepEstimate = Annotated[bool, Field(description="Leave the remaining estimate as it is")]
+
+
 class JiraWorklog(ResultModel):
     id: Line
     author: Person = ""
@@ -98,22 +104,63 @@ async def list_worklogs(
 async def add_worklog(
     context: Context,
     issue: IssueKey,
-    time: Annotated[
-        str, limit_length(1, 60), AfterValidator(_check_time), Field(description="Such as 1h 30m, 2d, 1.5h")
-    ],
+    time: Annotated[SpentTime, Field(description="Such as 1h 30m, 2d, 1.5h")],
     started: Annotated[Timestamp, Field(description="With zone; now if left out")] = None,
     text: Annotated[OptionalParameter[Markdown], Field(description="What was done, Markdown")] = None,
-    keep_estimate: Annotated[bool, Field(description="Leave the remaining estimate as it is")] = False,
+    keep_estimate: KeepEstimate = False,
 ) -> SavedWorklog:
     """Log work on an issue."""
-    body: dict[str, Any] = read_time(time)
+    body = await _make_body(time, started, text)
+    address = build_path("/rest/api/3/issue/{}/worklog", issue)
+    query = _choose_estimate(keep_estimate)
+    return await rest_client.fetch_one(context, SavedWorklog, address, method="POST", json=body, query=query)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[READ_WORK, WRITE_WORK])
+async def update_worklog(
+    context: Context,
+    issue: IssueKey,
+    worklog_id: WorklogId,
+    time: Annotated[OptionalParameter[SpentTime], Field(description="Such as 1h 30m, 2d, 1.5h")] = None,
+    started: Annotated[Timestamp, Field(description="With zone")] = None,
+    text: Annotated[OptionalParameter[Markdown], Field(description="Markdown; replaces the whole")] = None,
+    keep_estimate: KeepEstimate = False,
+) -> SavedWorklog:
+    """Change what is given of work that was logged; the rest stays."""
+    body = await _make_body(time, started, text)
+    if not body:
+        raise ToolError("there is nothing to change: give at least one of time, started, text")
+    address = build_path("/rest/api/3/issue/{}/worklog/{}", issue, worklog_id)
+    before, _ = await rest_client.fetch_object(context, address)
+    # The description does not say that what is left out stays.
+    kept = {name: before[name] for name in ("comment", "started", "visibility") if before.get(name)}
+    if "timeSpent" not in body and "timeSpentSeconds" not in body and "timeSpentSeconds" in before:
+        kept["timeSpentSeconds"] = before["timeSpentSeconds"]
+    query = _choose_estimate(keep_estimate)
+    return await rest_client.fetch_one(context, SavedWorklog, address, method="PUT", json={**kept, **body}, query=query)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK])
+async def delete_worklog(
+    context: Context, issue: IssueKey, worklog_id: WorklogId, keep_estimate: KeepEstimate = False
+) -> RemovedFromIssue:
+    """Delete work that was logged."""
+    address = build_path("/rest/api/3/issue/{}/worklog/{}", issue, worklog_id)
+    await rest_client.send_request(context, "DELETE", address, query=_choose_estimate(keep_estimate))
+    return RemovedFromIssue(id=worklog_id)
+
+
+async def _make_body(time: str | None, started: Any, text: str | None) -> dict[str, Any]:
+    body: dict[str, Any] = read_time(time) if time else {}
     if isinstance(started, datetime):
         body["started"] = format_started(started)
     if text:
         body["comment"] = await parse_adf_in_turns(text)
-    address = build_path("/rest/api/3/issue/{}/worklog", issue)
-    query = {"adjustEstimate": "leave" if keep_estimate else "auto"}
-    return await rest_client.fetch_one(context, SavedWorklog, address, method="POST", json=body, query=query)
+    return body
 
 
-TOOLS = (list_worklogs, add_worklog)
+def _choose_estimate(keep: bool) -> dict[str, str]:
+    return {"adjustEstimate": "leave" if keep else "auto"}
+
+
+TOOLS = (list_worklogs, add_worklog, update_worklog, delete_worklog)

@@ -9,7 +9,7 @@ import pytest_asyncio
 from core.http.credential_headers import CredentialScheme
 from modules.jira import MODULE
 from tests.support.jira_double import PAIR, JiraDouble, jira_double
-from tests.support.jira_double.server import refuse, refuse_for_limit
+from tests.support.jira_double.forms import refuse, refuse_for_limit
 from tests.support.module_app import ModuleApp, make_app_fixtures
 from tests.support.tokens import tokens
 from tests.support.vendor_double import VendorRefusal, VendorReply
@@ -138,6 +138,52 @@ async def test_comments_work_and_links(app: ModuleApp, vendor: JiraDouble, issue
     assert (await app.read("get_issue", issue=other))["links"] == [f"blocks {issue} linked"]
 
 
+async def test_a_comment_is_changed_and_removed(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
+    made = await app.read("add_comment", issue=issue, text="first", visible_to_role="Developers")
+    comment = {"issue": issue, "comment_id": made["id"]}
+    await app.read("update_comment", **comment, text="**第二**", notify=False)
+    [found] = (await app.read("list_comments", issue=issue))["comments"]
+    assert (found["text"], found["visible_to"]) == ("**第二**", "role Developers")
+    assert (await app.read("delete_comment", **comment))["deleted"] is True
+    for tool, params in (("update_comment", {"text": "x"}), ("delete_comment", {})):
+        answer = await app.call(tool, **comment, **params)
+        assert answer.failed
+        assert "no such object" in answer.text
+    assert vendor.world.comments[issue] == []
+
+
+async def test_logged_work_is_changed_and_removed(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
+    made = await app.read("add_worklog", issue=issue, time="2h", started="2026-01-31T09:00:00+05:30", text="**x**")
+    worklog = {"issue": issue, "worklog_id": made["id"]}
+    await app.read("update_worklog", **worklog, time="90m", keep_estimate=True)
+    assert vendor.seen[-1].endswith("?adjustEstimate=leave")
+    [found] = (await app.read("list_worklogs", issue=issue))["worklogs"]
+    assert (found["time"], found["started"], found["text"]) == ("90m", "2026-01-31T09:00:00+05:30", "**x**")
+    await app.read("update_worklog", **worklog, text="done", started="2026-02-01T09:00:00Z")
+    [found] = (await app.read("list_worklogs", issue=issue))["worklogs"]
+    assert (found["time"], found["started"], found["text"]) == ("90m", "2026-02-01T09:00:00+00:00", "done")
+    await app.read("delete_worklog", **worklog)
+    assert vendor.world.worklogs[issue] == []
+    gone = await app.call("delete_worklog", **worklog)
+    assert "no such object" in gone.text
+
+
+async def test_a_link_is_removed(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
+    other = vendor.world.add("other")
+    for relation in ("is blocked by", "relates to"):
+        await app.read("link_issues", issue=issue, relation=relation, other=other)
+    several = await app.call("unlink_issues", issue=issue, other=other)
+    assert "give one of: is blocked by, relates to" in several.text
+    wrong = await app.call("unlink_issues", issue=issue, other=other, relation="blocks")
+    assert "no such link to the other one; it has: is blocked by, relates to" in wrong.text
+    done = await app.read("unlink_issues", issue=issue, other=other, relation="Relates to")
+    assert done["unlinked"] == f"{issue} relates to {other}"
+    assert (await app.read("unlink_issues", issue=other, other=issue))["unlinked"] == f"{other} blocks {issue}"
+    assert "links" not in await app.read("get_issue", issue=issue)
+    gone = await app.call("unlink_issues", issue=issue, other=other)
+    assert "no such link to the other one" in gone.text
+
+
 async def test_people_projects_and_fields(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
     assert (await app.read("get_myself"))["name"] == "Ada Lovelace"
     assert (await app.read("list_projects"))["projects"][0]["lead"] == f"Ada Lovelace ({ADA})"
@@ -207,6 +253,10 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("add_worklog", {"issue": "ABC-1", "time": "1h", "started": "2026-01-31T12:00:00"}, "started"),
     ("add_comment", {"issue": "ABC-1", "text": "[](date:2026-02-30)"}, "no day"),
     ("add_comment", {"issue": "ABC-1", "text": "x", "visible_to_role": "a", "visible_to_group": "b"}, "either"),
+    ("update_comment", {"issue": "ABC-1", "comment_id": "first", "text": "x"}, "comment_id"),
+    ("update_worklog", {"issue": "ABC-1", "worklog_id": "1"}, "nothing to change"),
+    ("update_worklog", {"issue": "ABC-1", "worklog_id": "1", "time": "soon"}, "time"),
+    ("unlink_issues", {"issue": "ABC-1", "other": "somewhere"}, "other"),
     ("get_create_fields", {"project": "ABC", "type": "Epic"}, "Task, Bug"),
 ]  # fmt: skip
 

@@ -5,12 +5,24 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 from aiohttp import web
 
+from tests.support.jira_double.forms import (
+    check_document,
+    check_fields,
+    delete_part,
+    edit_part,
+    find_part,
+    page,
+    refuse,
+    show_link,
+    show_step,
+)
+from tests.support.jira_double.more_operations import PATHS
 from tests.support.jira_double.world import (
     ADA,
     BOB,
@@ -38,24 +50,7 @@ Json = dict[str, Any]
 PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 """E-mail address and API token, as Basic has them."""
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
-MAX_TEXT = 32_767
 ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
-
-
-def refuse(status: int, *messages: str, **errors: str) -> VendorRefusal:
-    """Build a refusal in Jira's form."""
-    return VendorRefusal(status, {"errorMessages": list(messages), "errors": errors})
-
-
-def refuse_for_limit(seconds: int, reason: str) -> VendorRefusal:
-    """Build the refusal of too many requests
-    (https://developer.atlassian.com/cloud/jira/platform/rate-limiting/)."""
-    moment = datetime.now(UTC) + timedelta(seconds=seconds)
-    headers = {
-        "Retry-After": str(seconds), "X-RateLimit-Limit": "350", "X-RateLimit-Remaining": "0",
-        "X-RateLimit-Reset": f"{moment:%Y-%m-%dT%H:%MZ}", "X-RateLimit-NearLimit": "true", "RateLimit-Reason": reason,
-    }  # fmt: skip
-    return VendorRefusal(429, {"errorMessages": ["Rate limit exceeded: made-up"], "errors": {}}, headers)
 
 
 @cache
@@ -64,6 +59,7 @@ def load_description() -> Contract:
     other; and an accountId of null assigns an issue to nobody."""
     contract("jira")  # skips without the descriptions
     document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
+    document["paths"] |= PATHS
     document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
     return Contract(_drop_format(document))
 
@@ -142,7 +138,8 @@ class JiraDouble(VendorDouble):
         known = self.world.issues[key]
         shown = known if "*all" in wanted else {name: known.get(name) for name in wanted}
         links = [one for one in self.world.links if key in (one["inwardIssue"]["key"], one["outwardIssue"]["key"])]
-        made = {**shown, "issuelinks": [show_link(one, key) for one in links]} if "*all" in wanted else shown
+        is_linked = not {"*all", "issuelinks"}.isdisjoint(wanted)
+        made = {**shown, "issuelinks": [show_link(one, key) for one in links]} if is_linked else shown
         identity = key.split("-")[1]
         parts = "renderedFields,names,schema,operations,editmeta,changelog,versionedRepresentations"
         return {"expand": parts, "id": identity, "self": f"{SITE}/issue/{identity}", "key": key, "fields": made}
@@ -233,6 +230,27 @@ class JiraDouble(VendorDouble):
         self.world.comments[key].append(made)
         return made
 
+    def get_comment(self, call: VendorCall) -> Any:
+        return find_part(self.world.comments, call)
+
+    def edit_comment(self, call: VendorCall) -> Any:
+        return edit_part(self.world.comments, call)
+
+    def delete_comment(self, call: VendorCall) -> Any:
+        return delete_part(self.world.comments, call)
+
+    def get_worklog(self, call: VendorCall) -> Any:
+        return find_part(self.world.worklogs, call)
+
+    def edit_worklog(self, call: VendorCall) -> Any:
+        found = edit_part(self.world.worklogs, call)
+        seconds = call.body.get("timeSpentSeconds")
+        found["timeSpent"] = call.body.get("timeSpent") or f"{seconds // 60}m"
+        return found
+
+    def delete_worklog(self, call: VendorCall) -> Any:
+        return delete_part(self.world.worklogs, call)
+
     def worklogs(self, call: VendorCall) -> Any:
         return page(self.world.worklogs[call.values["issueIdOrKey"]], call, "worklogs")
 
@@ -257,8 +275,15 @@ class JiraDouble(VendorDouble):
     def link(self, call: VendorCall) -> Any:
         if any(call.body[name]["key"] not in self.world.issues for name in ("inwardIssue", "outwardIssue")):
             raise refuse(404, "Issue does not exist.")
-        self.world.links.append(call.body)
+        self.world.links.append({**call.body, "id": str(10_000 + len(self.world.links))})
         return VendorReply(201)
+
+    def unlink(self, call: VendorCall) -> Any:
+        kept = [one for one in self.world.links if one["id"] != call.values["linkId"]]
+        if len(kept) == len(self.world.links):
+            raise refuse(404, "No issue link with id was found.")
+        self.world.links[:] = kept
+        return VendorReply(204)
 
 
 ROUTES: dict[Operation, tuple[str, str]] = {
@@ -277,6 +302,12 @@ ROUTES: dict[Operation, tuple[str, str]] = {
     ("post", f"{ISSUE}/transitions"): (WRITE, "transition"),
     ("get", f"{ISSUE}/comment"): (READ, "comments"),
     ("post", f"{ISSUE}/comment"): (WRITE, "comment"),
+    ("get", f"{ISSUE}/comment/{{id}}"): (READ, "get_comment"),
+    ("put", f"{ISSUE}/comment/{{id}}"): (WRITE, "edit_comment"),
+    ("delete", f"{ISSUE}/comment/{{id}}"): (WRITE, "delete_comment"),
+    ("get", f"{ISSUE}/worklog/{{id}}"): (READ, "get_worklog"),
+    ("put", f"{ISSUE}/worklog/{{id}}"): (WRITE, "edit_worklog"),
+    ("delete", f"{ISSUE}/worklog/{{id}}"): (WRITE, "delete_worklog"),
     ("get", f"{ISSUE}/worklog"): (READ, "worklogs"),
     ("post", f"{ISSUE}/worklog"): (WRITE, "worklog"),
     ("get", f"{ISSUE}/changelog"): (READ, "changelog"),
@@ -285,47 +316,8 @@ ROUTES: dict[Operation, tuple[str, str]] = {
     ("get", "/rest/api/3/issue/createmeta/{projectIdOrKey}/issuetypes/{issueTypeId}"): (READ, "create_fields"),
     ("get", "/rest/api/3/issueLinkType"): (READ, "link_types"),
     ("post", "/rest/api/3/issueLink"): (WRITE, "link"),
+    ("delete", "/rest/api/3/issueLink/{linkId}"): (WRITE, "unlink"),
 }
-
-
-def page(rows: list[Json], call: VendorCall, name: str) -> Json:
-    """Build a page of a list as `startAt` and `maxResults` ask for."""
-    start, most = int(call.query.get("startAt", 0)), int(call.query["maxResults"])
-    more = {"isLast": start + most >= len(rows)} if name == "values" else {}
-    return {name: rows[start : start + most], "startAt": start, "maxResults": most, "total": len(rows), **more}
-
-
-def show_step(step: Json) -> Json:
-    schema = {"type": "resolution", "system": "resolution"}
-    needed = {"required": True, "hasDefaultValue": False, "name": "Resolution", "key": "resolution",
-              "operations": ["set"],
-              "schema": schema, "allowedValues": [{"name": "Fixed"}, {"name": "Won't do"}]}  # fmt: skip
-    fields = {"resolution": needed} if step.get("needs") else {}
-    return {"id": step["id"], "name": step["name"], "to": make_status(step["to"]), "fields": fields}
-
-
-def show_link(link: Json, key: str) -> Json:
-    kind = next(one for one in LINK_TYPES if one["id"] == link["type"]["id"])
-    side = "outwardIssue" if link["inwardIssue"]["key"] == key else "inwardIssue"
-    return {"id": "1", "type": kind, side: {"key": link[side]["key"], "fields": {"summary": "linked"}}}
-
-
-def check_fields(fields: Json) -> None:
-    """Refuse fields that are unknown, and descriptions that are no documents."""
-    known = {"summary", "description", "issuetype", "project", "parent", "priority", "labels", "duedate", "assignee",
-             *(one["id"] for one in FIELDS)}  # fmt: skip
-    if unknown := fields.keys() - known:
-        raise refuse(400, **dict.fromkeys(unknown, "Field cannot be set. It is not on the appropriate screen."))
-    if fields.get("description") is not None:
-        check_document(fields["description"], "description")
-
-
-def check_document(document: Any, name: str) -> None:
-    """Refuse what is no document, or one with too much text."""
-    if not isinstance(document, dict) or document.get("type") != "doc" or document.get("version") != 1:
-        raise refuse(400, **{name: "Operation value must be an Atlassian Document"})
-    if len(str(document)) > 20 * MAX_TEXT:
-        raise refuse(400, **{name: "CONTENT_LIMIT_EXCEEDED"})
 
 
 @contextlib.asynccontextmanager
