@@ -16,6 +16,7 @@ Json = dict[str, Any]
 MOMENT = "2026-01-01T00:00:00Z"
 LISTS, LIST = "/me/todo/lists", "/me/todo/lists/{todoTaskList-id}"
 TASKS, TASK = f"{LIST}/tasks", f"{LIST}/tasks/{{todoTask-id}}"
+LINKS, LINK = f"{TASK}/linkedResources", f"{TASK}/linkedResources/{{linkedResource-id}}"
 ITEMS, ITEM = f"{TASK}/checklistItems", f"{TASK}/checklistItems/{{checklistItem-id}}"
 MOST_STEPS = 20
 ADA, EVE = "ada@acme.test", "eve@globex.test"
@@ -44,8 +45,8 @@ class GraphToken:
 
 
 class MicrosoftTodoDouble(VendorDouble):
-    """`lists`, `tasks` and `items` by id, as Graph answers them; `parents` leads from a task or step to its parent, and
-    from a list to its account. `home` is the list of its own that each account has."""
+    """`lists`, `tasks`, `items` and `links` by id, as Graph answers them; `parents` leads from a task, step or link to
+    its parent, and from a list to its account. `home` is the list of its own that each account has."""
 
     def __init__(self) -> None:
         routes = {operation: getattr(self, name) for operation, name in ROUTES.items()}
@@ -56,6 +57,7 @@ class MicrosoftTodoDouble(VendorDouble):
         self.lists: dict[str, Json] = {}
         self.tasks: dict[str, Json] = {}
         self.items: dict[str, Json] = {}
+        self.links: dict[str, Json] = {}
         self.parents: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self.uses_token = False
@@ -170,7 +172,7 @@ class MicrosoftTodoDouble(VendorDouble):
 
     def get_task(self, call: VendorCall) -> Json:
         task = dict(self._task(call))
-        links = task.pop("linkedResources", [])
+        links = [*task.pop("linkedResources", []), *self._list_links(call)]
         expanded = call.query.get("$expand", "").split(",")
         if "checklistItems" in expanded:
             task["checklistItems"] = [one for one in self.items.values() if self.parents[one["id"]] == task["id"]]
@@ -222,6 +224,34 @@ class MicrosoftTodoDouble(VendorDouble):
         del self.items[self._get(self.items, call, "checklistItem-id")["id"]]
         return VendorReply(204)
 
+    def _list_links(self, call: VendorCall) -> list[Json]:
+        task = self._task(call)["id"]
+        return [one for one in self.links.values() if self.parents[one["id"]] == task]
+
+    def list_links(self, call: VendorCall) -> Json:
+        return self._page(call, self._list_links(call))
+
+    def create_link(self, call: VendorCall) -> VendorReply:
+        task = self._task(call)["id"]
+        made = {"id": f"00000000-0000-4000-8000-{next(self._numbers):012}", "externalId": None, **call.body}
+        self.links[made["id"]], self.parents[made["id"]] = made, task
+        return VendorReply(201, made)
+
+    def update_link(self, call: VendorCall) -> Json:
+        found = self._link(call)
+        found.update(call.body)
+        return found
+
+    def delete_link(self, call: VendorCall) -> VendorReply:
+        del self.links[self._link(call)["id"]]
+        return VendorReply(204)
+
+    def _link(self, call: VendorCall) -> Json:
+        found = {one["id"]: one for one in self._list_links(call)}.get(call.values["linkedResource-id"])
+        if found is None:
+            raise GraphRefused(404, "ErrorItemNotFound")
+        return found
+
 
 def check_task(body: Json, whole: Json) -> None:
     """Refuse what the description allows and To Do does not."""
@@ -246,6 +276,10 @@ ROUTES: dict[Operation, str] = {
     ("post", ITEMS): "create_item",
     ("patch", ITEM): "update_item",
     ("delete", ITEM): "delete_item",
+    ("get", LINKS): "list_links",
+    ("post", LINKS): "create_link",
+    ("patch", LINK): "update_link",
+    ("delete", LINK): "delete_link",
 }
 
 

@@ -11,6 +11,7 @@ from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import build_catalogue
 from modules.kit import ToolError
 from modules.microsoft_todo import MODULE
+from modules.microsoft_todo.linked_resources import TaskLink
 from modules.microsoft_todo.results import ChecklistItem, SavedTask, TaskList, TaskRow, TodoTask
 from modules.microsoft_todo.task_times import format_recurrence, write_recurrence
 from tests.support.microsoft_todo_double import ROUTES, MicrosoftTodoDouble, microsoft_todo_double
@@ -22,11 +23,13 @@ from tests.support.vendor_contract import contract
 # (read-only, destructive, idempotent) of the design's table.
 READS, ADDS, CHANGES = (True, False, False), (False, False, False), (False, True, True)
 HINTS = {
-    **dict.fromkeys(("list_task_lists", "list_tasks", "get_task", "list_checklist_items"), READS),
-    **dict.fromkeys(("create_task_list", "create_task", "create_checklist_item"), ADDS),
+    **dict.fromkeys(
+        ("list_task_lists", "list_tasks", "get_task", "list_checklist_items", "list_linked_resources"), READS),
+    **dict.fromkeys(("create_task_list", "create_task", "create_checklist_item", "create_linked_resource"), ADDS),
     **dict.fromkeys(
         ("update_task_list", "delete_task_list", "update_task", "complete_task", "delete_task",
-         "update_checklist_item", "delete_checklist_item"), CHANGES),
+         "update_checklist_item", "delete_checklist_item", "update_linked_resource", "delete_linked_resource"),
+        CHANGES),
 }  # fmt: skip
 # o200k tokens of name, description and parameters. Raise one only with a reason.
 MOST_TOKENS = 240
@@ -111,7 +114,8 @@ def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
         linkedResources=[{"id": "l", "webUrl": "https://a.test/1", "displayName": "A mail"}], hasAttachments=True,
     )  # fmt: skip
     home = double.add_list("Home", isShared=True)
-    return {TaskList: home, ChecklistItem: item, TaskRow: task, TodoTask: task, SavedTask: task}
+    link = {"id": "l", "webUrl": "https://a.test", "displayName": "x", "applicationName": "Mail", "externalId": "7"}
+    return {TaskList: home, ChecklistItem: item, TaskRow: task, TodoTask: task, SavedTask: task, TaskLink: link}
 
 
 @pytest.mark.parametrize("shape", make_rows())

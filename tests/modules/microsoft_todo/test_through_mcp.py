@@ -20,7 +20,7 @@ vendor, app = make_app_fixtures(MODULE, microsoft_todo_double, eves="stranger")
 
 @pytest.fixture(autouse=True)
 def emptied(vendor: MicrosoftTodoDouble) -> None:
-    for known in (vendor.tasks, vendor.items, vendor.refusals):
+    for known in (vendor.tasks, vendor.items, vendor.links, vendor.refusals):
         known.clear()
 
 
@@ -65,6 +65,23 @@ async def test_a_task_with_all_of_it(app: ModuleApp, vendor: MicrosoftTodoDouble
     assert [one["name"] for one in listed["items"]] == ["Find the shop"]
     await app.read("delete_checklist_item", list_id=vendor.home, task_id=made["id"], item_id=item["id"])
     assert vendor.items == {}
+
+
+async def test_a_link_is_made_changed_and_removed(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    task = {"list_id": vendor.home, "task_id": vendor.add_task(vendor.home)["id"]}
+    made = await app.read(
+        "create_linked_resource", **task, url="https://a.test/1?b=c", app="メール", name="رسالة", external_id="7"
+    )
+    link = {"id": made["id"], "url": "https://a.test/1?b=c", "name": "رسالة", "app": "メール", "external_id": "7"}
+    assert made == link
+    assert (await app.read("get_task", **task))["links"] == ["رسالة: https://a.test/1?b=c"]
+    changed = await app.read("update_linked_resource", **task, link_id=made["id"], name="Order 7")
+    assert changed == {**link, "name": "Order 7"}
+    assert (await app.read("list_linked_resources", **task))["links"] == [changed]
+    await app.read("delete_linked_resource", **task, link_id=made["id"])
+    assert await app.read("list_linked_resources", **task) == {"links": []}
+    gone = await app.call("update_linked_resource", **task, link_id=made["id"], name="x")
+    assert "no such list, task or step" in gone.text
 
 
 async def test_a_task_is_completed_and_deleted(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
@@ -187,6 +204,7 @@ async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, v
         ("create_task", {"title": "x"}),
         ("complete_task", {"task_id": task}),
         ("create_checklist_item", {"task_id": task, "name": "x"}),
+        ("create_linked_resource", {"task_id": task, "url": "https://a.test", "app": "x"}),
     ):
         for body in (b"<html>", b"{}"):
             vendor.refusals = [VendorReply(200, body)]
@@ -211,7 +229,9 @@ async def test_somebody_of_another_tenant_sees_and_changes_nothing(app: ModuleAp
     await app.reconnect(app.eve, "stranger", vendor)
     task = {"list_id": vendor.home, "task_id": vendor.add_task(vendor.home)["id"]}
     item = {**task, "item_id": (await app.read("create_checklist_item", **task, name="step"))["id"]}
-    before = orjson.dumps([vendor.lists, vendor.tasks, vendor.items])
+    address = {"url": "https://a.test", "app": "Mail"}
+    link = {**task, "link_id": (await app.read("create_linked_resource", **task, **address))["id"]}
+    before = orjson.dumps([vendor.lists, vendor.tasks, vendor.items, vendor.links])
     [own] = (await app.call_as(app.eve, "list_task_lists")).value["lists"]
     assert own["id"] != vendor.home
     assert (await app.call_as(app.eve, "list_tasks", list_id=own["id"])).value["tasks"] == []
@@ -229,11 +249,15 @@ async def test_somebody_of_another_tenant_sees_and_changes_nothing(app: ModuleAp
         ("create_checklist_item", {**task, "name": "mine"}),
         ("update_checklist_item", {**item, "done": True}),
         ("delete_checklist_item", item),
+        ("list_linked_resources", task),
+        ("create_linked_resource", {**task, **address}),
+        ("update_linked_resource", {**link, "name": "mine"}),
+        ("delete_linked_resource", link),
     ):
         answer = await app.call_as(app.eve, tool, **params)
         assert answer.failed, tool
         assert "no such list, task or step" in answer.text, tool
-    assert orjson.dumps([vendor.lists, vendor.tasks, vendor.items]) == before
+    assert orjson.dumps([vendor.lists, vendor.tasks, vendor.items, vendor.links]) == before
 
 
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
@@ -254,6 +278,9 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("update_task", {"task_id": NOWHERE, "title": "x", "etag": "abc"}, "etag"),
     ("update_task", {"task_id": NOWHERE, "status": "done"}, "status"),
     ("update_checklist_item", {"task_id": NOWHERE, "item_id": NOWHERE}, "give name or done"),
+    ("create_linked_resource", {"task_id": NOWHERE, "url": "javascript:x", "app": "x"}, "url"),
+    ("create_linked_resource", {"task_id": NOWHERE, "url": "https://a b", "app": "x"}, "url"),
+    ("update_linked_resource", {"task_id": NOWHERE, "link_id": NOWHERE}, "give at least one of url"),
     ("list_tasks", {"cursor": "bm8="}, "cursor"),
     ("list_tasks", {"per_page": 101}, "per_page"),
 ]  # fmt: skip
