@@ -9,14 +9,21 @@ from pydantic import BaseModel
 from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import build_catalogue
 from modules.google_calendar import MODULE
+from modules.google_calendar.calendar_changes import SavedCalendar
 from modules.google_calendar.calendars import CalendarRow
-from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS
+from modules.google_calendar.parameters import (
+    READ_CALENDARS,
+    READ_EVENTS,
+    READ_FREE_BUSY,
+    WRITE_CALENDARS,
+    WRITE_EVENTS,
+)
 from modules.google_calendar.results import CalendarEvent, EventRow, SavedEvent
 from tests.support.google_calendar_double import ROUTES, GoogleCalendarDouble, google_calendar_double
+from tests.support.google_calendar_double.server import load_description
 from tests.support.module_check import check_module, list_troubles
 from tests.support.odd_answers import find_losses
 from tests.support.tokens import tokens
-from tests.support.vendor_contract import contract
 
 # (read-only, destructive, idempotent) of the design's table, with the least scope.
 READS, ADDS, CHANGES = (True, False, False), (False, False, False), (False, True, True)
@@ -25,6 +32,8 @@ TOOLS = {
     "get_current_time": (READS, READ_CALENDARS),
     "list_colors": (READS, READ_CALENDARS),
     "query_freebusy": (READS, READ_FREE_BUSY),
+    "create_calendar": (ADDS, WRITE_CALENDARS),
+    "update_calendar": (CHANGES, WRITE_CALENDARS),
     "list_events": (READS, READ_EVENTS),
     "get_event": (READS, READ_EVENTS),
     "list_event_instances": (READS, READ_EVENTS),
@@ -68,7 +77,7 @@ def test_what_the_schemas_cost() -> None:
 
 
 def test_the_double_serves_what_the_module_asks_for() -> None:
-    assert set(ROUTES) <= set(contract("google-calendar").operations())
+    assert set(ROUTES) <= set(load_description().operations())
 
 
 def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
@@ -83,8 +92,10 @@ def make_rows() -> dict[type[BaseModel], dict[str, Any]]:
         conferenceData={"entryPoints": [{"entryPointType": "phone", "uri": "tel:1", "pin": "2"}]}, organizer=person,
         attachments=[{"title": "a", "fileUrl": "https://a.test"}], eventType="focusTime", hangoutLink="https://m.test",
     )  # fmt: skip
-    calendar = double.add_calendar("x@group.calendar.google.com", "Other", "writer", summaryOverride="Mine")
-    return {CalendarRow: calendar, EventRow: event, CalendarEvent: event, SavedEvent: event}
+    calendar = double.add_calendar(
+        "x@group.calendar.google.com", "Other", "writer", summaryOverride="Mine", description="x"
+    )
+    return {CalendarRow: calendar, EventRow: event, CalendarEvent: event, SavedEvent: event, SavedCalendar: calendar}
 
 
 @pytest.mark.parametrize("shape", make_rows())

@@ -216,6 +216,22 @@ async def test_calendars_colors_and_the_time(app: ModuleApp) -> None:
     assert tokyo["time"].endswith("+09:00")
 
 
+async def test_a_calendar_is_made_and_renamed(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
+    made = await app.read("create_calendar", summary="休暇 إجازة", time_zone="Asia/Tokyo", description="Who is away")
+    assert made == {"id": made["id"], "summary": "休暇 إجازة", "time_zone": "Asia/Tokyo", "description": "Who is away"}
+    changed = await app.read("update_calendar", calendar_id=made["id"], summary="Holidays", description="")
+    assert changed == {"id": made["id"], "summary": "Holidays", "time_zone": "Asia/Tokyo"}
+    listed = (await app.read("list_calendars", writable=True))["calendars"]
+    assert (made["id"], "Holidays") in [(one["id"], one["summary"]) for one in listed]
+    refused = await app.call("update_calendar", calendar_id=SHARED, summary="Mine")
+    assert "role writer or owner" in refused.text
+    assert vendor.calendars[SHARED]["summary"] == "Team"
+    await app.reconnect(app.eve, "stranger", vendor)
+    strange = await app.call_as(app.eve, "update_calendar", calendar_id=made["id"], summary="Mine")
+    assert "no such calendar" in strange.text
+    del vendor.calendars[made["id"]], vendor.events[made["id"]]
+
+
 async def test_many_guests_are_read_on(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     guests = [{"email": f"g{n}@acme.test", "responseStatus": "accepted"} for n in range(150)]
     event = add_meeting(vendor, attendees=guests)
@@ -296,6 +312,8 @@ async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, v
     for tool, params in (
         ("create_event", {"summary": "x", "start": "2030-01-01"}),
         ("quick_add_event", {"text": "x"}),
+        ("create_calendar", {"summary": "x"}),
+        ("update_calendar", {"calendar_id": OWNER, "summary": "x"}),
         ("update_event", {"event_id": event["id"], "summary": "x"}),
         ("move_event", {"event_id": event["id"], "to_calendar_id": SHARED}),
     ):
@@ -373,6 +391,9 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("update_event", {"event_id": "Team meeting", "summary": "x"}, "event_id"),
     ("update_event", {"event_id": "abcdef", "summary": "x", "etag": "a b"}, "etag"),
     ("delete_event", {"event_id": "abcdef", "calendar_id": "My calendar"}, "calendar_id"),
+    ("update_calendar", {"calendar_id": OWNER}, "there is nothing to change"),
+    ("create_calendar", {"summary": ""}, "summary"),
+    ("create_calendar", {"summary": "x", "time_zone": "Tokyo Standard Time"}, "give 'Asia/Tokyo'"),
     ("list_events", {"cursor": "bm8="}, "cursor"),
     ("list_events", {"per_page": 101}, "per_page"),
     ("list_events", {"time_min": "2030-01-01"}, "time_min: 2030-01-01 begins elsewhere at another time"),

@@ -6,12 +6,19 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from aiohttp import web
 
-from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS
+from modules.google_calendar.parameters import (
+    READ_CALENDARS,
+    READ_EVENTS,
+    READ_FREE_BUSY,
+    WRITE_CALENDARS,
+    WRITE_EVENTS,
+)
 from tests.support.google_calendar_double.events import (
     GoogleRefused,
     check_event,
@@ -22,15 +29,30 @@ from tests.support.google_calendar_double.events import (
     read_moment,
     show,
 )
-from tests.support.vendor_contract import Contract, Sent, contract
+from tests.support.vendor_contract import DESCRIPTIONS, Contract, Sent, contract
 from tests.support.vendor_double import Operation, VendorCall, VendorDouble, VendorRefusal, VendorReply, serve_double
 
 Json = dict[str, Any]
 MOMENT = "2026-01-01T00:00:00.000Z"
-ALL_SCOPES = frozenset({READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS})
+ALL_SCOPES = frozenset({READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_CALENDARS, WRITE_EVENTS})
 OWNER, SHARED, STRANGER = "ada@acme.test", "team@group.calendar.google.com", "eve@globex.test"
 CALENDAR, EVENTS = "/calendars/{calendarId}", "/calendars/{calendarId}/events"
 EVENT = f"{EVENTS}/{{eventId}}"
+
+
+@cache
+def load_description() -> Contract:
+    """The description, and ``calendars.patch``, which it leaves out, as Google's discovery document has it: Calendar in
+    the body and in the answer."""
+    contract("google-calendar")  # skips without the descriptions
+    document = json.loads((DESCRIPTIONS / "google-calendar.openapi.json").read_text())
+    known, made = document["paths"]["/calendars/{calendarId}"], document["paths"]["/calendars"]["post"]
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Calendar"}}}
+    known["patch"] = {
+        "parameters": known["get"].get("parameters", []), "requestBody": {"required": True, "content": content},
+        "responses": made["responses"], "security": made["security"],
+    }  # fmt: skip
+    return Contract(document)
 
 
 class PatchContract:
@@ -74,12 +96,12 @@ class GoogleCalendarDouble(VendorDouble):
 
     def __init__(self) -> None:
         routes = {operation: getattr(self, name) for operation, (name, _) in ROUTES.items()}
-        super().__init__(contract("google-calendar"), routes)
-        self.contract: Any = PatchContract(contract("google-calendar"))
+        super().__init__(load_description(), routes)
+        self.contract: Any = PatchContract(load_description())
         self.account, self.stranger = GoogleAccount(OWNER), GoogleAccount(STRANGER)
         self.tokens = {
             "full": GoogleToken(self.account, ALL_SCOPES),
-            "reader": GoogleToken(self.account, ALL_SCOPES - {WRITE_EVENTS}),
+            "reader": GoogleToken(self.account, ALL_SCOPES - {WRITE_EVENTS, WRITE_CALENDARS}),
             "stranger": GoogleToken(self.stranger, ALL_SCOPES),
         }
         self._numbers = itertools.count(1)
@@ -173,6 +195,20 @@ class GoogleCalendarDouble(VendorDouble):
 
     def get_calendar(self, call: VendorCall) -> Json:
         return call.caller.account.calendars[self._calendar(call)]
+
+    def create_calendar(self, call: VendorCall) -> Json:
+        account, body = call.caller.account, dict(call.body)
+        identity = f"c_{next(self._numbers):08}@group.calendar.google.com"
+        more = {"timeZone": "UTC", "dataOwner": account.email}
+        made = self.add_calendar(identity, body.pop("summary"), "owner", account=account, **{**more, **body})
+        return show_calendar(made)
+
+    def patch_calendar(self, call: VendorCall) -> Json:
+        known, name = call.caller.account.calendars, self._calendar(call)
+        if known[name]["accessRole"] != "owner":
+            raise GoogleRefused(403, "requiredAccessLevel", "You need to have owner access to this calendar.")
+        known[name].update(call.body)
+        return show_calendar(known[name])
 
     def list_events(self, call: VendorCall) -> Json:
         calendar = self._calendar(call)
@@ -275,10 +311,18 @@ class GoogleCalendarDouble(VendorDouble):
         return {"kind": "calendar#colors", "updated": MOMENT, "event": {"1": shades, "99": shades}, "calendar": {}}
 
 
+def show_calendar(entry: Json) -> Json:
+    """A calendar as it is, without what is only in somebody's list."""
+    names = ("etag", "id", "summary", "timeZone", "description", "location", "dataOwner")
+    return {"kind": "calendar#calendar", **{name: entry[name] for name in names if name in entry}}
+
+
 _READ, _WRITE = frozenset({READ_EVENTS, WRITE_EVENTS}), frozenset({WRITE_EVENTS})
 ROUTES: dict[Operation, tuple[str, frozenset[str]]] = {
     ("get", "/users/me/calendarList"): ("list_calendars", frozenset({READ_CALENDARS})),
     ("get", "/users/me/calendarList/{calendarId}"): ("get_calendar", frozenset({READ_CALENDARS})),
+    ("post", "/calendars"): ("create_calendar", frozenset({WRITE_CALENDARS})),
+    ("patch", CALENDAR): ("patch_calendar", frozenset({WRITE_CALENDARS})),
     ("get", EVENTS): ("list_events", _READ),
     ("post", EVENTS): ("create_event", _WRITE),
     ("post", f"{EVENTS}/quickAdd"): ("quick_add", _WRITE),
