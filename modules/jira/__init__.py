@@ -35,6 +35,7 @@ MODULE = Module(
         account=AccountRequest("/rest/api/3/myself", name="/displayName"),
         headers={"Accept": "application/json"},
         rate_limit=error_messages.read_rate_limit,
+        lacks_scope=error_messages.lacks_scope,
     ),
     samples={
         "issue": ParameterSample("ABC-1", "search_issues", "/issues/0/key"),

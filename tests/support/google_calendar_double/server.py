@@ -22,6 +22,7 @@ from modules.google_calendar.parameters import (
 from tests.support.google_calendar_double.events import (
     GoogleRefused,
     check_event,
+    check_status,
     expand,
     merge,
     page,
@@ -245,6 +246,7 @@ class GoogleCalendarDouble(VendorDouble):
     def create_event(self, call: VendorCall) -> Json:
         calendar, account = self._calendar(call, writes=True), call.caller.account
         check_event(call.body)
+        check_status(call.body, calendar == account.email)
         made = self.add_event(calendar, account=account, **self._completed(call, call.body))
         return show(made, "Europe/Berlin")
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.support.jira_double.world import FIELDS, LINK_TYPES, make_status
+from tests.support.jira_double.world import FIELDS, LATER, LINK_TYPES, make_status
 from tests.support.vendor_double import VendorCall, VendorRefusal, VendorReply
 
 Json = dict[str, Any]
@@ -66,6 +66,11 @@ def check_document(document: Any, name: str) -> None:
         raise refuse(400, **{name: "CONTENT_LIMIT_EXCEEDED"})
 
 
+def make_id(rows: list[Json]) -> str:
+    """Make an id that none of the rows has, nor one that was removed from before the last."""
+    return str(max((int(one["id"]) for one in rows), default=0) + 1)
+
+
 def find_part(known: dict[str, list[Json]], call: VendorCall) -> Json:
     """Find a comment or worklog of an issue."""
     parts = known[call.values["issueIdOrKey"]]
@@ -83,7 +88,7 @@ def edit_part(known: dict[str, list[Json]], call: VendorCall) -> Json:
             check_document(call.body[name], "comment")
     for name in ("visibility", "comment"):
         found.pop(name, None)
-    found.update(call.body)
+    found.update({**call.body, "updated": LATER})
     return found
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -17,6 +18,7 @@ from tests.support.jira_double.forms import (
     delete_part,
     edit_part,
     find_part,
+    make_id,
     page,
     refuse,
     show_link,
@@ -51,6 +53,8 @@ PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 """E-mail address and API token, as Basic has them."""
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
 ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
+MORE_OPERATIONS = Path(__file__).with_name("more_operations.json")
+"""Operations of the document from which the description beside the repository was cut, by the same rules."""
 
 
 @cache
@@ -59,8 +63,10 @@ def load_description() -> Contract:
     other; and an accountId of null assigns an issue to nobody."""
     contract("jira")  # skips without the descriptions
     document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
-    document["paths"] |= PATHS
     document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
+    for more in (json.loads(MORE_OPERATIONS.read_text())["paths"], PATHS):
+        for path, operations in more.items():
+            document["paths"].setdefault(path, {}).update(operations)
     return Contract(_drop_format(document))
 
 
@@ -175,8 +181,11 @@ class JiraDouble(VendorDouble):
         return VendorReply(201, {"id": key.split("-")[1], "key": key})
 
     def edit(self, call: VendorCall) -> Any:
-        check_fields(call.body["fields"])
-        self._change(call.values["issueIdOrKey"], **call.body["fields"])
+        fields, update = call.body.get("fields", {}), call.body.get("update", {})
+        check_fields(fields)
+        if update not in ({}, {"parent": [{"set": {"none": True}}]}) or fields.keys() & update.keys():
+            raise refuse(400, "Field is set in both fields and update, or the operation is unknown.")
+        self._change(call.values["issueIdOrKey"], **fields, **dict.fromkeys(update))
         return VendorReply(204)
 
     def _change(self, key: str, **fields: Any) -> None:
@@ -222,10 +231,13 @@ class JiraDouble(VendorDouble):
 
     def _comment(self, key: str, body: Json) -> Json:
         check_document(body["body"], "comment")
-        identity = str(len(self.world.comments[key]) + 1)
+        identity = make_id(self.world.comments[key])
+        marks = {one["key"]: one["value"] for one in body.get("properties", ())}
+        is_public = not marks.get("sd.public.comment", {}).get("internal", False)
         made = {
             "self": f"{SITE}/issue/{key}/comment/{identity}", "id": identity, "author": ADA, "updateAuthor": ADA,
-            "created": MOMENT, "updated": MOMENT, "jsdPublic": True, **body,
+            "created": MOMENT, "updated": MOMENT, "jsdPublic": is_public,
+            **{name: value for name, value in body.items() if name != "properties"},
         }  # fmt: skip
         self.world.comments[key].append(made)
         return made
@@ -260,7 +272,7 @@ class JiraDouble(VendorDouble):
             datetime.strptime(body["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
         key = call.values["issueIdOrKey"]
         spent = body.get("timeSpent") or f"{body['timeSpentSeconds'] // 60}m"
-        identity = str(len(self.world.worklogs[key]) + 1)
+        identity = make_id(self.world.worklogs[key])
         made = {
             "self": f"{SITE}/issue/{key}/worklog/{identity}", "author": ADA, "updateAuthor": ADA, "created": MOMENT,
             "updated": MOMENT, "started": MOMENT, "timeSpentSeconds": 3600, "issueId": key.split("-")[1], **body,

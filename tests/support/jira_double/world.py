@@ -22,6 +22,7 @@ def make_person(identity: str, name: str, zone: str) -> Json:
 ADA = make_person("5b10a2844c20165700ede21g", "Ada Lovelace", "Europe/London")
 BOB = make_person("557058:295406f3", "ボブ", "Asia/Tokyo")
 MOMENT = "2026-01-31T12:00:00.000+0100"
+LATER = "2026-01-31T12:30:00.000+0100"
 FIELDS: list[Json] = [
     {"id": "summary", "name": "Summary", "custom": False, "schema": {"type": "string", "system": "summary"}},
     {"id": "description", "name": "Description", "custom": False,
