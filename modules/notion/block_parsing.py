@@ -114,7 +114,7 @@ def _classify(container: Container, text: str) -> tuple[str, str, Block]:
 
 def _make_text_block(kind: str, text: str, children: list[Block], extra: Mapping[str, Any] | None = None) -> Block:
     content: Block = dict(extra or {})
-    if color := _COLOR.search(text):
+    if text.endswith("}") and (color := _COLOR.search(text)):
         content["color"] = color[1]
         text = text[: color.start()]
     content["rich_text"] = parse_rich_text(text)

@@ -1,24 +1,29 @@
 """The inline nodes of Atlassian's document format as Markdown (see `adf_nodes.py` for the forms)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, format_json, get_attrs, list_marks
 from modules.kit.markup.markdown_inline import Inline, Mark
-from modules.kit.markup.markdown_text import escape_text, format_address, format_code_span, format_runs
+from modules.kit.markup.markdown_text import escape_text, format_address, format_code_span, format_runs, is_plain
 from modules.kit.text_cleaning import clean_text
 
 _PLAIN_ADDRESS = re.compile(r"https?://[^\s<>\\\x00-\x1f]++")
+_PLAIN_KEYS = {"type", "text"}
 _TEXT_KEYS = {"type", "text", "marks"}
 COLOR = re.compile(r"#[0-9a-fA-F]{3,8}|[a-z]{1,30}")
 _SIMPLE = {"underline": "u", "strike": "strike", "strong": "strong", "em": "em"}
 
 
-def format_inline(nodes: Iterable[AdfNode]) -> str:
+def format_inline(nodes: Sequence[AdfNode]) -> str:
     """Format the content of a paragraph, heading or other text block as one line of Markdown."""
+    if len(nodes) == 1 and nodes[0].keys() == _PLAIN_KEYS:
+        text = nodes[0]["text"]
+        if isinstance(text, str) and text.isascii() and is_plain(text):
+            return text
     text = format_runs([run for node in nodes if (run := _read_node(node))])
     if text == "<br>":
         text = format_raw({"type": "hardBreak"})  # alone it would be an empty paragraph

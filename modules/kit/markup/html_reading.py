@@ -19,6 +19,7 @@ from modules.kit.markup.markdown_text import (
     format_table,
     is_autolink,
     is_language,
+    is_plain,
     join_blocks,
 )
 from modules.kit.markup.markup_tree import Element, parse_html
@@ -35,7 +36,8 @@ _COLOR = re.compile(r"(?:^|;)\s*+color\s*+:\s*+([A-Za-z0-9#(), .%]{1,40})\s*+(?:
 _WORD_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-(\S++)")
 _ODD_ADDRESS = re.compile(r"(?:javascript|vbscript|data|cid|file|about):", re.IGNORECASE)
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
-_SPACES = re.compile(r"[ \t\r\n\f]+")
+_SPACES = re.compile(r"[\t\r\n\f]| [ \t\r\n\f]")
+_SPACE_RUN = re.compile(r"[ \t\r\n\f]+")
 _MARKS = {
     "b": STRONG, "strong": STRONG, "i": EM, "em": EM, "cite": EM, "s": STRIKE, "del": STRIKE, "strike": STRIKE,
     **{name: Mark(name) for name in ("u", "ins", "sub", "sup", "small", "big")},
@@ -64,6 +66,8 @@ class HtmlFormatter:
 
     def format_blocks(self, nodes: Nodes) -> list[Block]:
         """Format nodes as blocks; inline ones between them are paragraphs."""
+        if len(nodes) == 1 and isinstance(nodes[0], str) and is_plain(nodes[0]):
+            return [Block(nodes[0], "text")]
         blocks: list[Block] = []
         inline: list[Element | str] = []
         for node in nodes:
@@ -77,6 +81,8 @@ class HtmlFormatter:
         return blocks
 
     def _add_paragraph(self, inline: list[Element | str], blocks: list[Block]) -> None:
+        if not inline:
+            return
         if line := format_paragraph(self.format_inline(inline)):
             blocks.append(Block(line, "text"))
         inline.clear()
@@ -110,6 +116,9 @@ class HtmlFormatter:
 
     def format_paragraph_block(self, element: Element) -> list[Block]:
         """Format a paragraph; nothing for one without text."""
+        nodes = element.children
+        if len(nodes) == 1 and isinstance(nodes[0], str) and is_plain(nodes[0]):
+            return [Block(nodes[0], "text")]
         line = format_paragraph(self.format_inline(element.children))
         return [Block(line, "text")] if line else []
 
@@ -204,7 +213,8 @@ def add_mark(marks: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
 
 def add_text(text: str, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
     """Add a text, in which any white space but no-break spaces is one space."""
-    text = _SPACES.sub(" ", text)
+    if _SPACES.search(text):
+        text = _SPACE_RUN.sub(" ", text)
     if text[:1] == " " and runs and runs[-1].text.endswith(" "):
         text = text[1:]
     if text:
@@ -216,7 +226,7 @@ def _add_image(element: Element, marks: tuple[Mark, ...], runs: list[Inline]) ->
     if not address or _ODD_ADDRESS.match(address):
         add_text(alternative, marks, runs)
     else:
-        runs.append(Inline("image", _SPACES.sub(" ", alternative), marks, address))
+        runs.append(Inline("image", _SPACE_RUN.sub(" ", alternative), marks, address))
 
 
 def is_hidden(element: Element) -> bool:

@@ -25,10 +25,11 @@ _MOST_WRONG_TAGS = 20
 
 _WORD = r"[^\s\\`*_~\[\]<&$]++"
 _WORDS = rf"{_WORD}(?: ++{_WORD})*+"
-# The groups are what most texts have, read at once: code, bold, italic, and a link with its address. Each alternative
+# The groups are what most texts have, read at once: code, bold, italic, struck words, and a link. Each alternative
 # begins with one character, for which `re` looks quickly.
 _TOKEN = (
     rf"`([^`\n]++)`(?![`{{])|\*\*({_WORDS})\*\*(?!\*)|\*({_WORDS})\*(?!\*)|\[({_WORDS})\]\((https?://[^\s()<>\\&]++)\)"
+    rf"|~~({_WORDS})~~(?!~)"
     r"|\\[!-/:-@\[-`{-~\n]|``*+|\*\**+|__*+|~~*+|!\[|\[|\]|<|\n[ \t]*+"
     r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 )
@@ -93,7 +94,8 @@ class InlineDialect:
 
 
 STRONG, EM, STRIKE = Mark("strong"), Mark("em"), Mark("strike")
-_STRONG_MARKS, _EM_MARKS = (STRONG,), (EM,)
+_USUAL_SIGNS = {2: "**", 3: "*", 6: "~~"}
+_USUAL_MARKS = {2: (STRONG,), 3: (EM,), 6: (STRIKE,)}
 _SIGNS = {"**": STRONG, "__": STRONG, "*": EM, "_": EM, "~~": STRIKE}
 _TAG_MARKS = {"strong": STRONG, "b": STRONG, "em": EM, "i": EM, "s": STRIKE, "del": STRIKE}
 _BREAK = Inline("break")
@@ -125,7 +127,7 @@ def _make_usual(found: "re.Match[str]", group: int) -> Inline:
         return Inline("code", _strip_pad(found[1]))
     if group == 5:
         return Inline("text", found[4], (Mark("link", found[5]),))
-    return Inline("text", found[group], _STRONG_MARKS if group == 2 else _EM_MARKS)
+    return Inline("text", found[group], _USUAL_MARKS[group])
 
 
 def get_text(runs: Sequence[Inline]) -> str:
@@ -166,8 +168,8 @@ class _Reader:
             group = found.lastindex
             if group is None:
                 self._read_special(found[0])
-            elif group in (2, 3) and (sign := "**" if group == 2 else "*") in self.signs:
-                self._read_signs(sign)  # it may be the end of another
+            elif _USUAL_SIGNS.get(group) in self.signs:
+                self._read_signs(_USUAL_SIGNS[group])  # it may be the end of another
             else:
                 parts.append(_make_usual(found, group))
                 self.place = end

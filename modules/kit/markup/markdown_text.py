@@ -9,8 +9,12 @@ from modules.kit.markup.adf_nodes import format_json
 from modules.kit.markup.markdown_inline import Inline, Mark
 
 # Each alternative begins with one character, for which `re` looks quickly.
-_ESCAPED_SIGNS = r"[\\`*\[\]~]|<(?=[A-Za-z/!?])|_(?:(?<![^\W_]_)|(?![^\W_]))|&(?=#?[A-Za-z0-9]{1,31};)|\{(?==|color=)"
+_ESCAPED_SIGNS = (
+    r"\\|`|\*|\[|\]|~|<(?=[A-Za-z/!?])|_(?:(?<![^\W_]_)|(?![^\W_]))|&(?=#?[A-Za-z0-9]{1,31};)|\{(?==|color=)"
+)
 _ESCAPED = re.compile(_ESCAPED_SIGNS)
+_PLAIN_WORD = r"[^\s\\`*\[\]~<_&{$!]++"
+_PLAIN_TEXT = re.compile(rf"(?![0-9]{{1,9}}[.)](?: |$))[^\W_][^\s\\`*\[\]~<_&{{$!]*+(?: {_PLAIN_WORD})*+")
 _ESCAPED_WITH_MATH = re.compile(rf"{_ESCAPED_SIGNS}|\$")
 _LINE_START = re.compile(
     r"(#{1,6}(?=[ \t]|$)|[>|]|[-+](?=[ \t]|$)|=++[ \t]*+$|:?-++|:(?=-))|([0-9]{1,9})([.)](?=[ \t]|$))"
@@ -45,6 +49,12 @@ class Block(NamedTuple):
     marker: str = ""
 
 
+def is_plain(text: str) -> bool:
+    """Check whether a text is a line of words without any sign that Markdown knows: it stands for itself, also alone in
+    a block."""
+    return _PLAIN_TEXT.fullmatch(text) is not None
+
+
 def escape_text(text: str, *, has_math: bool = False) -> str:
     """Plain text as inline Markdown, in which `$` may begin a formula."""
     return (_ESCAPED_WITH_MATH if has_math else _ESCAPED).sub(r"\\\g<0>", text)
@@ -53,8 +63,9 @@ def escape_text(text: str, *, has_math: bool = False) -> str:
 def format_runs(runs: Sequence[Inline], *, has_math: bool = False) -> str:
     """Runs as one line of inline Markdown, which reads back as the same runs, but for bold, italic and struck white
     space at the edge of words. A `node` is Markdown already."""
-    if len(runs) == 1 and runs[0].kind == "text" and not runs[0].marks:
-        return escape_text(runs[0].text, has_math=has_math)
+    simple = _format_simple_runs(runs, has_math=has_math)
+    if simple is not None:
+        return simple
     pieces: list[_Piece] = []
     spaces: set[int] = set()
     for run in _merge_texts(runs):
@@ -71,6 +82,27 @@ def format_runs(runs: Sequence[Inline], *, has_math: bool = False) -> str:
         else:
             pieces.append((escape_text(text, has_math=has_math), wraps))
     return _join(_drop_marks_at_spaces(pieces, spaces) if spaces else pieces)
+
+
+def _format_simple_runs(runs: Sequence[Inline], *, has_math: bool) -> str | None:
+    """Runs as most lines have them: texts, and between them words with one mark, or code; None for others."""
+    texts: list[str] = []
+    was_text = was_other = False
+    for kind, text, marks, _, _ in runs:
+        is_text = kind == "text" and not marks
+        if is_text and not was_text:
+            texts.append(escape_text(text, has_math=has_math))
+        elif was_other or len(marks) > 1 or (texts and texts[-1].endswith(("!", "`"))):
+            return None
+        elif kind == "text" and not is_text and not (text[0].isspace() or text[-1].isspace()):
+            before, after, _ = _get_wrap(marks[0])
+            texts.append(f"{before}{escape_text(text, has_math=has_math)}{after}")
+        elif kind == "code" and not marks:
+            texts.append(format_code_span(text))
+        else:
+            return None
+        was_text, was_other = is_text, not is_text
+    return "".join(texts)
 
 
 def _merge_texts(runs: Sequence[Inline]) -> list[Inline]:
@@ -191,7 +223,7 @@ def format_paragraph(inline: str) -> str:
 
 def escape_start(line: str) -> str:
     """`line` with what would begin another block escaped."""
-    found = _LINE_START.match(line)
+    found = None if line[:1].isalpha() else _LINE_START.match(line)
     if not found:
         return line
     place = found.start(1) if found[1] else found.start(3)
@@ -200,6 +232,8 @@ def escape_start(line: str) -> str:
 
 def format_code_span(code: str) -> str:
     """A text as a code span."""
+    if "`" not in code and code[0] != " ":
+        return f"`{code}`"
     longest = max((len(run) for run in _TICKS.findall(code)), default=0)
     fence = "`" * (longest + 1)
     is_padded = code[0] == "`" or code[-1] == "`" or (code[0] == code[-1] == " " and code.strip())
@@ -246,6 +280,8 @@ def join_blocks(blocks: Sequence[Block]) -> str:
 
 def format_item(marker: str, blocks: Sequence[Block]) -> str:
     """An item of a list, its first line behind the marker."""
+    if len(blocks) == 1 and blocks[0].kind == "text" and "\n" not in blocks[0].text:
+        return f"{marker} {blocks[0].text}"
     parts = list(blocks) or [Block("<p></p>")]
     if parts[0].kind == "rule":
         parts[0] = Block("___")

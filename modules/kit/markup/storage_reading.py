@@ -304,6 +304,8 @@ def _read_picture(image: Element, marks: tuple[Mark, ...]) -> Inline:
 
 
 def _is_special_cell(cell: Element) -> bool:
+    if not cell.attributes:
+        return False
     spans = cell.attributes.get("colspan", "1"), cell.attributes.get("rowspan", "1")
     return spans != ("1", "1") or bool(cell.attributes.get("style", "").strip()) or is_hidden(cell)
 
