@@ -16,6 +16,7 @@ from modules.kit.markup.markdown_tree import (
     get_paragraph_text,
     get_table,
 )
+from modules.kit.markup.markdown_turns import convert_in_turns
 from modules.notion.block_formatting import HEADINGS, MEDIA
 from modules.notion.rich_text import make_plain_text, parse_rich_text
 
@@ -63,9 +64,23 @@ def parse_markdown(markdown: str) -> list[Block]:
     Raises:
         ToolError: it has something that Notion does not take; the text says what.
     """
+    _check_length(markdown)
+    return _make_blocks(parse_tree(markdown))
+
+
+async def parse_markdown_in_turns(markdown: str) -> list[Block]:
+    """Parse Markdown as :func:`parse_markdown` does, and let others be served in between.
+
+    Raises:
+        ToolError: as there.
+    """
+    _check_length(markdown)
+    return await convert_in_turns(markdown, _make_blocks)
+
+
+def _check_length(markdown: str) -> None:
     if len(markdown) > MAX_LENGTH:
         raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
-    return _make_blocks(parse_tree(markdown))
 
 
 def _make_blocks(parts: Sequence[Container | Leaf]) -> list[Block]:

@@ -22,7 +22,7 @@ from modules.kit.parameters import (
 from modules.kit.results import PAGE_CHARACTERS, Flag, Line, ListPage, ResultModel, ResultPage, Text
 from modules.kit.text_cleaning import clean_text
 from modules.notion import rest_client
-from modules.notion.block_parsing import Block, parse_markdown
+from modules.notion.block_parsing import Block, parse_markdown_in_turns
 from modules.notion.block_writing import append_blocks, fits_at_once
 from modules.notion.parameters import (
     INSERT_CONTENT,
@@ -183,7 +183,7 @@ async def create_page(
     icon: Emoji = None,
 ) -> SavedObject:
     """Create a page: below a page, or as a row of a data source with its properties."""
-    blocks = parse_markdown(markdown) if markdown else []
+    blocks = await parse_markdown_in_turns(markdown) if markdown else []
     body: dict[str, Any] = {"parent": {f"{parent_kind}_id": parent_id}}
     body["properties"] = await _make_new_properties(context, parent_id, parent_kind, title, properties or {})
     if icon:

@@ -1,9 +1,8 @@
 """Markdown as Atlassian's document format: what `adf_formatting.py` writes, and any other CommonMark."""
 
-import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 from uuid import uuid4
 
@@ -33,18 +32,14 @@ from modules.kit.markup.markdown_tree import (
     get_table,
     group_items,
 )
+from modules.kit.markup.markdown_turns import convert_in_turns
 
 MAX_LENGTH = 500_000
 """Characters of Markdown."""
-_TURN_LENGTH = 10_000
-MAX_CONTAINERS = 100
 
 _TASK = re.compile(r"\[([ xX>])\](?: |$)")
 _OPENING = re.compile(r"\[!([A-Za-z]{1,30})(?: (?=\{)|\])")
 _IMAGE = re.compile(r"!\[((?:[^\[\]\\]|\\.)*+)\]\((?:<([^<>\n]+)>|([^()\s]+))\)")
-_LONG_HTML = re.compile(r"^ {0,3}<(?:[!?]|script|pre|style|textarea)", re.IGNORECASE | re.MULTILINE)
-_FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)")
-_ITEM = re.compile(r"[-+*](?:[ \t]|$)|[0-9]{1,9}[.)](?:[ \t]|$)|[ \t]")
 _ALERTS = {"important": "info", "caution": "error"}
 """GitHub's names of panels that are not Atlassian's."""
 _DECODER = json.JSONDecoder()
@@ -67,12 +62,7 @@ async def parse_adf_in_turns(markdown: str) -> AdfNode:
         ToolError: as there.
     """
     _check_length(markdown)
-    blocks: list[AdfNode] = []
-    for number, part in enumerate(_divide(_normalize(markdown))):
-        if number:
-            await asyncio.sleep(0)
-        blocks += _make_blocks(parse_tree(part))
-    return _build_document(blocks)
+    return _build_document(await convert_in_turns(markdown, _make_blocks, _join_lists))
 
 
 def _check_length(markdown: str) -> None:
@@ -80,34 +70,15 @@ def _check_length(markdown: str) -> None:
         raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
 
 
-def _normalize(markdown: str) -> str:
-    return markdown.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _build_document(blocks: list[AdfNode]) -> AdfNode:
     return {"version": 1, "type": "doc", "content": blocks}
 
 
-def _divide(text: str) -> Iterator[str]:
-    """Divide a text where a block at the margin begins behind a blank line, so that no block is torn."""
-    if len(text) <= _TURN_LENGTH or _LONG_HTML.search(text):
-        yield text
-        return
-    lines: list[str] = []
-    size, fence, was_blank = 0, "", False
-    for line in text.split("\n"):
-        if size > _TURN_LENGTH and not fence and was_blank and line.strip(" \t") and not _ITEM.match(line):
-            yield "\n".join(lines)
-            lines, size = [], 0
-        lines.append(line)
-        size += len(line)
-        was_blank = not line.strip(" \t")
-        sign = _FENCE.match(line)
-        if fence and sign and sign[1].startswith(fence) and line.strip(" \t") == sign[1]:
-            fence = ""
-        elif not fence and sign:
-            fence = sign[1]
-    yield "\n".join(lines)
+def _join_lists(first: AdfNode, second: AdfNode) -> bool:
+    if first["type"] != second["type"]:
+        return False
+    first["content"] += second["content"]
+    return True
 
 
 def _make_blocks(parts: Sequence[Container | Leaf]) -> list[AdfNode]:

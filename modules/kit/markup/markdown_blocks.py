@@ -5,10 +5,12 @@ Inline text is not parsed here. Time is linear: containers deeper than ``MAX_DEP
 """
 
 import re
+from collections.abc import Iterator
 
 from modules.kit.markup.markdown_tree import Container, Leaf, LeafKind, SourceLine, find_cells
 
 MAX_DEPTH = 100
+_PART_LENGTH = 10_000
 _TAB = 4
 _CODE_INDENT = 4
 
@@ -162,6 +164,7 @@ class _Parser:
     def _add_container(self, container: Container) -> None:
         (self.containers[-1].parts if self.containers else self.parts).append(container)
         self.containers.append(container)
+        self.leaf = None
 
     def _match_containers(self, cursor: _Cursor) -> int:
         is_blank: bool | None = None
@@ -369,7 +372,25 @@ def parse_blocks(text: str) -> list[Leaf]:
 
 def parse_tree(text: str) -> list[Container | Leaf]:
     """Parse a text, whose lines may end in any way, as a tree of containers and leaves."""
-    return _parse(text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text).parts
+    return _parse(_normalize(text)).parts
+
+
+def parse_tree_in_parts(text: str) -> Iterator[list[Container | Leaf]]:
+    """Parse a text as :func:`parse_tree` does, and give what is complete after each few thousand characters."""
+    parser = _Parser()
+    size = 0
+    for line in _normalize(text).split("\n"):
+        parser.add_line(line)
+        size += len(line) + 1
+        if size > _PART_LENGTH and len(parser.parts) > 1:
+            yield parser.parts[:-1]
+            del parser.parts[:-1]
+            size = 0
+    yield parser.parts
+
+
+def _normalize(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _parse(text: str) -> _Parser:

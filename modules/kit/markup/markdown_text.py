@@ -94,7 +94,7 @@ def _format_simple_runs(runs: Sequence[Inline], *, has_math: bool) -> str | None
             texts.append(escape_text(text, has_math=has_math))
         elif was_other or len(marks) > 1 or (texts and texts[-1].endswith(("!", "`"))):
             return None
-        elif kind == "text" and not is_text and not (text[0].isspace() or text[-1].isspace()):
+        elif kind == "text" and marks and not (text[0].isspace() or text[-1].isspace()):
             before, after, _ = _get_wrap(marks[0])
             texts.append(f"{before}{escape_text(text, has_math=has_math)}{after}")
         elif kind == "code" and not marks:
