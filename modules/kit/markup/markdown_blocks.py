@@ -110,7 +110,8 @@ class _Parser:
         paragraph = self.leaf if self.leaf and self.leaf.kind == "paragraph" else None
         if paragraph is not None and paragraph.table_rule and not is_inside:
             paragraph = None
-        opened = self._open_containers(cursor, matched, paragraph)
+        is_table = paragraph is not None and paragraph.table_rule > 0
+        opened = self._open_containers(cursor, matched, None if is_table else paragraph)
         # A paragraph goes on, lazily, in a line that lacks the marks of its containers but begins no other block.
         paragraph = paragraph if opened == matched else None
         start = cursor.column
@@ -146,7 +147,7 @@ class _Parser:
                 break
             column -= container.indent
             matched += 1
-        is_within = leaf is not None and matched == len(containers)
+        is_within = leaf is not None and not leaf.table_rule and matched == len(containers)
         if column >= _CODE_INDENT or matched == MAX_DEPTH or (is_within and marker[:-1] not in ("", "1")):
             return False
         del containers[matched:]
