@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,9 +21,10 @@ REAL = load_installed_modules
 
 
 class HubSettings(VendorSettings):
-    """One setting more than every vendor has."""
+    """Two settings more than every vendor has."""
 
     organizations: Annotated[tuple[str, ...], Field(max_length=3, description="Only these organizations")] = ()
+    uploads_url: Annotated[str | None, Field(description="Base URL of uploads")] = None
 
 
 class Said(BaseModel):
@@ -41,15 +43,22 @@ HUB = Module(
     "A vendor of the tests.",
     frozenset({"hub:read"}),
     (look,),
-    vendor=VendorApi("https://hub.example.com", AccountRequest("/user", name="/login"), settings=HubSettings),
+    vendor=VendorApi(
+        "https://hub.example.com",
+        AccountRequest("/user", name="/login"),
+        settings=HubSettings,
+        hosts={"uploads": "https://uploads.example.com"},
+    ),
 )
 
 
+@functools.cache
 def catalogue() -> Catalogue:
     """What is installed, and the hub."""
     return build_catalogue([*REAL().modules, HUB])
 
 
+@functools.cache
 def manifests() -> tuple[ModuleManifest, ...]:
     """The same as data."""
     return build_module_manifests(catalogue())

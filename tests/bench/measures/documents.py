@@ -27,7 +27,7 @@ MUST = 20
 PROSE = (
     "The committee looked at the **budget of next year** and found, after some discussion, that the [plan of May]"
     "(https://example.test/plans/2026-05?view=all) holds; what is missing is a *clear* owner for `billing-export`, and "
-    "a date by which the old accounts are closed. Nobody objected, but three people asked for numbers (see below), since "
+    "a date by which the old accounts are closed. Nobody objected, but three people asked for numbers, since "
     "the quarter's figures were 4 % under what had been expected, and the reasons given were not the same in all teams."
     "\n\n"
 )
