@@ -41,7 +41,11 @@ _STATUS_TEXTS: Mapping[int, tuple[VendorProblemKind, str]] = {
         "forbidden",
         "the connected account lacks the permission for this in Confluence: an administrator of the space gives it",
     ),
-    404: ("not_found", "Confluence has no such object, or the connected account may not see it: check the id"),
+    404: (
+        "not_found",
+        "Confluence has no such object, or the connected account may not see it: check the id, and that it is one of a "
+        "page where a page is asked for",
+    ),
     409: ("conflict", _CHANGED),
     413: ("too_large", "the text is longer than Confluence takes: shorten it, or make several pages of it"),
 }

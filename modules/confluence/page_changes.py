@@ -49,7 +49,7 @@ async def create_page(
     made: dict[str, Any] = {
         "spaceId": await (rest_client.resolve_space(context, space) if space else _find_space(context, parent or "")),
         "status": "current",
-        "title": " ".join(title.split()),
+        "title": title,
         "body": written,
     }
     if parent:
@@ -102,7 +102,7 @@ async def update_page(
     made: dict[str, Any] = {
         "id": page,
         "status": "current",
-        "title": " ".join((title or current["title"]).split()),
+        "title": title or current["title"],
         "body": written,
         "version": {"number": number + 1, "message": message or ""},
     }

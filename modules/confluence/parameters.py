@@ -66,6 +66,12 @@ def _check_comment(text: str) -> str:
     return found[1]
 
 
+def _check_title(text: str) -> str:
+    if not (title := " ".join(text.split())):
+        raise ValueError("is empty")
+    return title
+
+
 def _check_cql(text: str) -> str:
     if not _OPERATOR.search(text):
         raise ValueError('is no CQL: for words, write text ~ "words"')
@@ -79,7 +85,7 @@ OptionalSpace = Annotated[OptionalParameter[SpaceName], Field(description="Space
 CommentId = Annotated[str, limit_length(1, 3000), AfterValidator(_check_comment), Field(description="Comment's id")]
 Cql = Annotated[str, limit_length(1, 10_000), AfterValidator(_check_cql)]
 Markdown = Annotated[str, limit_length(1, MAX_MARKDOWN), Field(description="Markdown")]
-PageTitle = Annotated[str, limit_length(1, 255)]
+PageTitle = Annotated[str, limit_length(1, 255), AfterValidator(_check_title)]
 Offset = Annotated[int, Field(ge=0, le=10**8, description="Last next_offset: reads on", json_schema_extra=drop_bounds)]
 VersionNumber = Annotated[int, Field(ge=1, le=10**6, json_schema_extra=drop_bounds)]
 Label = Annotated[

@@ -59,6 +59,8 @@ def test_what_the_schemas_cost() -> None:
 
 def test_the_double_serves_what_the_module_asks_for() -> None:
     assert set(ROUTES) <= set(load_description().operations())
+    assert MODULE.vendor
+    assert ("get", MODULE.vendor.account.path) in ROUTES
 
 
 PAGES = {
