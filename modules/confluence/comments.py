@@ -1,5 +1,6 @@
 """Reading comments below pages."""
 
+import asyncio
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
@@ -11,7 +12,19 @@ from modules.confluence.people import name_people
 from modules.confluence.results import Moment, drop_usual, get_mapping, get_storage
 from modules.kit import Context, build_path, tool
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage
-from modules.kit.results import Count, Flag, Line, ListPage, ResultModel, Text, Word, fit_texts, read_at, read_object
+from modules.kit.results import (
+    LARGE_ANSWER_BYTES,
+    Count,
+    Flag,
+    Line,
+    ListPage,
+    ResultModel,
+    Text,
+    Word,
+    fit_texts,
+    read_at,
+    read_object,
+)
 from modules.kit.untrusted import UntrustedResult
 
 TEXT_CHARACTERS = 20_000
@@ -29,7 +42,6 @@ class ConfluenceComment(ResultModel):
     page: Annotated[Word, read_at("pageId")] = ""
     reply_to: Annotated[Word, read_at("parentCommentId")] = ""
     text: Text = ""
-    truncated: Flag = False
 
     @model_validator(mode="before")
     @classmethod
@@ -47,6 +59,10 @@ class ConfluenceComment(ResultModel):
         }
 
 
+class ConfluenceCommentRow(ConfluenceComment):
+    truncated: Flag = False
+
+
 class OneConfluenceComment(UntrustedResult, ConfluenceComment):
     """`next_offset` leads to the rest of a long one."""
 
@@ -56,7 +72,7 @@ class OneConfluenceComment(UntrustedResult, ConfluenceComment):
 class ConfluenceComments(UntrustedResult, ListPage):
     """What is `truncated` can be read on, one comment at a time."""
 
-    comments: list[ConfluenceComment]
+    comments: list[ConfluenceCommentRow]
 
 
 @tool(hints=READ_HINTS, scopes=[READ_COMMENTS, READ_USERS])
@@ -86,15 +102,17 @@ async def _list_comments(
 ) -> ConfluenceComments:
     query = {"body-format": "storage", "sort": "-created-date" if newest_first else "created-date"}
     page = await rest_client.fetch_page(
-        context, ConfluenceComment, address, cursor=cursor, per_page=per_page, query=query
+        context, ConfluenceCommentRow, address, cursor=cursor, per_page=per_page, query=query
     )
-    rows: list[ConfluenceComment] = []
+    rows: list[ConfluenceCommentRow] = []
     for row in page.rows:
         text, _ = await read_body(row.text)
         is_cut = len(text) > TEXT_CHARACTERS
         # The list is of one page's comments or of replies to one: neither has to be told in each.
         update = {"text": text[:TEXT_CHARACTERS], "truncated": is_cut, "page": "", "reply_to": ""}
         rows.append(row.model_copy(update=update))
+        if len(page.answer.body) > LARGE_ANSWER_BYTES:
+            await asyncio.sleep(0)  # others are served between two conversions
     comments = await name_people(context, fit_texts(rows, "text"), "author")
     return ConfluenceComments(comments=comments, **page.fields)
 

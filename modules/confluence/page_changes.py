@@ -27,7 +27,7 @@ from modules.confluence.parameters import (
 )
 from modules.confluence.results import RemovedConfluence, SavedConfluencePage, get_mapping, get_storage
 from modules.kit import Context, ToolError, build_path, tool
-from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, limit_items, limit_length
+from modules.kit.parameters import ACTION_HINTS, ADD_HINTS, CHANGE_HINTS, OptionalParameter, limit_items, limit_length
 
 PAGES = "/wiki/api/v2/pages"
 PAGE = "/wiki/api/v2/pages/{}"
@@ -65,7 +65,7 @@ async def _find_space(context: Context, page: str) -> str:
     return found
 
 
-@tool(hints=CHANGE_HINTS, scopes=[WRITE_PAGES, READ_PAGES])
+@tool(hints=ACTION_HINTS, scopes=[WRITE_PAGES, READ_PAGES])  # what is appended twice is there twice
 async def update_page(
     context: Context,
     page: PageId,

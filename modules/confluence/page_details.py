@@ -7,13 +7,14 @@ from pydantic import Field, model_validator
 from modules.confluence import rest_client
 from modules.confluence.parameters import READ_ATTACHMENTS, READ_PAGES, WRITE_LABELS, Label, PageId
 from modules.confluence.results import Moment, drop_usual, get_mapping, read_address
-from modules.kit import Context, build_path, tool
+from modules.kit import Context, Hints, build_path, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
 from modules.kit.results import Count, Line, ListPage, Name, ResultModel, Word, read_at, read_rows
 
 LABELS = "/wiki/rest/api/content/{}/label"
 # What Confluence's own clients send with changes by version 1, which is also open to browsers.
 _NO_BROWSER = {"X-Atlassian-Token": "no-check"}
+_LABEL_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=True)
 
 
 class ConfluenceLabel(ResultModel):
@@ -67,7 +68,7 @@ async def list_labels(
     return ConfluenceLabels(labels=found.rows, **found.fields)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[WRITE_LABELS])
+@tool(hints=_LABEL_HINTS, scopes=[WRITE_LABELS])
 async def add_labels(
     context: Context,
     page: PageId,

@@ -200,7 +200,7 @@ def _read_tolerantly(shape: type[Model], raw: Any) -> Model | None:
             found = tolerant.model_validate(raw)
         except _UNREADABLE:
             return None
-    return found if any(found.__dict__.values()) else None
+    return found if any(getattr(found, name) for name in found.model_fields_set) else None
 
 
 # The latter come from a shape's own reading of what it did not expect, such as .get() of a text.

@@ -22,7 +22,9 @@ HINTS = {
          "list_replies", "get_comment", "list_labels", "list_attachments"), READS),
     **dict.fromkeys(("create_page", "add_comment"), ADDS),
     **dict.fromkeys(
-        ("update_page", "delete_page", "update_comment", "delete_comment", "add_labels", "remove_label"), CHANGES),
+        ("delete_page", "update_comment", "delete_comment", "remove_label"), CHANGES),
+    "update_page": (False, True, False),  # what is appended twice is there twice
+    "add_labels": (False, False, True),
 }  # fmt: skip
 # o200k tokens of name, description and parameters as a client would list them. Raise one only with a reason.
 MOST_TOKENS = 290  # update_page: three ways to change a body

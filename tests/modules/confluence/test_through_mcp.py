@@ -267,6 +267,9 @@ async def test_hidden_text_and_odd_answers(app: ModuleApp, vendor: ConfluenceDou
         assert await call(app, "get_page", page=page) == {"untrusted": UNTRUSTED, "id": "1"} | (
             {"space": "ENG"} if "/spaces" in links["webui"] else {}
         ) | ({"url": "/spaces/ENG/pages/1"} if "/spaces" in links["webui"] else {})
+    for tool, params in (("get_page", {"page": page}), ("get_comment", {"comment": "1"})):
+        vendor.refusals = [VendorReply(200, {"other": 1})]
+        assert "documented form" in (await app.call(tool, **params)).text
     rows = [{"id": "1", "title": 7, "version": "x"}, {"title": "without id"}, {}, "odd"]
     vendor.refusals = [VendorReply(200, {"results": rows, "_links": {}})]
     assert await call(app, "list_pages") == {"pages": [{"id": "1"}, {"id": "", "title": "without id"}], "unreadable": 2}
