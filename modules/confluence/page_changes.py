@@ -91,6 +91,11 @@ async def update_page(
     number, storage = get_mapping(current.get("version")).get("number"), get_storage(current)
     if type(number) is not int or storage is None or not isinstance(current.get("title"), str):
         raise answer.build_unreadable_problem()
+    if current.get("status") not in (None, "current"):  # sent as current, it would be restored
+        raise ToolError(
+            "the page is archived, in the trash or a draft: somebody restores or publishes it in Confluence first. "
+            "Nothing was changed"
+        )
     if version not in (None, number):
         raise ToolError(f"the page has version {number} now, not {version}: read it again. Nothing was changed")
     if body is not None:

@@ -16,6 +16,7 @@ from gateway.tool_runner import ToolOutcome
 from modules.confluence import MODULE
 from modules.kit.untrusted import UNTRUSTED
 from server.service_check import ServiceCheck
+from tests.modules.confluence.cases import BAD_INPUT, REFUSALS, WRITES
 from tests.support.confluence_double import PAIR, ConfluenceDouble, confluence_double, refuse
 from tests.support.confluence_double.world import BASE, MOMENT, World, encode_tiny
 from tests.support.module_app import ModuleApp, open_module_app
@@ -298,25 +299,6 @@ async def test_what_an_answer_costs(app: ModuleApp, vendor: ConfluenceDouble, wo
     assert tokens(body) * 1.5 <= tokens(paragraph * 3)
 
 
-REFUSALS: list[tuple[VendorRefusal, str, str]] = [
-    (refuse(404, "made-up", "NOT_FOUND"), "get_page", "no such object"),
-    (refuse(404, "made-up", version=1), "search", "no such object"),
-    (refuse(403, "made-up", "FORBIDDEN"), "get_page", "lacks the permission"),
-    (refuse(409, "made-up", "CONFLICT"), "get_page", "read it again"),
-    (refuse(413, "made-up"), "get_page", "longer than Confluence takes"),
-    (refuse(400, "Could not parse cql : made-up", version=1), "search", "cql has a mistake"),
-    (refuse(400, "Invalid cursor made-up"), "search", "start at the beginning"),
-    (refuse(400, "Error parsing xhtml: made-up"), "get_page", "markup that Confluence does not take"),
-    (refuse(400, "A page with this title already exists: made-up"), "get_page", "a page with this title already"),
-    (refuse(400, "Provided value {made-up} for 'id' is not the correct type"), "get_page", "ids from the lists"),
-    (refuse(400, "made-up"), "get_page", "against the tool schema"),
-    (VendorRefusal(403, {"code": 403, "message": "Forbidden; scope does not match"}), "get_page", "lacks the scope"),
-    (refuse(500, "made-up", "INTERNAL_SERVER_ERROR"), "get_page", "try again later"),
-    (VendorRefusal(502, "<html>made-up</html>"), "get_page", "try again later"),
-    (VendorRefusal(503, {}, {"Retry-After": "600"}), "get_page", "600 s"),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize(("refusal", "tool", "text"), REFUSALS, ids=[f"{one[0].status}-{one[2]}" for one in REFUSALS])
 async def test_a_documented_error_says_what_to_do(
     app: ModuleApp, vendor: ConfluenceDouble, world: World, refusal: VendorRefusal, tool: str, text: str
@@ -326,15 +308,6 @@ async def test_a_documented_error_says_what_to_do(
     assert answer.failed
     assert text in answer.text
     assert "made-up" not in answer.text
-
-
-WRITES: dict[str, dict[str, Any]] = {
-    "create_page": {"title": "New", "body": "x", "space": "98306"},
-    "update_page": {"page": "PAGE", "title": "New"},
-    "add_comment": {"page": "PAGE", "text": "x"},
-    "update_comment": {"comment": "COMMENT", "text": "x"},
-    "add_labels": {"page": "PAGE", "labels": ["a"]},
-}
 
 
 @pytest.mark.parametrize("tool", WRITES)
@@ -392,33 +365,6 @@ async def test_an_expired_credential_a_missing_scope_and_another_tenant(
     assert "connect" in answer.text
 
 
-BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
-    ("get_page", {"page": "Home"}, "is no page: give its id"),
-    ("get_page", {"page": "1", "version": 0}, "version"),
-    ("get_page", {"page": "1", "offset": -1}, "offset"),
-    ("get_page", {"page": "1", "colour": "red"}, "colour"),
-    ("search", {"cql": "budget 2027"}, 'is no CQL: for words, write text ~ "words"'),
-    ("search", {"cql": "type = page", "cursor": "bm8="}, "cursor"),
-    ("list_pages", {"space": "Our engineering"}, "is no space: give its key"),
-    ("list_pages", {"top_only": True}, "top_only needs a space"),
-    ("list_pages", {"status": "gone"}, "status"),
-    ("list_spaces", {"per_page": 101}, "per_page"),
-    ("create_page", {"title": "x", "body": "x"}, "give space or parent"),
-    ("create_page", {"title": " \t ", "body": "x", "space": "98306"}, "is empty"),
-    ("create_page", {"title": "", "body": "x", "space": "98306"}, "title"),
-    ("create_page", {"title": "x", "body": "`<p>`{=storage}", "space": "98306"}, "not well-formed"),
-    ("create_page", {"title": "x", "body": "![a](b.png)", "space": "98306"}, "an image needs an address"),
-    ("update_page", {"page": "1"}, "there is nothing to change"),
-    ("update_page", {"page": "1", "body": "x", "append": "y"}, "give one of body, body_changes and append"),
-    ("update_page", {"page": "1", "body_changes": [{"old": "", "new": "x"}]}, "old"),
-    ("add_comment", {"text": "x"}, "give either page or reply_to"),
-    ("add_comment", {"text": "x", "page": "1", "reply_to": "2"}, "give either page or reply_to"),
-    ("get_comment", {"comment": "first"}, "is no comment"),
-    ("add_labels", {"page": "1", "labels": ["two words"]}, "labels"),
-    ("remove_label", {"page": "1", "label": "a,b"}, "label"),
-]  # fmt: skip
-
-
 @pytest.mark.parametrize(("tool", "params", "text"), BAD_INPUT, ids=[f"{one[0]}-{one[2][:30]}" for one in BAD_INPUT])
 async def test_bad_input_is_told_before_confluence_is_asked(
     app: ModuleApp, vendor: ConfluenceDouble, tool: str, params: dict[str, Any], text: str
@@ -459,5 +405,8 @@ async def test_what_confluence_refuses_is_told(app: ModuleApp, world: World) -> 
         answer = await app.call(tool, **params)
         assert answer.failed, tool
         assert text in answer.text
-    assert [one.title for one in world.pages.values()] == ["Taken", "Other"]
+    world.pages[other].status = "archived"
+    assert (await call(app, "get_page", page=other))["status"] == "archived"
+    assert "the page is archived" in (await app.call("update_page", page=other, title="x")).text
+    assert [one.titles for one in world.pages.values()] == [["Taken"], ["Other"]]
     assert MOMENT not in (await app.call("list_versions", page=page)).text, "no fractions of seconds"
