@@ -10,25 +10,42 @@ import orjson
 
 from core.errors import MCPistError
 from core.http.credential_headers import InvalidCredentialForm, build_credential_header
-from gateway.vendor_session.answer_reader import SAFE_METHODS, ExchangeFailure
+from core.http.outbound_addresses import AllowedAddresses
+from gateway.vendor_session.answer_reader import SAFE_METHODS, AnswerReader, ExchangeFailure
 from gateway.vendor_session.connection_pool import ConnectionPool
 from gateway.vendor_session.credential_limits import ALL_PATHS, CredentialLimits, derive_limit_scope
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.module_headers import format_header_lines, format_request_head, validate_headers
-from gateway.vendor_session.retry_policy import OVERLOAD_STATUSES, compute_pause, find_rate_limit, parse_retry_after
+from gateway.vendor_session.retry_policy import (
+    OVERLOAD_STATUSES,
+    compute_pause,
+    find_rate_limit,
+    parse_retry_after,
+    read_with_module,
+)
 from gateway.vendor_session.vendor_connection import ConnectionOwner
 from gateway.vendor_session.vendor_endpoint import VendorEndpoint
 from gateway.vendor_session.vendor_problems import (
     EXCHANGE_ERRORS,
     RATE_LIMITED_TEXT,
     REDIRECT_STATUSES,
+    SCOPE_MISSING_TEXT,
     OriginNotAllowed,
     build_answer_problem,
     build_failure_problem,
     classify_error,
     format_retry,
 )
-from modules.kit import RateLimit, ToolError, VendorAnswer, VendorProblem, VendorSettings
+from modules.kit import (
+    MultipartBody,
+    RateLimit,
+    RawBody,
+    ToolError,
+    VendorAnswer,
+    VendorProblem,
+    VendorSettings,
+)
+from modules.kit.bodies import encode_body
 
 Clock = Callable[[], float]
 
@@ -41,6 +58,7 @@ class VendorTransport:
     """Resources that all vendor clients of a process share."""
 
     pool: ConnectionPool
+    allow: AllowedAddresses
     limits: CredentialLimits
     clock: Clock
     wall_clock: Clock
@@ -62,7 +80,7 @@ class OutgoingRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class VendorClient(msgspec.Struct, eq=False):
-    """Implements :class:`modules.kit.Vendor`."""
+    """Requests to one endpoint, as :class:`modules.kit.Vendor` describes them."""
 
     _transport: VendorTransport
     _endpoint: VendorEndpoint
@@ -84,17 +102,19 @@ class VendorClient(msgspec.Struct, eq=False):
         json: Any = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
+        body: RawBody | MultipartBody | None = None,
     ) -> VendorAnswer:
-        request = self._build_request(method, path, query, json, headers, repeatable)
+        request = self._build_request(method, path, query, json, headers, repeatable, body)
         lease = await self._lease.lease()
         outcome = await self._send_with_retries(request, lease)
         refused_twice = None
         if isinstance(outcome, VendorAnswer) and outcome.status == 401:
-            outcome, refused_twice = await self._retry_with_new_lease(request, lease)
-        if isinstance(outcome, VendorAnswer) and outcome.write is request.repeatable:  # the caller knows better
-            outcome = outcome._replace(write=not request.repeatable)
-        if isinstance(outcome, VendorAnswer) and _is_success(request, outcome):
-            return outcome
+            outcome, refused_twice = await self._retry_with_new_lease(request, lease, outcome)
+        if isinstance(outcome, VendorAnswer):
+            if outcome.write is request.repeatable:  # the caller knows better
+                outcome = outcome._replace(write=not request.repeatable)
+            if _is_success(request, outcome):
+                return outcome
         raise refused_twice or self._build_problem(request, outcome)
 
     def _build_request(
@@ -105,16 +125,20 @@ class VendorClient(msgspec.Struct, eq=False):
         json: Any,
         headers: Mapping[str, str] | None,
         repeatable: bool | None,
+        body: RawBody | MultipartBody | None,
     ) -> OutgoingRequest:
         if method not in ALLOWED_METHODS:
             raise VendorProblem("refused", "the tool uses an HTTP method that is not supported; report this")
-        body = None if json is None else _encode_json(json)
+        if body is not None:
+            content, headers = _encode_other_body(body, json, headers)
+        else:
+            content = None if json is None else _encode_json(json)
         end = self._transport.clock() + self._settings.timeout
         if self._deadline is not None and self._deadline < end:
             end = self._deadline
-        url, lines = self._endpoint.target.build_url(path, query), self._build_header_lines(method, body, headers)
+        url, lines = self._endpoint.target.build_url(path, query), self._build_header_lines(method, content, headers)
         return OutgoingRequest(
-            method, path, url, lines, body, method in SAFE_METHODS if repeatable is None else repeatable, end
+            method, path, url, lines, content, method in SAFE_METHODS if repeatable is None else repeatable, end
         )
 
     def _build_header_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
@@ -126,13 +150,15 @@ class VendorClient(msgspec.Struct, eq=False):
         return format_header_lines({**self._endpoint.headers, **fields}) if fields else self._endpoint.header_lines
 
     async def _retry_with_new_lease(
-        self, request: OutgoingRequest, refused: LeaseLike
+        self, request: OutgoingRequest, refused: LeaseLike, refusal: VendorAnswer
     ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
         """Send the request once more after a 401. A second 401 is reported to the lease source, whose error counts for
-        more."""
+        more. One that says that a scope is missing is neither."""
+        if self._lacks_scope(refusal):
+            return refusal, None
         lease = await self._lease.lease(refused.version)
         outcome = await self._send_with_retries(request, lease)
-        if isinstance(outcome, ExchangeFailure) or outcome.status != 401:
+        if isinstance(outcome, ExchangeFailure) or outcome.status != 401 or self._lacks_scope(outcome):
             return outcome, None
         problem = None
         with suppress(MCPistError):
@@ -174,6 +200,9 @@ class VendorClient(msgspec.Struct, eq=False):
         self._transport.limits.block(self._owner.credential, scope, limit.seconds)
         return limit.seconds
 
+    def _lacks_scope(self, answer: VendorAnswer) -> bool:
+        return read_with_module(self._endpoint.api.lacks_scope, answer) is True
+
     def _read_rate_limit(self, answer: VendorAnswer) -> RateLimit | None:
         return find_rate_limit(answer, self._transport.wall_clock, self._endpoint.api.rate_limit)
 
@@ -202,7 +231,9 @@ class VendorClient(msgspec.Struct, eq=False):
         finally:
             limits.leave(key)
 
-    async def _follow_redirects(self, request: OutgoingRequest, lines: str, answer: VendorAnswer) -> VendorAnswer:
+    async def _follow_redirects(
+        self, request: OutgoingRequest, lines: str, answer: VendorAnswer
+    ) -> VendorAnswer | ExchangeFailure:
         """Follow redirects below the base URL, for reading requests only."""
         url = request.url
         for _ in range(MAX_REDIRECTS):
@@ -221,11 +252,14 @@ class VendorClient(msgspec.Struct, eq=False):
         method, body = request.method, request.body
         head = format_request_head(method, url.removeprefix(self._endpoint.target.origin), lines)
         message = head + body if body else head
-        return self._transport.pool.exchange(self._endpoint.route, self._owner, method, message, seconds_left)
+        reader = AnswerReader(method)
+        return self._transport.pool.exchange(self._endpoint.route, self._owner, reader, message, seconds_left)
 
     def _build_problem(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
         if isinstance(outcome, ExchangeFailure):
             return build_failure_problem(outcome, writes=not request.repeatable)
+        if outcome.status == 401 and self._lacks_scope(outcome):
+            return VendorProblem("forbidden", SCOPE_MISSING_TEXT, answer=outcome)
         limit = self._read_rate_limit(outcome)
         wait = limit.seconds if limit else parse_retry_after(outcome, self._transport.wall_clock)
         return build_answer_problem(outcome, wait=wait, limited=limit is not None)
@@ -264,3 +298,14 @@ def _encode_json(json: Any) -> bytes:
         raise VendorProblem(
             "invalid", "an argument cannot be encoded as JSON; send its text again without unpaired surrogates"
         ) from None
+
+
+def _encode_other_body(
+    body: RawBody | MultipartBody, json: Any, headers: Mapping[str, str] | None
+) -> tuple[bytes, Mapping[str, str]]:
+    """A body that is not JSON, and the headers with its media type."""
+    if json is not None:
+        raise VendorProblem("refused", "the tool sends two bodies at once; report this")
+    encoded = encode_body(body)
+    others = {name: value for name, value in (headers or {}).items() if name.lower() != "content-type"}
+    return encoded.content, {**others, "content-type": encoded.media_type}

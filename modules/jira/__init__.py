@@ -7,6 +7,7 @@ from modules.jira import (
     issue_changes,
     issue_reading,
     lookups,
+    record_changes,
     transitions,
     worklogs,
 )
@@ -19,6 +20,7 @@ TOOLS = (
     *transitions.TOOLS,
     *comments.TOOLS,
     *worklogs.TOOLS,
+    *record_changes.TOOLS,
     *field_tools.TOOLS,
 )
 
@@ -33,5 +35,6 @@ MODULE = Module(
         account=AccountRequest("/rest/api/3/myself", name="/displayName"),
         headers={"Accept": "application/json"},
         rate_limit=error_messages.read_rate_limit,
+        lacks_scope=error_messages.lacks_scope,
     ),
 )
