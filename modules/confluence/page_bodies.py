@@ -16,6 +16,8 @@ from modules.kit.text_cleaning import clean_text
 
 LARGE = 20_000
 """Characters from which on a body is converted beside the loop, which serves others meanwhile."""
+MAX_WORK = 2_000_000
+"""Characters that are read for changes in parts: a second of work."""
 
 Made = TypeVar("Made")
 
@@ -41,7 +43,8 @@ async def read_body(storage: str) -> ReadBody:
 
 
 async def replace_body(storage: str, markdown: str) -> dict[str, str]:
-    """Write a body whose Markdown becomes another; blocks that stay the same are kept byte for byte.
+    """Write a body whose Markdown becomes another; blocks before the first change and behind the last are kept byte for
+    byte.
 
     Raises:
         ToolError: it has something that Confluence does not take.
@@ -50,7 +53,8 @@ async def replace_body(storage: str, markdown: str) -> dict[str, str]:
 
 
 async def change_parts(storage: str, parts: Sequence[TextPart], name: str) -> dict[str, str]:
-    """Write a body with parts of its Markdown replaced. `name` is that of the parameter.
+    """Write a body with parts of its Markdown replaced one after another; blocks that none touches are kept byte for
+    byte. `name` is that of the parameter.
 
     Raises:
         ToolError: a part is not there exactly once; the body is not well-formed, or would not be.
@@ -97,26 +101,31 @@ def _replace_storage(storage: str, markdown: str) -> str:
 
 
 def _change_storage(storage: str, parts: Sequence[TextPart], name: str) -> str:
-    try:
-        pieces = divide_storage(storage)
-    except MalformedMarkupError:
-        raise ToolError(
-            "the body is no well-formed storage format and cannot be changed in part: give the whole of it anew. "
-            "Nothing was changed"
-        ) from None
-    return replace_markdown(pieces, _replace_parts(join_pieces(pieces), parts, name))
-
-
-def _replace_parts(markdown: str, parts: Sequence[TextPart], name: str) -> str:
-    for number, part in enumerate(parts):
-        count = markdown.count(part.old)
-        if count != 1:
+    # One by one: what stands between two changes made at once would be written anew.
+    step = 1 if len(storage) * len(parts) <= MAX_WORK else len(parts)
+    for start in range(0, len(parts), step):
+        try:
+            pieces = divide_storage(storage)
+        except MalformedMarkupError:
             raise ToolError(
-                f"{name}[{number}].old is in the body {count} times, not once: read it again, and give it as it "
-                "stands there, with more around it if it is there more often. Nothing was changed"
-            )
-        markdown = markdown.replace(part.old, part.new)
-    return markdown
+                "the body is no well-formed storage format and cannot be changed in part: give the whole of it anew. "
+                "Nothing was changed"
+            ) from None
+        markdown = join_pieces(pieces)
+        for number, part in enumerate(parts[start : start + step], start):
+            markdown = _replace_part(markdown, part, f"{name}[{number}].old")
+        storage = replace_markdown(pieces, markdown)
+    return storage
+
+
+def _replace_part(markdown: str, part: TextPart, name: str) -> str:
+    count = markdown.count(part.old)
+    if count != 1:
+        raise ToolError(
+            f"{name} is in the body {count} times, not once: read it again, and give it as it stands there, with more "
+            "around it if it is there more often. Nothing was changed"
+        )
+    return markdown.replace(part.old, part.new)
 
 
 async def _run(length: int, convert: Callable[..., Made], *args: Any) -> Made:

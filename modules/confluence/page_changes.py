@@ -80,7 +80,7 @@ async def update_page(
     version: Annotated[OptionalParameter[VersionNumber], Field(description="Refuse unless it has this version")] = None,
     message: Message = None,
 ) -> SavedConfluencePage:
-    """Change a page: its title, place, or body as Markdown. Blocks that stay the same are not touched."""
+    """Change a page: its title, place, or body as Markdown. Changed in parts, the rest stays as it is."""
     if sum(one is not None for one in (body, body_changes, append)) > 1:
         raise ToolError("give one of body, body_changes and append")
     if title is None and body is None and body_changes is None and append is None and parent is None:

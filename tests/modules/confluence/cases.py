@@ -1,8 +1,9 @@
-"""Refusals that Confluence documents, changes, and bad input: each with the text that a client gets."""
+"""Refusals that Confluence documents, changes, and bad input: each with the text that a client gets; and a call."""
 
 from typing import Any
 
 from tests.support.confluence_double import refuse
+from tests.support.module_app import ModuleApp
 from tests.support.vendor_double import VendorRefusal
 
 REFUSALS: list[tuple[VendorRefusal, str, str]] = [
@@ -58,3 +59,9 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("add_labels", {"page": "1", "labels": ["two words"]}, "labels"),
     ("remove_label", {"page": "1", "label": "a,b"}, "label"),
 ]  # fmt: skip
+
+
+async def call(app: ModuleApp, tool: str, /, **params: Any) -> Any:
+    answer = await app.call(tool, **params)
+    assert not answer.failed, answer.text
+    return answer.value
