@@ -117,7 +117,7 @@ async def delete_label(
 ) -> Confirmation:
     """Delete a label from a repository and all its issues."""
     address = rest_client.build_repository_path(owner, repo, "/labels/{}", name)
-    await rest_client.send_request(context, "DELETE", address, missing="no such label; it may be deleted already")
+    await rest_client.send_change(context, "DELETE", address, 204, missing="no such label; it may be deleted already")
     return Confirmation()
 
 

@@ -168,7 +168,7 @@ async def update_release(
 async def delete_release(context: Context, owner: Owner, repo: Repo, release_id: ReleaseId) -> Confirmation:
     """Delete a release and its assets; its tag stays."""
     address = rest_client.build_repository_path(owner, repo, "/releases/{}", release_id)
-    await rest_client.send_request(context, "DELETE", address, missing="no such release; it may be deleted already")
+    await rest_client.send_change(context, "DELETE", address, 204, missing="no such release; it may be deleted already")
     return Confirmation()
 
 

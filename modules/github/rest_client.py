@@ -46,9 +46,10 @@ async def send_request(
     nulls: Iterable[str] = (),
     headers: Mapping[str, str] | None = None,
     missing: str = "",
+    repeatable: bool | None = None,
 ) -> VendorAnswer:
     """Send one request. None values in `json` are left out, as in a query; `nulls` are the fields to send as null.
-    `missing` is what a 404 means here.
+    `missing` is what a 404 means here; `repeatable` is that of :meth:`modules.kit.Vendor.request`.
 
     Raises:
         VendorProblem: GitHub refused it; the text says what to do.
@@ -57,7 +58,9 @@ async def send_request(
     if body is not None:
         body |= dict.fromkeys(nulls)
     try:
-        return await context.vendor.request(method, address, query=query, json=body, headers=headers)
+        return await context.vendor.request(
+            method, address, query=query, json=body, headers=headers, repeatable=repeatable
+        )
     except VendorProblem as problem:
         raise await _explain(context, problem, missing) from None
 
@@ -67,6 +70,17 @@ async def fetch_one(
 ) -> Model:
     """Send one request and read its answer as one `shape`."""
     return read_object(await send_request(context, method, address, **options), shape)
+
+
+async def send_change(context: Context, method: str, address: str, status: int, **options: Any) -> None:
+    """Send a change whose answer says nothing but its `status`, the documented one.
+
+    Raises:
+        VendorProblem: GitHub refused it, or something else has answered, such as a proxy.
+    """
+    answer = await send_request(context, method, address, **options)
+    if answer.status != status:
+        raise answer.build_unreadable_problem()
 
 
 async def fetch_page(

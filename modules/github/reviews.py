@@ -165,7 +165,7 @@ async def update_review_comment(
 async def delete_review_comment(context: Context, owner: Owner, repo: Repo, comment_id: CommentId) -> Confirmation:
     """Delete a comment on a line."""
     address = rest_client.build_repository_path(owner, repo, "/pulls/comments/{}", comment_id)
-    await rest_client.send_request(context, "DELETE", address, missing=NO_COMMENT)
+    await rest_client.send_change(context, "DELETE", address, 204, missing=NO_COMMENT)
     return Confirmation()
 
 

@@ -135,7 +135,8 @@ async def rerun_workflow_run(
 ) -> Confirmation:
     """Run a finished workflow run again."""
     below = "/actions/runs/{}/rerun-failed-jobs" if failed_only else "/actions/runs/{}/rerun"
-    await rest_client.send_request(context, "POST", rest_client.build_repository_path(owner, repo, below, run_id))
+    address = rest_client.build_repository_path(owner, repo, below, run_id)
+    await rest_client.send_change(context, "POST", address, 201)
     return Confirmation()
 
 
@@ -143,7 +144,7 @@ async def rerun_workflow_run(
 async def cancel_workflow_run(context: Context, owner: Owner, repo: Repo, run_id: RunId) -> Confirmation:
     """Cancel a workflow run."""
     address = rest_client.build_repository_path(owner, repo, "/actions/runs/{}/cancel", run_id)
-    await rest_client.send_request(context, "POST", address)
+    await rest_client.send_change(context, "POST", address, 202)
     return Confirmation()
 
 

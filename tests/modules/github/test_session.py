@@ -88,7 +88,7 @@ async def test_pages_and_queries(app: GitHubApp) -> None:
 async def test_refusals_keep_their_kind_and_get_their_text(app: GitHubApp) -> None:
     for kind, text, call in (
         ("not_found", "GitHub has no such resource", app.eve.call("list_issues", owner="mona", repo="secret")),
-        ("forbidden", "may not do this", app.eve.call("create_branch", **APP, branch="x")),
+        ("forbidden", "this needs write access", app.eve.call("create_branch", **APP, branch="x")),
         ("invalid", "title missing_field", app.mona.call("create_issue", **APP, title=" ")),
         ("unauthorized", "does not accept the credential", app.caller("stolen").call("get_me")),
     ):

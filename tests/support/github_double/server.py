@@ -11,15 +11,20 @@ import orjson
 from aiohttp import web
 
 from tests.support.github_contract import github_contract
-from tests.support.github_double import code, people, talk
+from tests.support.github_double import code, git_data, people, talk
 from tests.support.github_double.call import Call, Refused, Reply
 from tests.support.github_double.world import Token, World
 from tests.support.vendor_contract import Contract, Sent
 
 Handler = Callable[[Call], Reply]
-ROUTES: dict[tuple[str, str], Handler] = {**code.ROUTES, **talk.ROUTES, **people.ROUTES}
+ROUTES: dict[tuple[str, str], Handler] = {
+    **code.ROUTES,
+    **git_data.ROUTES,
+    **talk.ROUTES,
+    **people.ROUTES,
+}
 # GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
-MANY_SEGMENTS = {"path", "ref"}
+MANY_SEGMENTS = {"path", "ref", "tree_sha", "tag"}
 RESET = 1767232800  # 2026-01-01T02:00:00Z
 NOW = "Thu, 01 Jan 2026 01:00:00 GMT"
 
@@ -34,7 +39,8 @@ class GitHubDouble:
     url: str = ""
     wrong: list[str] = field(default_factory=list[str])
     seen: list[str] = field(default_factory=list[str])
-    next_answers: list[Reply] = field(default_factory=list[Reply])
+    next_answers: list[Reply | None] = field(default_factory=list[Reply | None])
+    """For the next requests that are as described, one each; None lets one through."""
 
     def slow_down(self, status: int = 403, retry_after: int | None = 30) -> None:
         """Answer the next request with the secondary rate limit."""
@@ -79,8 +85,8 @@ class GitHubDouble:
             self.wrong.append(f"{request.method} {raw_path}: {wrong}")
             raise Refused(400, "Problems parsing JSON")
         self._count(token, headers)
-        if self.next_answers:
-            return self.next_answers.pop(0)
+        if self.next_answers and (queued := self.next_answers.pop(0)) is not None:
+            return queued
         call = Call(
             self.world, token, values, query, request.headers, orjson.loads(body) if body else {}, self.contract.fill,
             self.url, raw_path.removeprefix(self.base_path), sent.method == "get",
@@ -133,7 +139,11 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{(\w+)\}", group, template))
 
 
-_PATTERNS = {(method, template): _pattern(template) for method, template in ROUTES}
+# What has more segments is looked at first: `commits/{ref}` would take `commits/main/status` too.
+_PATTERNS = {
+    (method, template): _pattern(template)
+    for method, template in sorted(ROUTES, key=lambda operation: -operation[1].count("/"))
+}
 
 
 def _route(method: str, raw_path: str) -> tuple[str, dict[str, str]] | None:
