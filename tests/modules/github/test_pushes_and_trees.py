@@ -87,7 +87,10 @@ BAD_FILES: list[tuple[list[Any], str]] = [
     ([{"path": "a", "content": ""}, {"path": "/a/", "content": ""}], "files[1].path: a is there twice"),
     ([{"path": "a", "content_base64": "%"}], "files[0].content_base64 is not base64"),
     ([{"path": "../a", "content": ""}], "files[0].path: value error, is not a path"),
-    ([{"path": "a", "text": ""}], "files[0].text is unknown, did you mean content?"),
+    (
+        [{"path": "a", "text": ""}],
+        "files[0].text is unknown; known are: path, content, content_base64, delete, executable",
+    ),
     ([{"path": "a", "content": "x" * 3_000_001}], "files: all together may have 3,000,000 characters"),
 ]
 
