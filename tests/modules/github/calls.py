@@ -1,0 +1,76 @@
+"""A call of every tool that is as it should be, in a repository whose first issue is a pull request from `dev`."""
+
+from typing import Any
+
+from tests.modules.github.conftest import Hub, named
+from tests.support.github_double import Repository
+from tests.support.github_double.world import Notification, Pull
+
+READS: dict[str, dict[str, Any]] = {
+    "list_repositories": {},
+    "get_repository_tree": {},
+    "list_commits": {},
+    "get_commit": {"ref": "main"},
+    "get_diff": {"ref": "main"},
+    "list_branches": {},
+    "list_tags": {},
+    "get_file_contents": {"path": "README.md"},
+    "list_issues": {},
+    "get_issue": {"issue_number": 2, "comments": True},
+    "list_pull_requests": {},
+    "get_pull_request": {"pull_number": 1, "include": "files"},
+    "search_issues": {"q": "is:issue"},
+    "search_code": {"q": "print"},
+    "search_repositories": {"q": "app"},
+    "get_me": {},
+    "list_user_events": {"username": "mona"},
+    "list_notifications": {},
+}
+WRITES: dict[str, dict[str, Any]] = {
+    "create_branch": {"branch": "new"},
+    "delete_branch": {"branch": "old"},
+    "create_or_update_file": {"path": "a", "message": "m", "content": "c"},
+    "delete_file": {"path": "a", "message": "m", "sha": "0" * 40},
+    "push_files": {"branch": "main", "message": "m", "files": [{"path": "a", "content": "c"}]},
+    "create_issue": {"title": "t"},
+    "create_github_issue": {"title": "t", "body": "b"},
+    "update_issue": {"issue_number": 2, "title": "t"},
+    "create_pull_request": {"title": "t", "head": "old", "base": "main"},
+    "update_pull_request": {"pull_number": 1, "title": "t"},
+    "merge_pull_request": {"pull_number": 1},
+    "update_pull_request_branch": {"pull_number": 1},
+    "add_issue_comment": {"issue_number": 2, "body": "b"},
+    "create_pull_request_review": {"pull_number": 1, "event": "APPROVE"},
+    "mark_notification_read": {"thread_id": "1"},
+}
+REQUESTS_BEFORE = {"create_branch": 1, "push_files": 4}
+"""Requests before the one that changes, where there are any."""
+OF_NO_REPOSITORY = {
+    "list_repositories",
+    "search_issues",
+    "search_code",
+    "search_repositories",
+    "get_me",
+    "list_user_events",
+    "list_notifications",
+    "mark_notification_read",
+}
+CALLS = READS | WRITES
+
+
+def complete(tool: str, home: Repository) -> dict[str, Any]:
+    """The parameters of a tool's call in a repository."""
+    if tool in OF_NO_REPOSITORY:
+        return CALLS[tool]
+    repository = {"repo": home.full_name} if tool == "create_github_issue" else named(home)
+    return {**repository, **CALLS[tool]}
+
+
+def furnish(hub: Hub, home: Repository) -> None:
+    """Put into the repository what the calls ask for."""
+    world = hub.github.world
+    for branch in ("dev", "old"):
+        world.commit(home, {branch: b"1"}, branch=branch)
+    world.issue(home, "One", "hubot", pull=Pull("dev", "main"))
+    world.issue(home, "Two", "eve")
+    world.notifications["mona"] = [Notification("1", home, 2, "Two", "mention", unread=True, at=world.now())]
