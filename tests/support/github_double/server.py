@@ -11,15 +11,19 @@ import orjson
 from aiohttp import web
 
 from tests.support.github_contract import github_contract
-from tests.support.github_double import code, people, talk
+from tests.support.github_double import builds, code, issue_parts, line_talk, people, releases, talk
 from tests.support.github_double.call import Call, Refused, Reply
 from tests.support.github_double.world import Token, World
 from tests.support.vendor_contract import Contract, Sent
 
 Handler = Callable[[Call], Reply]
-ROUTES: dict[tuple[str, str], Handler] = {**code.ROUTES, **talk.ROUTES, **people.ROUTES}
+# The first that fits counts: an address below a ref before that of the ref.
+ROUTES: dict[tuple[str, str], Handler] = {
+    **builds.ROUTES, **releases.ROUTES, **issue_parts.ROUTES, **line_talk.ROUTES, **code.ROUTES, **talk.ROUTES,
+    **people.ROUTES,
+}  # fmt: skip
 # GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
-MANY_SEGMENTS = {"path", "ref"}
+MANY_SEGMENTS = {"path", "ref", "tag"}
 RESET = 1767232800  # 2026-01-01T02:00:00Z
 NOW = "Thu, 01 Jan 2026 01:00:00 GMT"
 
