@@ -7,11 +7,24 @@ from pydantic import Field, model_validator
 
 from modules.github import rest_client
 from modules.github.parameters import NOTIFICATIONS, USER, LoginName
+from modules.github.result_models import Confirmation
 from modules.kit import Context, build_path, tool
-from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, Timestamp, format_timestamp
+from modules.kit.parameters import (
+    CHANGE_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    PerPage,
+    Timestamp,
+    drop_bounds,
+    format_timestamp,
+)
 from modules.kit.results import Count, Line, ListPage, ResultModel, Word, read_at
 
 GITHUB_MAX_NOTIFICATIONS = 50
+
+
+ThreadId = Annotated[str, Field(pattern=r"^[0-9]{1,19}$", json_schema_extra=drop_bounds)]
 
 
 class AccountProfile(ResultModel):
@@ -32,6 +45,7 @@ class UserEvent(ResultModel):
     created_at: Line
     action: Annotated[Word, read_at("payload", "action")] = ""
     ref: Annotated[Word, read_at("payload", "ref")] = ""
+    ref_type: Annotated[Word, read_at("payload", "ref_type")] = ""
     number: Count = 0
     title: Word = ""
 
@@ -117,8 +131,20 @@ async def list_notifications(
     return Notifications(notifications=page.rows, **page.fields)
 
 
+@tool(hints=CHANGE_HINTS, scopes=[NOTIFICATIONS])
+async def mark_notification_read(
+    context: Context,
+    thread_id: Annotated[
+        str, Field(description="The notification's id", pattern=r"^[0-9]{1,19}$", json_schema_extra=drop_bounds)
+    ],
+) -> Confirmation:
+    """Mark a notification as read."""
+    await rest_client.send_request(context, "PATCH", build_path("/notifications/threads/{}", thread_id))
+    return Confirmation()
+
+
 def _to_mapping(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-TOOLS = (get_me, list_user_events, list_notifications)
+TOOLS = (get_me, list_user_events, list_notifications, mark_notification_read)

@@ -1,6 +1,7 @@
 """Requests to GitHub's REST API, and its answers as shapes (https://docs.github.com/en/rest)."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field
@@ -8,9 +9,9 @@ from pydantic import BaseModel, Field
 from modules.github.error_messages import explain_problem
 from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
 from modules.kit.paging import LinkHeader, ReadPage, parse_cursor, read_page
-from modules.kit.results import read_object
+from modules.kit.results import Line, ResultModel, read_object
 
-PAGING = LinkHeader()
+PAGING = LinkHeader(total="total_count")
 
 HEADERS = {
     "Accept": "application/vnd.github+json",
@@ -19,6 +20,13 @@ HEADERS = {
 }
 
 Model = TypeVar("Model", bound=BaseModel)
+
+_MOVED = frozenset({301, 307, 308})
+_REPOSITORY_NUMBER = re.compile(r"/repositories/([0-9]{1,19})(?:/|$)")
+
+
+class _NamedRepository(ResultModel):
+    full_name: Line
 
 
 class GitHubSettings(VendorSettings):
@@ -35,19 +43,23 @@ async def send_request(
     *,
     query: Mapping[str, Any] | None = None,
     json: Mapping[str, Any] | None = None,
+    nulls: Iterable[str] = (),
     headers: Mapping[str, str] | None = None,
     missing: str = "",
 ) -> VendorAnswer:
-    """Send one request. None values in `json` are left out, as in a query. `missing` is what a 404 means here.
+    """Send one request. None values in `json` are left out, as in a query; `nulls` are the fields to send as null.
+    `missing` is what a 404 means here.
 
     Raises:
         VendorProblem: GitHub refused it; the text says what to do.
     """
     body = None if json is None else {name: value for name, value in json.items() if value is not None}
+    if body is not None:
+        body |= dict.fromkeys(nulls)
     try:
         return await context.vendor.request(method, address, query=query, json=body, headers=headers)
     except VendorProblem as problem:
-        raise explain_problem(problem, missing) from None
+        raise await _explain(context, problem, missing) from None
 
 
 async def fetch_one(
@@ -66,12 +78,27 @@ async def fetch_page(
     per_page: int,
     query: Mapping[str, Any] | None = None,
     field: str = "",
+    name: str = "",
     **options: Any,
 ) -> ReadPage[Model]:
-    """Fetch one page of a list. `field` names the list's field where the answer is an object."""
-    asked = parse_cursor(cursor, PAGING, address, per_page)
+    """Fetch one page of a list. `field` names the list's field where the answer is an object. `name` is what a cursor
+    is good for, by default the address alone."""
+    asked = parse_cursor(cursor, PAGING, name or address, per_page)
     answer = await send_request(context, "GET", address, query={**(query or {}), **asked.parameters}, **options)
     return await read_page(answer, asked, shape, field)
+
+
+async def _explain(context: Context, problem: VendorProblem, missing: str) -> VendorProblem:
+    """Explain a refusal. That of a write to a renamed repository leads to its number only, so its name is asked for."""
+    location = problem.answer.headers.get("location", "") if problem.answer and problem.answer.status in _MOVED else ""
+    number = _REPOSITORY_NUMBER.search(location)
+    if not number or problem.unknown:
+        return explain_problem(problem, missing)
+    try:
+        answer = await context.vendor.request("GET", f"/repositories/{number[1]}")
+        return explain_problem(problem, missing, moved_to=answer.read(_NamedRepository).full_name)
+    except VendorProblem:
+        return explain_problem(problem, missing)
 
 
 def require_change(fields: Mapping[str, Any]) -> None:
@@ -84,9 +111,9 @@ def require_change(fields: Mapping[str, Any]) -> None:
         raise ToolError(f"there is nothing to change: give at least one of {', '.join(fields)}")
 
 
-def build_repository_path(owner: str, repo: str) -> str:
-    """Build the path of a repository."""
-    return build_path("/repos/{}/{}", owner, repo)
+def build_repository_path(owner: str, repo: str, below: str = "", *parts: str | int) -> str:
+    """Build the path of a repository, or of what is `below` it: a template whose ``{}`` are replaced by `parts`."""
+    return build_path("/repos/{}/{}" + below, owner, repo, *parts)
 
 
 def encode_segments(text: str) -> str:

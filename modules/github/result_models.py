@@ -24,6 +24,17 @@ class FilePatch(ResultModel):
     truncated: Flag = False
 
 
+class Confirmation(ResultModel):
+    """Says that what was asked for is done, where there is nothing else to tell."""
+
+    done: bool = True
+
+
+def drop_patch(file: FilePatch) -> FilePatch:
+    """`file` with its numbers only."""
+    return file.model_copy(update={"patch": "", "truncated": False})
+
+
 def extract_names(value: Any) -> Any:
     """Extract the names of labels or the logins of accounts."""
     if not isinstance(value, list):

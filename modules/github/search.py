@@ -1,5 +1,6 @@
 """Searches over everything that the connected account may see. GitHub shows at most the first 1,000 results."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar, cast
 
@@ -13,6 +14,8 @@ from modules.kit import Context, text_cleaning, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
 from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at, read_part
 
+# GitHub refuses a search that has none of these.
+_KIND = re.compile(r"(?i)(?:^|[\s(-])(?:is|type):(?:issue|pr|pull-request)\b")
 MAX_FRAGMENTS = 2
 MAX_MATCHES = 100
 MAX_FRAGMENT_LENGTH = 300
@@ -88,8 +91,8 @@ async def search_issues(
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> FoundIssues:
-    """Issues and pull requests of all repositories; q has is:issue or is:pr."""
-    query = {"q": q, "sort": sort, "order": order}
+    """Issues of all repositories, or pull requests where q has is:pr."""
+    query = {"q": q if _KIND.search(q) else f"{q} is:issue", "sort": sort, "order": order}
     return await _search(context, FoundIssues, FoundIssue, "/search/issues", query, per_page, cursor)
 
 

@@ -54,13 +54,6 @@ async def test_no_push_access_and_an_archive(app: GitHubApp) -> None:
         await app.mona.call("create_branch", **APP, branch="x")
 
 
-async def test_a_renamed_repository(app: GitHubApp) -> None:
-    app.github.world.moved.add("mona/old")
-    with pytest.raises(VendorProblem, match="renamed or moved") as caught:
-        await app.mona.call("list_branches", owner="mona", repo="old")
-    assert caught.value.kind == "refused"
-
-
 async def test_a_rejected_credential_is_the_sessions_business(app: GitHubApp) -> None:
     with pytest.raises(VendorProblem, match="refused the request") as caught:
         await app.caller("stolen").call("get_me")

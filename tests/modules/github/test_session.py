@@ -95,9 +95,16 @@ async def test_refusals_keep_their_kind_and_get_their_text(app: GitHubApp) -> No
         with pytest.raises(VendorProblem, match=text) as caught:
             await call
         assert caught.value.kind == kind
-    app.github.world.moved.add("mona/old")
-    with pytest.raises(VendorProblem, match="renamed or moved"):
+
+
+async def test_a_renamed_repository_is_read_and_a_write_to_it_names_the_new_one(app: GitHubApp) -> None:
+    app.github.world.moved |= {"mona/old": app.app, "mona/gone": app.github.world.repository("eve", "x", private=True)}
+    assert (await app.mona.call("list_branches", owner="mona", repo="old"))["branches"]
+    with pytest.raises(VendorProblem, match=r"renamed or moved, and nothing was changed: it is now mona/app$"):
         await app.mona.call("create_issue", owner="mona", repo="old", title="t")
+    with pytest.raises(VendorProblem, match=r"nothing was changed: look for its new name and use that$"):
+        await app.mona.call("create_issue", owner="mona", repo="gone", title="t")
+    assert app.app.issues == {}
 
 
 async def test_rate_limits_of_both_kinds(app: GitHubApp) -> None:
@@ -132,6 +139,7 @@ async def test_a_secondary_limit_without_a_time_is_remembered(app: GitHubApp, st
 
 WRITES: dict[str, dict[str, object]] = {
     "create_issue": {"title": "t"},
+    "create_github_issue": {"owner": None, "repo": "mona/app", "title": "t", "body": "b"},
     "update_issue": {"issue_number": 1, "title": "t"},
     "add_issue_comment": {"issue_number": 1, "body": "b"},
     "create_pull_request": {"title": "t", "head": "h", "base": "main"},
@@ -142,21 +150,29 @@ WRITES: dict[str, dict[str, object]] = {
     "create_or_update_file": {"path": "a", "message": "m", "content": "c"},
     "delete_file": {"path": "a", "message": "m", "sha": "0" * 40},
 }
+TRIED_ELSEWHERE = {
+    "push_files", "delete_branch", "update_pull_request_branch", "mark_notification_read", "update_issue_comment",
+    "delete_issue_comment", "create_label", "update_label", "delete_label", "add_issue_labels", "remove_issue_label",
+    "add_sub_issue", "remove_sub_issue", "reply_to_review_comment", "update_review_comment", "delete_review_comment",
+    "request_reviewers", "dispatch_workflow", "rerun_workflow_run", "cancel_workflow_run", "create_release",
+    "update_release", "delete_release",
+}  # fmt: skip
 
 
 def test_every_writing_tool_is_here() -> None:
-    assert set(WRITES) == {tool.name for tool in MODULE.tools if not tool.hints.read_only}
+    assert set(WRITES) | TRIED_ELSEWHERE == {tool.name for tool in MODULE.tools if not tool.hints.read_only}
 
 
 @pytest.mark.parametrize("tool", WRITES)
 async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(app: GitHubApp, tool: str) -> None:
     """A proxy's page, nothing at all, and an answer that lacks what GitHub describes."""
     found = Reply(200, text=next(iter(app.app.commits)))  # create_branch asks for the commit first
+    params = {name: value for name, value in {**APP, **WRITES[tool]}.items() if value is not None}
     for reply in (Reply(201, text="<html>Sign in to the guest network</html>"), Reply(201, text=""), Reply(201, {})):
         app.github.next_answers = [found, reply] if tool == "create_branch" else [reply]
         app.github.seen.clear()
         with pytest.raises(VendorProblem) as caught:
-            await app.mona.call(tool, **APP, **WRITES[tool])
+            await app.mona.call(tool, **params)
         assert OUTCOME_UNKNOWN in str(caught.value)
         assert "try again later" not in str(caught.value)
         assert sum(not one.startswith("GET") for one in app.github.seen) == 1

@@ -45,12 +45,16 @@ class Call:
     fill: Callable[[str, Any], Any]
     root: str
     address: str
+    is_reading: bool
 
     def repository(self) -> Repository:
         """The repository that the path names, as far as the caller may see it."""
         name = f"{self.values['owner']}/{self.values['repo']}".lower()
         if name in self.world.moved:
-            raise Refused(301, "Moved Permanently", headers={"Location": f"{self.root}/repositories/1"})
+            below = "/".join(self.address.split("/")[4:])
+            address = f"{self.root}/repositories/{self.world.moved[name].id}/{below}".rstrip("/")
+            status = 301 if self.is_reading else 307
+            raise Refused(status, "Moved Permanently", headers={"Location": address})
         found = self.world.repositories.get(name)
         if found is None or found not in list(self.world.visible(self.token)):
             raise Refused(404, "Not Found", headers=self._accepted("repo"))

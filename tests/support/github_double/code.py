@@ -22,6 +22,10 @@ def repositories(call: Call) -> Reply:
     return paged(call, found, lambda one: answers.repository(call, one))
 
 
+def repository(call: Call) -> Reply:
+    return Reply(200, answers.repository(call, call.repository(), "full-repository"))
+
+
 def commits(call: Call) -> Reply:
     home = call.repository()
     if not home.commits:
@@ -109,7 +113,10 @@ def contents(call: Call) -> Reply:
     if tip is None:
         raise Refused(404, f"No commit found for the ref {call.query['ref']}")
     if path in tip.tree:
-        return Reply(200, answers.content(call, path, tip.tree[path]))
+        blob = tip.tree[path]
+        if call.headers.get("Accept") == "application/vnd.github.raw+json" and isinstance(blob, bytes):
+            return Reply(200, text=blob.decode("utf-8", "surrogateescape"))
+        return Reply(200, answers.content(call, path, blob))
     below = f"{path}/" if path else ""
     inside = {name[len(below) :] for name in tip.tree if name.startswith(below)}
     if not inside:
@@ -171,6 +178,7 @@ def _committed(call: Call, made: Commit, path: str | None) -> Any:
 
 ROUTES = {
     ("get", "/user/repos"): repositories,
+    ("get", "/repos/{owner}/{repo}"): repository,
     ("get", "/repos/{owner}/{repo}/commits"): commits,
     ("get", "/repos/{owner}/{repo}/commits/{ref}"): commit,
     ("get", "/repos/{owner}/{repo}/branches"): branches,

@@ -71,7 +71,7 @@ class GitHubDouble:
         raw_path = request.raw_path.partition("?")[0]
         if not raw_path.startswith(f"{self.base_path}/"):
             raise Refused(404, "Not Found")
-        route = _route(request.method.lower(), raw_path.removeprefix(self.base_path))
+        route = _route(request.method.lower(), self._name_repository(raw_path.removeprefix(self.base_path)))
         if route is None:
             self.wrong.append(f"no such operation: {request.method} {raw_path}")
             raise Refused(404, "Not Found")
@@ -87,11 +87,20 @@ class GitHubDouble:
             return self.next_answers.pop(0)
         call = Call(
             self.world, token, values, query, request.headers, orjson.loads(body) if body else {}, self.contract.fill,
-            self.url, raw_path.removeprefix(self.base_path),
+            self.url, raw_path.removeprefix(self.base_path), sent.method == "get",
         )  # fmt: skip
         reply = ROUTES[sent.method, template](call)
         self._check_own(sent, reply)
         return reply
+
+    def _name_repository(self, path: str) -> str:
+        """The path by the name of a repository that stands there by its number, where redirects lead to
+        (https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects)."""
+        found = re.match(r"/repositories/([0-9]+)(?=/|$)", path)
+        if not found:
+            return path
+        names = [one.full_name for one in self.world.repositories.values() if one.id == int(found[1])]
+        return f"/repos/{names[0]}{path[found.end() :]}" if names else path
 
     def _token(self, request: web.Request) -> Token:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")

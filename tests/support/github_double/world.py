@@ -197,7 +197,8 @@ class World:
         self._ids = itertools.count(1000)
         self.tokens: dict[str, Token] = {}
         self.repositories: dict[str, Repository] = {}
-        self.moved: set[str] = set()
+        self.moved: dict[str, Repository] = {}
+        """By the name that a repository had."""
         self.notifications: dict[str, list[Notification]] = {}
         self.events: list[Event] = []
         self.logins: set[str] = set()
