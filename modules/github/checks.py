@@ -44,6 +44,7 @@ class Checks(ListPage):
 
 class _CheckedCommit(ResultModel):
     sha: Line
+    state: Line  # not shown: it is "pending" where no service sets any
 
 
 class _PullRequestHead(ResultModel):

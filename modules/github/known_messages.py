@@ -39,6 +39,9 @@ KNOWN_MESSAGES = [
         (r"duplicate sub-issues|may only have one parent", "that issue is a sub-issue of this or another one already"),
         # Workflows
         (r"does not have 'workflow_dispatch'", "the workflow has no workflow_dispatch trigger, and cannot be started"),
+        (r"no ref found for", "ref: no such branch or tag"),
+        (r"on a disabled workflow", "the workflow is switched off"),
+        (r"created over a month ago", "the run is more than a month old, and cannot be run again"),
         (r"required input|unexpected inputs", "inputs do not fit those that the workflow declares: read its file"),
         (r"already running|cannot be rerun|cannot be retried|cannot cancel",
          "the run is not in a state for this: look at its status"),

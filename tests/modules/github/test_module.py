@@ -14,6 +14,7 @@ from tests.support.tokens import tokens
 
 # (read-only, destructive, idempotent) of the design's table.
 READS, ADDS, CHANGES, ACTS = (True, False, False), (False, False, False), (False, True, True), (False, True, False)
+ENSURES = (False, False, True)
 HINTS = {
     "list_repositories": READS,
     "list_commits": READS,
@@ -50,7 +51,7 @@ HINTS = {
     "create_github_issue": ADDS,
     "update_pull_request_branch": ACTS,
     "mark_notification_read": CHANGES,
-    "add_issue_labels": CHANGES,
+    "add_issue_labels": ENSURES,
     "cancel_workflow_run": ACTS,
     "create_label": ADDS,
     "create_release": ADDS,
@@ -64,14 +65,18 @@ HINTS = {
     "get_release": READS,
     "list_labels": READS,
     "list_milestones": READS,
+    "create_milestone": ADDS,
+    "update_milestone": CHANGES,
+    "delete_milestone": CHANGES,
     "list_releases": READS,
+    "list_release_assets": READS,
     "list_review_comments": READS,
     "list_sub_issues": READS,
     "list_workflow_jobs": READS,
     "list_workflows": READS,
     "remove_issue_label": CHANGES,
     "remove_sub_issue": CHANGES,
-    "add_sub_issue": CHANGES,
+    "add_sub_issue": ENSURES,
     "reply_to_review_comment": ADDS,
     "request_reviewers": CHANGES,
     "rerun_workflow_run": ACTS,
@@ -102,7 +107,6 @@ def test_scopes_are_githubs() -> None:
         "list_notifications": {"notifications"},
         "mark_notification_read": {"notifications"},
         "push_files": {"repo", "workflow"},
-        "dispatch_workflow": {"repo", "workflow"},
     }
 
 

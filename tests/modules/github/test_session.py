@@ -13,6 +13,7 @@ from gateway.vendor_session.vendor_connection import ConnectionOwner
 from modules.github import MODULE
 from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
 from tests.modules.github.conftest import GitHubApp, scene_on
+from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
 from tests.support.github_double import github_double
 from tests.support.github_double.call import Reply
 from tests.support.plain_vendor import VendorCaller
@@ -150,13 +151,8 @@ WRITES: dict[str, dict[str, object]] = {
     "create_or_update_file": {"path": "a", "message": "m", "content": "c"},
     "delete_file": {"path": "a", "message": "m", "sha": "0" * 40},
 }
-TRIED_ELSEWHERE = {
-    "push_files", "delete_branch", "update_pull_request_branch", "mark_notification_read", "update_issue_comment",
-    "delete_issue_comment", "create_label", "update_label", "delete_label", "add_issue_labels", "remove_issue_label",
-    "add_sub_issue", "remove_sub_issue", "reply_to_review_comment", "update_review_comment", "delete_review_comment",
-    "request_reviewers", "dispatch_workflow", "rerun_workflow_run", "cancel_workflow_run", "create_release",
-    "update_release", "delete_release",
-}  # fmt: skip
+TRIED_ELSEWHERE = {"push_files", "delete_branch", "update_pull_request_branch", "mark_notification_read"}
+TRIED_ELSEWHERE |= FURTHER_WRITES.keys() | CONFIRMED_WRITES.keys()
 
 
 def test_every_writing_tool_is_here() -> None:
