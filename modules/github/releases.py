@@ -104,13 +104,13 @@ async def get_release(
     release_id: Annotated[OptionalParameter[Id], Field(description="Or its id")] = None,
     cursor: CursorText = None,
 ) -> Release:
-    """A release with its notes and assets, by tag or id."""
-    if (tag is None) == (release_id is None):
+    """A release with its notes and assets, by tag or id: else the latest."""
+    if tag is not None and release_id is not None:
         raise ToolError("give either tag or release_id")
     if tag is not None:
         address = f"{rest_client.build_repository_path(owner, repo)}/releases/tags/{rest_client.encode_segments(tag)}"
     else:
-        address = rest_client.build_repository_path(owner, repo, "/releases/{}", release_id or 0)
+        address = rest_client.build_repository_path(owner, repo, "/releases/{}", release_id or "latest")
     return await _fetch_release(context, address, "no such release; a draft is found by its id only", cursor)
 
 
