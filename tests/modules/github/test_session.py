@@ -17,6 +17,7 @@ from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
 from tests.support.github_double import github_double
 from tests.support.github_double.call import Reply
 from tests.support.plain_vendor import VendorCaller
+from tests.support.session_vendor import SessionVendor
 
 APP = {"owner": "mona", "repo": "app"}
 
@@ -44,13 +45,9 @@ async def app() -> AsyncIterator[GitHubApp]:
             assert MODULE.vendor is not None
             settings = MODULE.vendor.settings(base_url=base_url)
             assert isinstance(settings, VendorSettings)
-            client = sessions.create_client(
-                MODULE.vendor,
-                settings,
-                Kept(Secret(secret), (double.url.removesuffix("/api/v3"),)),
-                ConnectionOwner(secret, secret),
-            )
-            return VendorCaller(MODULE, client)
+            lease = Kept(Secret(secret), (double.url.removesuffix("/api/v3"),))
+            owner = ConnectionOwner(secret, secret)
+            return VendorCaller(MODULE, SessionVendor(sessions, MODULE.vendor, settings, lease, owner))
 
         yield await scene_on(double, caller)
         await sessions.close()
