@@ -7,7 +7,7 @@ taken over gets nothing for users who are away, and nothing beyond the roles of 
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -34,7 +34,7 @@ from broker.rejections.report import IN_DOUBT, RejectionTiming, get_hold_seconds
 from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_store import UNREADABLE, decode_scheme, decrypt_credential, mark_broken
 from broker.vault.envelope import DecryptionError
-from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy, read_attributes
+from broker.vault.origin_policy import NO_HOSTS, ORIGIN_CHANGED, OriginPolicy, read_attributes
 from broker.vault.vault import Vault
 from core import scopes
 from core.audit.event import AuditEvent, AuditEventKind
@@ -76,6 +76,7 @@ class LeaseService:
         clock: Callable[[], datetime],
         accounts: AccessTokenSource,
         rejections: RejectionTiming | None = None,
+        hosts: Mapping[str, Sequence[str]] = NO_HOSTS,
     ) -> None:
         self._verifier = verifier
         self._database = database
@@ -83,7 +84,7 @@ class LeaseService:
         self._tools = _group_by_module(tool_hints)
         self._clock = clock
         self._accounts = accounts
-        self._bounds, self._base_urls = OriginPolicy(base_urls), base_urls
+        self._bounds, self._base_urls = OriginPolicy(base_urls, hosts), base_urls
         self._rejections = rejections or RejectionTiming()
 
     async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
@@ -207,7 +208,7 @@ class LeaseService:
             row["id"],
             access.get_service_settings(module),
             renewable,
-            self._bounds.get_origins(module, row["origins"]),
+            self._bounds.list_permitted_origins(module, row["origins"]),
             read_attributes(row["details"]),
             decode_scheme(row["scheme"]),
             _compute_grant_key(row),

@@ -31,9 +31,9 @@ class AccountManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
 
 
-class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A module. With a vendor it has a `base_url`, which may have placeholders behind its host, an `account` request
-    and the JSON Schema of its service's `settings`."""
+    and the JSON Schema of its service's `settings`. `hosts` are further base URLs by name."""
 
     name: str
     title: str
@@ -43,6 +43,7 @@ class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     base_url: str = ""
     account: AccountManifest | None = None
     settings: dict[str, Any] = {}
+    hosts: dict[str, str] = {}
 
     @property
     def has_vendor(self) -> bool:

@@ -24,4 +24,5 @@ def build_module_manifest(module: Module) -> ModuleManifest:
         return ModuleManifest(module.name, module.title, module.description, scopes, tools)
     account = AccountManifest(api.account.path, api.account.name, dict(api.headers))
     settings = dict(build_json_schema(api.settings))
-    return ModuleManifest(module.name, module.title, module.description, scopes, tools, api.base_url, account, settings)
+    whose = module.name, module.title, module.description
+    return ModuleManifest(*whose, scopes, tools, api.base_url, account, settings, dict(api.hosts))

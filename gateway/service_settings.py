@@ -9,17 +9,18 @@ from pydantic import ValidationError
 from core.errors import Invalid
 from gateway.argument_validation import find_closest_match
 from gateway.vendor_session.reachability import parse_base_url
-from modules.kit import VendorSettings
+from modules.kit import VendorApi, VendorSettings
 
 MAX_PROBLEMS = 5
 
 
-def apply_changes(form: type[VendorSettings], stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def apply_changes(api: VendorApi, stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored settings with `changes`, where None is back to the default; defaults are left out.
 
     Raises:
         Invalid: names each setting that is unknown or has the wrong form, and what was expected; never its value.
     """
+    form = api.settings
     unset = {name for name, value in changes.items() if value is None}
     unknown = [name for name in changes if name in unset and name not in form.model_fields and name not in stored]
     if unknown:
@@ -28,8 +29,13 @@ def apply_changes(form: type[VendorSettings], stored: Mapping[str, Any], changes
     settings = parse_settings(
         form, {**remaining, **{name: value for name, value in changes.items() if name not in unset}}
     )
-    if settings.base_url is not None and "base_url" in changes:
-        parse_base_url(settings.base_url)
+    host_settings = [f"{host}_url" for host in api.hosts]
+    for name in ("base_url", *host_settings):
+        url: str | None = getattr(settings, name)
+        if url is not None and name in changes:
+            parse_base_url(url, name)
+        if url is not None and settings.base_url is None:
+            raise Invalid(f"{name}: it is only for a service with a base_url of its own; set both, or unset both")
     return settings.model_dump(mode="json", exclude_unset=True)
 
 

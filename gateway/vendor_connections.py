@@ -21,8 +21,10 @@ from gateway.lease_cache import CachedLease, LeaseCache, ToolLeaseSource
 from gateway.mcp.request_context import RequestContext
 from gateway.vendor_session.answer_reader import SAFE_METHODS
 from gateway.vendor_session.client_factory import VendorClientFactory
+from gateway.vendor_session.download_client import download_part
+from gateway.vendor_session.vendor_client import VendorClient
 from gateway.vendor_session.vendor_problems import OriginNotAllowed
-from modules.kit import Module, ToolError, Vendor, VendorAnswer
+from modules.kit import Download, Module, MultipartBody, RawBody, ToolError, Vendor, VendorAnswer, VendorProblem
 
 MAX_CACHED_CONNECTIONS = 10_000
 POLL_SECONDS = 0.5
@@ -162,31 +164,62 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         json: Any = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
+        body: RawBody | MultipartBody | None = None,
+        host: str = "",
     ) -> VendorAnswer:
         lease = self._leases.find_lease(self._request, self._tool)
         if lease is None:
             lease = await self._leases.get_lease(self._request, self._tool)
         is_write = not (method in SAFE_METHODS if repeatable is None else repeatable)
         try:
-            client = self._create_client(lease)
+            client = self._create_client(lease, host)
             with self._changes.track_vendor_write() if is_write else _UNTRACKED:
                 answer = await client.request(
-                    method, path, query=query, json=json, headers=headers, repeatable=repeatable
+                    method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
                 )
         except OriginNotAllowed:
-            raise self._links.build_not_connected_error(
-                self._tool.owner, broken=True, kind=lease.kind, cause=ORIGIN_CHANGED
-            ) from None
+            raise self._build_origin_error(lease, host) from None
         if len(answer.body) > LARGE_STEP_BYTES:
             await wait_for_turn(len(answer.body))  # the module decodes it next
         return answer
 
-    def _create_client(self, lease: CachedLease) -> Vendor:
+    async def download(
+        self,
+        path: str,
+        *,
+        limit: int,
+        offset: int = 0,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        host: str = "",
+    ) -> Download:
+        lease = await self._leases.get_lease(self._request, self._tool)
+        try:
+            client = self._create_client(lease, host)
+            found = await download_part(client, path, limit=limit, offset=offset, query=query, headers=headers)
+        except OriginNotAllowed:
+            raise self._build_origin_error(lease, host) from None
+        if len(found.content) > LARGE_STEP_BYTES:
+            await wait_for_turn(len(found.content))
+        return found
+
+    def _build_origin_error(self, lease: CachedLease, host: str) -> ToolError:
+        if not host:
+            return self._links.build_not_connected_error(
+                self._tool.owner, broken=True, kind=lease.kind, cause=ORIGIN_CHANGED
+            )
+        return VendorProblem(
+            "refused",
+            f"the connected account was not connected for the address in the service's {host}_url: connect the account "
+            "again, and if this stays, an administrator corrects that setting",
+        )
+
+    def _create_client(self, lease: CachedLease, host: str) -> VendorClient:
         api, request = self._tool.owner.vendor, self._request
         assert api is not None
         if api.placeholders and not lease.settings.base_url and not lease.attributes.keys() >= set(api.placeholders):
             raise self._links.build_not_connected_error(self._tool.owner, broken=True, kind=lease.kind, cause=NO_SITE)
         source = ToolLeaseSource(self._leases, request, self._tool, lease)
         return self._sessions.create_client(
-            api, lease.settings, source, lease.owner, request.deadline, lease.attributes
+            api, lease.settings, source, lease.owner, request.deadline, lease.attributes, host
         )

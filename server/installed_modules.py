@@ -38,4 +38,4 @@ def _apply_changes(
 
     module = next(module for module in load_catalogue().modules if module.name == name)
     assert module.vendor is not None, "only modules with a vendor have settings"
-    return apply_changes(module.vendor.settings, stored, changes)
+    return apply_changes(module.vendor, stored, changes)

@@ -51,20 +51,38 @@ async def resolve_module_origins(
     """
     by_module: dict[str, Sequence[str]] = {}
     for module in modules:
-        origins = resolve_origins(provider, settings, await load_service_url(work, module))
+        services = await load_service_settings(work)
+        hosts = list_host_origins(module, services)
+        origins = resolve_origins(provider, settings, get_service_url(module, services), hosts)
         if not origins:
             raise ConnectError("connect_elsewhere", title=provider.title, module=modules[0].name)
         by_module[module.name] = origins
     return by_module
 
 
-def resolve_origins(provider: Provider, settings: Mapping[str, str], url: str) -> tuple[str, ...]:
-    """The origins for a credential of a service at `url`: those of the provider's API, or that of `url` where its
-    document leaves them open. None where `url` leads elsewhere."""
+def list_host_origins(module: ModuleManifest, settings: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """List the origins of the further hosts of a service that has a base URL of its own. Those of the public service
+    are not stored with a credential: the module's code names them."""
+    own = settings.get(module.name, {})
+    if not own.get("base_url"):
+        return ()
+    urls = [own.get(f"{name}_url") for name in module.hosts]
+    return tuple(origin for url in urls if isinstance(url, str) and (origin := _parse_origin(url)) is not None)
+
+
+def resolve_origins(
+    provider: Provider, settings: Mapping[str, str], url: str, hosts: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The origins for a credential of a service at `url`: those of the provider's API, or those of `url` and of the
+    service's further `hosts` where its document leaves them open. None where `url` leads elsewhere."""
     own, here = _list_api_origins(provider, settings), _parse_origin(url)
     if here is None or (own and here not in own):
         return ()
-    return own or (here,)
+    return own or _join_origins(here, hosts)
+
+
+def _join_origins(here: str, hosts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((here, *hosts)))
 
 
 def _list_api_origins(provider: Provider, settings: Mapping[str, str]) -> tuple[str, ...]:
@@ -89,19 +107,20 @@ async def resolve_key_origins(
     """The bound of a key; the OAuth client tells which server the provider's request would go to, where there is one.
     A key goes to no server but its service's, so the provider is asked only where both are the same vendor's. How a key
     is sent is the provider's to say wherever the service is."""
-    url = await load_service_url(work, module)
+    services = await load_service_settings(work)
+    url, hosts = get_service_url(module, services), list_host_origins(module, services)
     key = provider.key if provider else None
     settings: Mapping[str, str] = client.settings if client else {}
     scheme = BEARER if key is None else key.credential_scheme
     try:
         if provider is not None and key is not None and key.check_url is not None:
-            origins = resolve_origins(provider, settings, url)
+            origins = resolve_origins(provider, settings, url, hosts)
             if is_within_origins(fill_url(key.check_url, resolve_settings(provider, settings)), origins):
                 return KeyOrigins(origins, scheme, provider, settings)
     except Invalid:  # a setting that only an OAuth client has
         pass
     here = _parse_origin(url)
-    return KeyOrigins(() if here is None else (here,), scheme)
+    return KeyOrigins(() if here is None else _join_origins(here, hosts), scheme)
 
 
 def _parse_origin(url: str) -> str | None:

@@ -1,6 +1,7 @@
 """Origins that stored credentials may be sent to, checked at each use, and the attributes of their connections."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -12,12 +13,15 @@ ORIGIN_CHANGED = "elsewhere"
 WARNING_DETAIL = "warning"
 """The detail of an account that works, but needs its owner's attention: for people, not for modules."""
 
+NO_HOSTS: Mapping[str, Sequence[str]] = MappingProxyType({})
+
 
 class OriginPolicy:
-    """The bounds of all modules; `base_urls` are those that the modules' code names."""
+    """The bounds of all modules; `base_urls` and the URLs of further `hosts` are those that the modules' code names."""
 
-    def __init__(self, base_urls: Mapping[str, str]) -> None:
+    def __init__(self, base_urls: Mapping[str, str], hosts: Mapping[str, Sequence[str]] = NO_HOSTS) -> None:
         self._base_urls = base_urls
+        self._hosts = hosts
 
     def knows(self, module: str) -> bool:
         """Check whether the module is installed here."""
@@ -28,6 +32,14 @@ class OriginPolicy:
         if origins or module not in self._base_urls:
             return tuple(origins)
         return (get_origin(self._base_urls[module]),)
+
+    def list_permitted_origins(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:
+        """List the same with the origins of the module's further hosts. They are the public vendor's, so they are only
+        for a credential that may go to the public vendor itself."""
+        bound = self.get_origins(module, origins)
+        if module not in self._hosts or get_origin(self._base_urls[module]) not in bound:
+            return bound
+        return tuple(dict.fromkeys((*bound, *map(get_origin, self._hosts[module]))))
 
     def is_origin_changed(self, module: str, origins: Sequence[str], settings: Mapping[str, Any]) -> bool:
         """Check whether the service's current base URL is outside the origins that the credential was stored for."""

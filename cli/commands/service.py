@@ -85,7 +85,8 @@ def set_(
         changes = {name: parse_typed_value(value) for name, value in values.items()}
         service = set_settings(api, module, changes, unset or ())
         # The settings of this machine's product say which addresses it may ask; those of another server are not known.
-        return service, _find_unreachable_reason(values.get("base_url")) if api.is_operator else None
+        urls = [value for name, value in sorted(values.items()) if name.endswith("_url")]
+        return service, _find_unreachable_reason(urls) if api.is_operator else None
 
     service, doubt = run_api_command(call_api, tenant=tenant)
     if doubt:
@@ -113,17 +114,24 @@ def _parse_pairs(assignments: Sequence[str], unset: Sequence[str], forms: Sequen
     return values
 
 
-def _find_unreachable_reason(base_url: str | None) -> str | None:
-    """Why this base URL will not be reached. A product that is started with other settings may reach it: so it is no
-    error."""
-    if base_url is None:
+def _find_unreachable_reason(urls: Sequence[str]) -> str | None:
+    """Why the first of these base URLs that will not be reached will not. A product that is started with other settings
+    may reach it: so it is no error."""
+    if not urls:
         return None
     from core.http.outbound_addresses import AllowedAddresses, SystemLookup
     from gateway.vendor_session.reachability import find_unreachable_reason
 
     addresses, lookup = AllowedAddresses.from_hosts(read_settings().allowed_private_hosts), SystemLookup()
+
+    async def find_first() -> str | None:
+        for url in urls:
+            if (reason := await find_unreachable_reason(url, addresses, lookup)) is not None:
+                return reason
+        return None
+
     try:
-        return asyncio.run(find_unreachable_reason(base_url, addresses, lookup))
+        return asyncio.run(find_first())
     finally:
         lookup.close()
 

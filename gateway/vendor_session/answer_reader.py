@@ -115,9 +115,10 @@ class AnswerReader:
 
     _has_begun = _in_body = _until_close = _keeps = _has_surplus = False
     _fed_bytes = _interim = _status = _size = 0
-    _unpacker: "_Decompressor | None" = None
+    _unpacker: "Decompressor | None" = None
     _fault: Exception | None = None
     _headers = _NO_HEADERS
+    _max_bytes = MAX_BODY_BYTES
     is_complete = False
 
     def __init__(self, method: str) -> None:
@@ -221,7 +222,7 @@ class AnswerReader:
             if coding.lower() != b"chunked":
                 self._fail(UnreadableAnswer())
         elif (length := headers.get_bytes(b"content-length")) is not None:
-            if int(length) > MAX_BODY_BYTES:
+            if int(length) > self._max_bytes:
                 self._fail(AnswerTooLarge())
         else:
             self._until_close = True
@@ -244,7 +245,7 @@ class AnswerReader:
             self._parts.append(data)
             return
         if self._unpacker is None:
-            self._unpacker = _Decompressor(_choose_window(coding, data))
+            self._unpacker = Decompressor(choose_window(coding, data))
         self._unpacker.feed(data)
 
     @property
@@ -272,7 +273,12 @@ class AnswerReader:
         self.is_complete = self._fault is None
 
 
-def _choose_window(coding: str, first: bytes) -> int:
+def choose_window(coding: str, first: bytes) -> int:
+    """Choose zlib's window for a Content-Encoding; `first` are the first bytes of the body.
+
+    Raises:
+        UnreadableAnswer: the encoding is another one.
+    """
     if coding in ("gzip", "x-gzip"):
         return _GZIP
     if coding == "deflate":
@@ -281,11 +287,12 @@ def _choose_window(coding: str, first: bytes) -> int:
     raise UnreadableAnswer
 
 
-class _Decompressor:
+class Decompressor:
     """zlib with a limit on what comes out, in bytes and in proportion to what went in."""
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, max_bytes: int = MAX_UNPACKED_BYTES) -> None:
         self._window = window
+        self._max_bytes = max_bytes
         self._inflate: Any = zlib.decompressobj(window)
         self._members = 1
         self._parts: list[bytes] = []
@@ -301,9 +308,14 @@ class _Decompressor:
         """All bytes that were decompressed."""
         return b"".join(self._parts)
 
+    def take_output(self) -> bytes:
+        """Take what was decompressed since the last time."""
+        output, self._parts = b"".join(self._parts), []
+        return output
+
     def feed(self, data: bytes) -> None:
         self._bytes_in += len(data)
-        limit = min(MAX_UNPACKED_BYTES, max(RATIO_EXEMPT_BYTES, self._bytes_in * MAX_COMPRESSION_RATIO))
+        limit = min(self._max_bytes, max(RATIO_EXEMPT_BYTES, self._bytes_in * MAX_COMPRESSION_RATIO))
         while data:
             if self._inflate.eof:
                 self._next_member()

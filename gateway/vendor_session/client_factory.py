@@ -15,7 +15,7 @@ from gateway.vendor_session.lease_source import LeaseSource
 from gateway.vendor_session.vendor_client import VendorClient, VendorTransport
 from gateway.vendor_session.vendor_connection import ConnectionOwner
 from gateway.vendor_session.vendor_endpoint import VendorEndpoint
-from modules.kit import Vendor, VendorApi, VendorSettings
+from modules.kit import VendorApi, VendorProblem, VendorSettings
 from modules.kit.vendor import fill_base_url
 
 Clock = Callable[[], float]
@@ -56,8 +56,9 @@ class VendorClientFactory:
     async def open(self) -> None:
         """Make ready. Called once, in the event loop that serves."""
         clock = self._clock or asyncio.get_running_loop().time
+        limits = CredentialLimits(clock=clock)
         self._transport = VendorTransport(
-            self._get_pool(), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
+            self._get_pool(), self._allow, limits, clock, self._wall_clock, self._pause, self._chance
         )
 
     async def close(self) -> None:
@@ -76,16 +77,23 @@ class VendorClientFactory:
         owner: ConnectionOwner,
         deadline: float | None = None,
         attributes: Mapping[str, str] = NO_ATTRIBUTES,
-    ) -> Vendor:
-        """Create a client for one caller's credential. `owner` names the credential, alone in its limits and
-        connections, and the tenant, which shares a number of connections; `deadline` is in `clock`'s time; `attributes`
-        are what is known of the connection.
+        host: str = "",
+    ) -> VendorClient:
+        """Create a client for one caller's credential, of the API or of one of its further hosts. `owner` names the
+        credential, alone in its limits and connections, and the tenant, which shares a number of connections;
+        `deadline` is in `clock`'s time; `attributes` are what is known of the connection.
 
         Raises:
-            VendorProblem: MCPist is not allowed to reach the base URL, or `attributes` lack a part of it.
+            VendorProblem: MCPist is not allowed to reach the base URL, `attributes` lack a part of it, or the service
+                has no such host.
         """
         assert self._transport is not None, "open() comes first"
-        base_url = settings.base_url or (fill_base_url(api.base_url, attributes) if api.placeholders else api.base_url)
+        if host:
+            base_url = _get_host_url(api, settings, host)
+        else:
+            base_url = settings.base_url or (
+                fill_base_url(api.base_url, attributes) if api.placeholders else api.base_url
+            )
         endpoint = self._endpoints.get((id(api), base_url)) or self._get_endpoint(api, base_url)
         return VendorClient(self._transport, endpoint, settings, lease, owner, deadline, attributes)
 
@@ -101,3 +109,17 @@ class VendorClientFactory:
         if lookup is None:
             lookup = self._system = SystemLookup()
         return ConnectionPool(GuardedResolver(self._allow, lookup), self._tls or get_system_tls_context())
+
+
+def _get_host_url(api: VendorApi, settings: VendorSettings, host: str) -> str:
+    """Get the base URL of a further host. A service with a base URL of its own has its own hosts too: the vendor's
+    public one would be sent what is for the company's server alone."""
+    if host not in api.hosts:
+        raise VendorProblem("refused", "the tool asks a host that its module does not declare; report this")
+    if settings.base_url is None:
+        return api.hosts[host]
+    own: str | None = getattr(settings, f"{host}_url")
+    if own is None:
+        text = f"this service has a base_url of its own, but no {host}_url: an administrator sets that setting too"
+        raise VendorProblem("refused", text)
+    return own

@@ -11,6 +11,7 @@ from collections import deque
 
 from core.http.outbound_addresses import GuardedResolver
 from core.http.single_exchange import connect_first
+from gateway.vendor_session.answer_reader import AnswerReader
 from gateway.vendor_session.dns_cache import DnsCache
 from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute, VendorConnection
 from modules.kit import VendorAnswer
@@ -71,9 +72,9 @@ class ConnectionPool:
         return self._count
 
     async def exchange(
-        self, route: ConnectionRoute, owner: ConnectionOwner, method: str, request: bytes, seconds: float
+        self, route: ConnectionRoute, owner: ConnectionOwner, reader: AnswerReader, request: bytes, seconds: float
     ) -> VendorAnswer:
-        """Send one request and read its whole answer. Nothing is sent twice, followed or remembered.
+        """Send one request and read its answer with `reader`. Nothing is sent twice, followed or remembered.
 
         Raises:
             VendorConnectFailure: there is no connection to be had, so nothing was sent.
@@ -87,7 +88,7 @@ class ConnectionPool:
             connection = await self._open_connection(route, owner, deadline)
             seconds = deadline - self._loop.time()
         try:
-            return await connection.send(method, request, seconds)
+            return await connection.send(reader, request, seconds)
         finally:
             self._release(connection)
 

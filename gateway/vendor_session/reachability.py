@@ -10,7 +10,7 @@ from gateway.vendor_session.target import VendorTarget
 from modules.kit import VendorProblem
 
 LOOKUP_SECONDS = 5.0
-BASE_URL_FORM_ERROR = "base_url: it must look like https://host/path, without a user, a password, a query or a fragment"
+BASE_URL_FORM = "it must look like https://host/path, without a user, a password, a query or a fragment"
 
 
 async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup: Lookup) -> str | None:
@@ -35,8 +35,8 @@ async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup
     return None
 
 
-def parse_base_url(base_url: str) -> tuple[str, int, bool]:
-    """Return host, port and whether it is https, in the form of the operator's list.
+def parse_base_url(base_url: str, name: str = "base_url") -> tuple[str, int, bool]:
+    """Return host, port and whether it is https, in the form of the operator's list. `name` is the setting's.
 
     Raises:
         Invalid: it is no base URL.
@@ -48,5 +48,5 @@ def parse_base_url(base_url: str) -> tuple[str, int, bool]:
         host = str(ip_address(host)) if ":" in host else host
         VendorTarget.from_base_url(base_url, AllowedAddresses(frozenset({(host, port)})))
     except (ValueError, VendorProblem):
-        raise Invalid(BASE_URL_FORM_ERROR) from None
+        raise Invalid(f"{name}: {BASE_URL_FORM}") from None
     return host, port, secure

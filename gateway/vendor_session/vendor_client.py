@@ -10,7 +10,8 @@ import orjson
 
 from core.errors import MCPistError
 from core.http.credential_headers import InvalidCredentialForm, build_credential_header
-from gateway.vendor_session.answer_reader import SAFE_METHODS, ExchangeFailure
+from core.http.outbound_addresses import AllowedAddresses
+from gateway.vendor_session.answer_reader import SAFE_METHODS, AnswerReader, ExchangeFailure
 from gateway.vendor_session.connection_pool import ConnectionPool
 from gateway.vendor_session.credential_limits import ALL_PATHS, CredentialLimits, derive_limit_scope
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
@@ -28,7 +29,16 @@ from gateway.vendor_session.vendor_problems import (
     classify_error,
     format_retry,
 )
-from modules.kit import RateLimit, ToolError, VendorAnswer, VendorProblem, VendorSettings
+from modules.kit import (
+    MultipartBody,
+    RateLimit,
+    RawBody,
+    ToolError,
+    VendorAnswer,
+    VendorProblem,
+    VendorSettings,
+)
+from modules.kit.bodies import encode_body
 
 Clock = Callable[[], float]
 
@@ -41,6 +51,7 @@ class VendorTransport:
     """Resources that all vendor clients of a process share."""
 
     pool: ConnectionPool
+    allow: AllowedAddresses
     limits: CredentialLimits
     clock: Clock
     wall_clock: Clock
@@ -62,7 +73,7 @@ class OutgoingRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class VendorClient(msgspec.Struct, eq=False):
-    """Implements :class:`modules.kit.Vendor`."""
+    """Requests to one endpoint, as :class:`modules.kit.Vendor` describes them."""
 
     _transport: VendorTransport
     _endpoint: VendorEndpoint
@@ -84,17 +95,19 @@ class VendorClient(msgspec.Struct, eq=False):
         json: Any = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
+        body: RawBody | MultipartBody | None = None,
     ) -> VendorAnswer:
-        request = self._build_request(method, path, query, json, headers, repeatable)
+        request = self._build_request(method, path, query, json, headers, repeatable, body)
         lease = await self._lease.lease()
         outcome = await self._send_with_retries(request, lease)
         refused_twice = None
         if isinstance(outcome, VendorAnswer) and outcome.status == 401:
             outcome, refused_twice = await self._retry_with_new_lease(request, lease)
-        if isinstance(outcome, VendorAnswer) and outcome.write is request.repeatable:  # the caller knows better
-            outcome = outcome._replace(write=not request.repeatable)
-        if isinstance(outcome, VendorAnswer) and _is_success(request, outcome):
-            return outcome
+        if isinstance(outcome, VendorAnswer):
+            if outcome.write is request.repeatable:  # the caller knows better
+                outcome = outcome._replace(write=not request.repeatable)
+            if _is_success(request, outcome):
+                return outcome
         raise refused_twice or self._build_problem(request, outcome)
 
     def _build_request(
@@ -105,16 +118,20 @@ class VendorClient(msgspec.Struct, eq=False):
         json: Any,
         headers: Mapping[str, str] | None,
         repeatable: bool | None,
+        body: RawBody | MultipartBody | None,
     ) -> OutgoingRequest:
         if method not in ALLOWED_METHODS:
             raise VendorProblem("refused", "the tool uses an HTTP method that is not supported; report this")
-        body = None if json is None else _encode_json(json)
+        if body is not None:
+            content, headers = _encode_other_body(body, json, headers)
+        else:
+            content = None if json is None else _encode_json(json)
         end = self._transport.clock() + self._settings.timeout
         if self._deadline is not None and self._deadline < end:
             end = self._deadline
-        url, lines = self._endpoint.target.build_url(path, query), self._build_header_lines(method, body, headers)
+        url, lines = self._endpoint.target.build_url(path, query), self._build_header_lines(method, content, headers)
         return OutgoingRequest(
-            method, path, url, lines, body, method in SAFE_METHODS if repeatable is None else repeatable, end
+            method, path, url, lines, content, method in SAFE_METHODS if repeatable is None else repeatable, end
         )
 
     def _build_header_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
@@ -202,7 +219,9 @@ class VendorClient(msgspec.Struct, eq=False):
         finally:
             limits.leave(key)
 
-    async def _follow_redirects(self, request: OutgoingRequest, lines: str, answer: VendorAnswer) -> VendorAnswer:
+    async def _follow_redirects(
+        self, request: OutgoingRequest, lines: str, answer: VendorAnswer
+    ) -> VendorAnswer | ExchangeFailure:
         """Follow redirects below the base URL, for reading requests only."""
         url = request.url
         for _ in range(MAX_REDIRECTS):
@@ -221,7 +240,8 @@ class VendorClient(msgspec.Struct, eq=False):
         method, body = request.method, request.body
         head = format_request_head(method, url.removeprefix(self._endpoint.target.origin), lines)
         message = head + body if body else head
-        return self._transport.pool.exchange(self._endpoint.route, self._owner, method, message, seconds_left)
+        reader = AnswerReader(method)
+        return self._transport.pool.exchange(self._endpoint.route, self._owner, reader, message, seconds_left)
 
     def _build_problem(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
         if isinstance(outcome, ExchangeFailure):
@@ -264,3 +284,14 @@ def _encode_json(json: Any) -> bytes:
         raise VendorProblem(
             "invalid", "an argument cannot be encoded as JSON; send its text again without unpaired surrogates"
         ) from None
+
+
+def _encode_other_body(
+    body: RawBody | MultipartBody, json: Any, headers: Mapping[str, str] | None
+) -> tuple[bytes, Mapping[str, str]]:
+    """A body that is not JSON, and the headers with its media type."""
+    if json is not None:
+        raise VendorProblem("refused", "the tool sends two bodies at once; report this")
+    encoded = encode_body(body)
+    others = {name: value for name, value in (headers or {}).items() if name.lower() != "content-type"}
+    return encoded.content, {**others, "content-type": encoded.media_type}

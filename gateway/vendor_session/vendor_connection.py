@@ -71,13 +71,14 @@ class VendorConnection(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001 as above
             self._answer.set_exception(error)
 
-    def send(self, method: str, request: bytes, seconds: float) -> "asyncio.Future[VendorAnswer]":
-        """Send one request; give its answer to come. :meth:`finish_exchange` follows, whatever becomes of it.
+    def send(self, reader: AnswerReader, request: bytes, seconds: float) -> "asyncio.Future[VendorAnswer]":
+        """Send one request; give its answer to come, read by `reader`. :meth:`finish_exchange` follows, whatever
+        becomes of it.
 
         The answer may end in gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable or
         AnswerTooLarge, and in TimeoutError after `seconds`.
         """
-        self._reader, self._answer = AnswerReader(method), self._loop.create_future()
+        self._reader, self._answer = reader, self._loop.create_future()
         self._timer.start(seconds)
         if self._transport.is_closing():
             self.connection_lost(None)

@@ -17,6 +17,8 @@ from modules.kit import VendorAnswer, VendorProblem
 from modules.kit.vendor import TRY_LATER, VendorProblemKind
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+LINK_STATUSES = frozenset({302, 303})
+"""What leads to another thing for the moment. The others say where this one is: 307 too, at GitHub."""
 AMBIGUOUS_STATUS = 302
 """After a write some servers say with it that it was done (RFC 9110 §15.4.3, note), others that it was not."""
 RATE_LIMITED_TEXT = "the vendor's rate limit for this credential is used up"
@@ -126,6 +128,11 @@ def _explain_status(status: int) -> tuple[VendorProblemKind, str]:
     status = _SAME_AS.get(status, status)
     if status in _MEANINGS:
         return _MEANINGS[status]
+    if status in LINK_STATUSES:
+        return "refused", (
+            "the vendor answers with a link to another address, such as a sign-in page or a file's; MCPist does not "
+            "follow it here"
+        )
     if status in REDIRECT_STATUSES:
         return "refused", (
             "the vendor points to another address, which MCPist does not follow here; "

@@ -12,6 +12,7 @@ from modules.github import (
     issue_comments,
     issues,
     labels,
+    milestones,
     pull_request_changes,
     pull_requests,
     pushes,
@@ -34,6 +35,7 @@ TOOLS = (
     *issues.TOOLS,
     *issue_comments.TOOLS,
     *labels.TOOLS,
+    *milestones.TOOLS,
     *sub_issues.TOOLS,
     *pull_requests.TOOLS,
     *pull_request_changes.TOOLS,
@@ -68,6 +70,12 @@ MODULE = Module(
         "pull_number": ParameterSample(
             1347, "list_pull_requests", "/pull_requests/0/number", arguments={"state": "all"}
         ),
+        "comment_id": ParameterSample(1, "get_issue", "/comments/0/id", arguments={"comments": True}),
+        "run_id": ParameterSample(30433642, "list_workflow_runs", "/workflow_runs/0/id"),
+        "release_id": ParameterSample(1, "list_releases", "/releases/0/id"),
+        "milestone_number": ParameterSample(1, "list_milestones", "/milestones/0/number", arguments={"state": "all"}),
+        "workflow": ParameterSample("ci.yml"),
+        "tag_name": ParameterSample("v1.0.0"),
         "q": ParameterSample("login is:open user:octocat", "get_me", "/login"),
     },
 )

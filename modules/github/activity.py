@@ -137,8 +137,8 @@ async def mark_notification_read(
 ) -> Confirmation:
     """Mark a notification as read."""
     address = build_path("/notifications/threads/{}", thread_id)
-    await rest_client.send_change(context, "PATCH", address, 205, missing="there is no such notification")
-    return Confirmation()
+    missing = "there is no such notification"
+    return await rest_client.fetch_confirmation(context, "PATCH", address, status=205, missing=missing)
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:

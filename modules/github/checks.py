@@ -44,6 +44,7 @@ class Checks(ListPage):
 
 class _CheckedCommit(ResultModel):
     sha: Line
+    state: Line  # not shown: it is "pending" where no service sets any
 
 
 class _PullRequestHead(ResultModel):
@@ -55,18 +56,18 @@ async def get_checks(
     context: Context,
     owner: Owner,
     repo: Repo,
-    ref: Annotated[OptionalParameter[Ref], Field(description="SHA, branch or tag")] = None,
+    ref: Annotated[Ref, Field(description="SHA, branch or tag")] = "HEAD",
     pull_number: Annotated[OptionalParameter[Positive], Field(description="Or a pull request")] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> Checks:
     """Check runs and statuses of a commit or of a pull request's head."""
-    if (ref is None) == (pull_number is None):
-        raise ToolError("give either ref or pull_number")
     if pull_number is not None:
+        if ref != "HEAD":
+            raise ToolError("give either ref or pull_number")
         address = rest_client.build_repository_path(owner, repo, "/pulls/{}", pull_number)
         ref = (await rest_client.fetch_one(context, _PullRequestHead, address)).sha
-    commit = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref or '')}"
+    commit = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
     paging: dict[str, Any] = {"cursor": cursor, "per_page": per_page, "name": commit}
     runs, statuses = await asyncio.gather(
         rest_client.fetch_page(context, CheckRun, f"{commit}/check-runs", field="check_runs", **paging),

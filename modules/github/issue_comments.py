@@ -75,8 +75,7 @@ async def update_issue_comment(
 async def delete_issue_comment(context: Context, owner: Owner, repo: Repo, comment_id: CommentId) -> Confirmation:
     """Delete a comment."""
     address = rest_client.build_repository_path(owner, repo, "/issues/comments/{}", comment_id)
-    await rest_client.send_change(context, "DELETE", address, 204, missing=NO_COMMENT)
-    return Confirmation()
+    return await rest_client.fetch_confirmation(context, "DELETE", address, missing=NO_COMMENT)
 
 
 TOOLS = (add_issue_comment, get_issue_comment, update_issue_comment, delete_issue_comment)

@@ -55,6 +55,9 @@ KNOWN_MESSAGES = [
         (r"duplicate sub-issues|may only have one parent", "that issue is a sub-issue of this or another one already"),
         # Workflows
         (r"does not have 'workflow_dispatch'", "the workflow has no workflow_dispatch trigger, and cannot be started"),
+        (r"no ref found for", "ref: no such branch or tag"),
+        (r"on a disabled workflow", "the workflow is switched off"),
+        (r"created over a month ago", "the run is more than a month old, and cannot be run again"),
         (r"required input|unexpected inputs", "inputs do not fit those that the workflow declares: read its file"),
         (r"already running|cannot be rerun|cannot be retried|cannot cancel",
          "the run is not in a state for this: look at its status"),
@@ -67,8 +70,9 @@ KNOWN_MESSAGES = [
         (r"(?m)^(?:(?!must include ).)*+must include .*is:(issue|pull-request|pr)", "q must have is:issue or is:pr"),
         (r"cannot be searched", "q names a user or repository that does not exist or that the account may not see"),
         # What the account or its organisation may not
-        (r"must have admin rights", "this needs admin rights to the repository"),
-        (r"must have push access|write access to (the )?repository", "this needs write access to the repository"),
+        (r"must have admin rights", "the connected account may not do this: it needs admin rights to the repository"),
+        (r"must have push access|write access to (the )?repository",
+         "the connected account may not do this: it needs write access to the repository"),
         (r"upgrade to github", "the plan of the account does not cover this"),
         (r"account was suspended|account is suspended", "GitHub has suspended the connected account"),
         (r"repository access blocked|dmca", "GitHub has blocked this repository: nobody can read it"),

@@ -1,14 +1,14 @@
-"""Labels of a repository and of its issues, and milestones."""
+"""Labels of a repository and of its issues."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from modules.github import rest_client
-from modules.github.parameters import REPO, Number, Owner, Repo
-from modules.github.result_models import Confirmation, Names
-from modules.kit import Context, tool
+from modules.github.parameters import ENSURE_HINTS, REPO, Number, Owner, Repo
+from modules.github.result_models import Confirmation, extract_names
+from modules.kit import Context, VendorAnswer, tool
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -16,9 +16,10 @@ from modules.kit.parameters import (
     CursorText,
     OptionalParameter,
     PerPage,
+    limit_items,
     limit_length,
 )
-from modules.kit.results import Count, Line, ListPage, Missable, ResultModel, Word, read_part
+from modules.kit.results import Line, ListPage, ResultModel, Word, read_part
 
 _COLOR = re.compile(r"#?([0-9a-fA-F]{6})")
 
@@ -52,21 +53,7 @@ class Labels(ListPage):
 class IssueLabels(ResultModel):
     """All that the issue has now."""
 
-    labels: Names = ()
-
-
-class Milestone(ResultModel):
-    number: Missable[int] = None
-    title: Line
-    state: Line
-    description: Word = ""
-    due_on: Word = ""
-    open_issues: Count = 0
-    closed_issues: Count = 0
-
-
-class Milestones(ListPage):
-    milestones: list[Milestone]
+    labels: Annotated[tuple[Line, ...], BeforeValidator(extract_names)] = ()
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -117,22 +104,22 @@ async def delete_label(
 ) -> Confirmation:
     """Delete a label from a repository and all its issues."""
     address = rest_client.build_repository_path(owner, repo, "/labels/{}", name)
-    await rest_client.send_change(context, "DELETE", address, 204, missing="no such label; it may be deleted already")
-    return Confirmation()
+    return await rest_client.fetch_confirmation(
+        context, "DELETE", address, missing="no such label; it may be deleted already"
+    )
 
 
-@tool(hints=CHANGE_HINTS, scopes=[REPO])
+@tool(hints=ENSURE_HINTS, scopes=[REPO])
 async def add_issue_labels(
     context: Context,
     owner: Owner,
     repo: Repo,
     issue_number: Annotated[Number, Field(description="Issue or pull request")],
-    labels: Annotated[list[LabelName], limit_length(1, 100), Field(description="Added to those it has")],
+    labels: Annotated[list[LabelName], limit_items(1), Field(description="Added to those it has")],
 ) -> IssueLabels:
     """Add labels to an issue or pull request; new ones are made."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/labels", issue_number)
-    answer = await rest_client.send_request(context, "POST", address, json={"labels": labels})
-    return read_part(answer, IssueLabels, {"labels": answer.json()})
+    return _read_labels(await rest_client.send_request(context, "POST", address, json={"labels": labels}))
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -146,25 +133,13 @@ async def remove_issue_label(
     """Take a label off an issue or pull request."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/labels/{}", issue_number, name)
     missing = "no such issue, or it does not have this label"
-    answer = await rest_client.send_request(context, "DELETE", address, missing=missing)
-    return read_part(answer, IssueLabels, {"labels": answer.json()})
+    return _read_labels(await rest_client.send_request(context, "DELETE", address, missing=missing))
 
 
-@tool(hints=READ_HINTS, scopes=[REPO])
-async def list_milestones(
-    context: Context,
-    owner: Owner,
-    repo: Repo,
-    state: Annotated[Literal["open", "closed", "all"], Field(description="State")] = "open",
-    per_page: PerPage = 30,
-    cursor: CursorText = None,
-) -> Milestones:
-    """Milestones with how many issues they have."""
-    address = rest_client.build_repository_path(owner, repo, "/milestones")
-    page = await rest_client.fetch_page(
-        context, Milestone, address, query={"state": state}, cursor=cursor, per_page=per_page
-    )
-    return Milestones(milestones=page.rows, **page.fields)
+def _read_labels(answer: VendorAnswer) -> IssueLabels:
+    """Read the labels of an issue; that there are none left is an answer too."""
+    labels = answer.read(list[Any])
+    return read_part(answer, IssueLabels, {"labels": labels}) if labels else IssueLabels()
 
 
 TOOLS = (
@@ -174,5 +149,4 @@ TOOLS = (
     delete_label,
     add_issue_labels,
     remove_issue_label,
-    list_milestones,
 )

@@ -5,7 +5,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from modules.kit import Hints
 from modules.kit.parameters import OptionalParameter, Positive, drop_bounds, limit_length
+
+# Adds what is not there yet, and nothing if it is there.
+ENSURE_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=True)
 
 REPO = "repo"
 WORKFLOW = "workflow"

@@ -21,6 +21,7 @@ from modules.kit.parameters import (
 )
 from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, Text, Word
 
+NO_RELEASE = "no such release; it may be deleted already"
 MAX_NOTES = 125_000
 """Characters of a release's notes: GitHub's own limit."""
 
@@ -65,6 +66,10 @@ class Releases(ListPage):
     releases: list[ListedRelease]
 
 
+class ReleaseAssets(ListPage):
+    assets: list[ReleaseAsset]
+
+
 class SavedRelease(ResultModel):
     id: Missable[int] = None
     tag_name: Line
@@ -99,13 +104,13 @@ async def get_release(
     release_id: Annotated[OptionalParameter[Id], Field(description="Or its id")] = None,
     cursor: CursorText = None,
 ) -> Release:
-    """A release with its notes and assets, by tag or id."""
-    if (tag is None) == (release_id is None):
+    """A release with its notes and assets, by tag or id: else the latest."""
+    if tag is not None and release_id is not None:
         raise ToolError("give either tag or release_id")
     if tag is not None:
         address = f"{rest_client.build_repository_path(owner, repo)}/releases/tags/{rest_client.encode_segments(tag)}"
     else:
-        address = rest_client.build_repository_path(owner, repo, "/releases/{}", release_id or 0)
+        address = rest_client.build_repository_path(owner, repo, "/releases/{}", release_id or "latest")
     return await _fetch_release(context, address, "no such release; a draft is found by its id only", cursor)
 
 
@@ -161,15 +166,34 @@ async def update_release(
     fields = {"tag_name": tag_name, "name": name, "body": body, "draft": draft, "prerelease": prerelease}
     rest_client.require_change(fields)
     address = rest_client.build_repository_path(owner, repo, "/releases/{}", release_id)
-    return await rest_client.fetch_one(context, SavedRelease, address, method="PATCH", json=fields)
+    return await rest_client.fetch_one(context, SavedRelease, address, method="PATCH", json=fields, missing=NO_RELEASE)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
 async def delete_release(context: Context, owner: Owner, repo: Repo, release_id: ReleaseId) -> Confirmation:
     """Delete a release and its assets; its tag stays."""
     address = rest_client.build_repository_path(owner, repo, "/releases/{}", release_id)
-    await rest_client.send_change(context, "DELETE", address, 204, missing="no such release; it may be deleted already")
-    return Confirmation()
+    return await rest_client.fetch_confirmation(context, "DELETE", address, missing=NO_RELEASE)
 
 
-TOOLS = (list_releases, get_latest_release, get_release, create_release, update_release, delete_release)
+@tool(hints=READ_HINTS, scopes=[REPO])
+async def list_release_assets(
+    context: Context, owner: Owner, repo: Repo, release_id: ReleaseId, per_page: PerPage = 30, cursor: CursorText = None
+) -> ReleaseAssets:
+    """Files of a release."""
+    address = rest_client.build_repository_path(owner, repo, "/releases/{}/assets", release_id)
+    page = await rest_client.fetch_page(
+        context, ReleaseAsset, address, cursor=cursor, per_page=per_page, missing=NO_RELEASE
+    )
+    return ReleaseAssets(assets=page.rows, **page.fields)
+
+
+TOOLS = (
+    list_releases,
+    get_latest_release,
+    get_release,
+    create_release,
+    update_release,
+    delete_release,
+    list_release_assets,
+)

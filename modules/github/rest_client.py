@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, Field
 
 from modules.github.error_messages import explain_problem
+from modules.github.result_models import Confirmation
 from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
 from modules.kit.paging import LinkHeader, ReadPage, parse_cursor, read_page
 from modules.kit.results import Line, ResultModel, read_object
@@ -72,15 +73,20 @@ async def fetch_one(
     return read_object(await send_request(context, method, address, **options), shape)
 
 
-async def send_change(context: Context, method: str, address: str, status: int, **options: Any) -> None:
-    """Send a change whose answer says nothing but its `status`, the documented one.
+async def fetch_confirmation(
+    context: Context, method: str, address: str, *, status: int = 204, **options: Any
+) -> Confirmation:
+    """Send one request whose answer says no more than that it was done, by its `status`.
 
     Raises:
-        VendorProblem: GitHub refused it, or something else has answered, such as a proxy.
+        VendorProblem: the answer is another one, such as a proxy's page.
     """
     answer = await send_request(context, method, address, **options)
     if answer.status != status:
         raise answer.build_unreadable_problem()
+    if answer.body.strip():
+        answer.read(dict[str, Any])
+    return Confirmation()
 
 
 async def fetch_page(

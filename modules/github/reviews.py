@@ -1,8 +1,8 @@
 """Reviews of pull requests: verdicts, comments on lines and their replies, and who is asked."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from modules.github import rest_client
 from modules.github.issue_comments import MAX_BODY, SavedComment
@@ -19,7 +19,7 @@ from modules.github.parameters import (
     Sha,
 )
 from modules.github.result_models import Confirmation, Names
-from modules.kit import Context, ToolError, tool
+from modules.kit import Context, ToolError, text_cleaning, tool
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -35,6 +35,8 @@ from modules.kit.parameters import (
 from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, Text, Word, fit_texts, read_at
 
 Side = Literal["LEFT", "RIGHT"]
+MAX_HUNK = 1_000
+"""Characters of the lines before the one that a comment is on."""
 NO_COMMENT = "no such comment on a pull request's lines; it may be deleted"
 
 
@@ -54,21 +56,32 @@ class SavedReview(ResultModel):
     html_url: Word = ""
 
 
-class LineComment(ResultModel):
-    """`in_reply_to` is the id of the thread's first comment. A comment without `line` is outdated: its line has
-    changed."""
+def _cut_hunk(hunk: Any) -> Any:
+    """Cut a hunk to its end, where the line is that a comment is on."""
+    return text_cleaning.clean_text(hunk[-MAX_HUNK:]) if isinstance(hunk, str) else hunk
 
-    longest = {"body": 20_000, "diff_hunk": 1_000}  # noqa: RUF012
+
+def _keep_only(word: str) -> BeforeValidator:
+    return BeforeValidator(lambda value: word if value == word else "")
+
+
+class LineComment(ResultModel):
+    """`in_reply_to` is the id of the thread's first comment; `side` LEFT: `line` is one of the old file. A comment with
+    neither `line` nor `subject_type` file is outdated: its line has changed."""
+
+    longest = {"body": MAX_BODY}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
     id: Missable[int] = None
-    in_reply_to: Annotated[int, read_at("in_reply_to_id"), Field(exclude_if=lambda comment: not comment)] = 0
+    in_reply_to: Annotated[Count, read_at("in_reply_to_id")] = 0
     path: Name
     line: Count = 0
     start_line: Count = 0
+    side: Annotated[Word, _keep_only("LEFT")] = ""
+    subject_type: Annotated[Word, _keep_only("file")] = ""
     user: Annotated[Word, read_at("user", "login")] = ""
     created_at: Line
-    diff_hunk: Text = ""
+    diff_hunk: Annotated[Text, BeforeValidator(_cut_hunk)] = ""
     body: Text = ""
     truncated: Flag = False
 
@@ -78,8 +91,9 @@ class LineComments(ListPage):
 
 
 class RequestedReviewers(ResultModel):
-    """All who are asked now."""
+    """The pull request, and all who are asked now."""
 
+    number: Missable[int] = None
     reviewers: Annotated[Names, read_at("requested_reviewers")] = ()
     team_reviewers: Annotated[Names, read_at("requested_teams")] = ()
 
@@ -114,7 +128,13 @@ async def create_pull_request_review(
 def _build_comment(comment: ReviewComment) -> dict[str, object]:
     if comment.start_line and comment.start_line >= comment.line:
         raise ToolError("comments: start_line has to be above line")
-    return comment.model_dump(exclude_none=True)
+    given = comment.model_dump(exclude_none=True)
+    # GitHub wants to know both ends' side where there are two.
+    return (
+        {**given, "side": comment.side or "RIGHT", "start_side": comment.side or "RIGHT"}
+        if comment.start_line
+        else given
+    )
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -165,8 +185,7 @@ async def update_review_comment(
 async def delete_review_comment(context: Context, owner: Owner, repo: Repo, comment_id: CommentId) -> Confirmation:
     """Delete a comment on a line."""
     address = rest_client.build_repository_path(owner, repo, "/pulls/comments/{}", comment_id)
-    await rest_client.send_change(context, "DELETE", address, 204, missing=NO_COMMENT)
-    return Confirmation()
+    return await rest_client.fetch_confirmation(context, "DELETE", address, missing=NO_COMMENT)
 
 
 Reviewers = OptionalParameter[Annotated[list[LoginName], limit_length(1, 15)]]

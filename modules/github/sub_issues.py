@@ -5,8 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from modules.github import rest_client
-from modules.github.issues import ListedIssue, SavedIssue
-from modules.github.parameters import REPO, Number, Owner, Repo
+from modules.github.parameters import ENSURE_HINTS, REPO, Number, Owner, Repo
+from modules.github.result_models import Confirmation
+from modules.github.search import FoundIssue
 from modules.kit import Context, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage
 from modules.kit.results import ListPage, ResultModel
@@ -17,7 +18,7 @@ PartRepo = Annotated[OptionalParameter[Repo], Field(description="Its repository,
 
 
 class SubIssues(ListPage):
-    sub_issues: list[ListedIssue]
+    sub_issues: list[FoundIssue]
 
 
 class _IssueId(ResultModel):
@@ -35,11 +36,11 @@ async def list_sub_issues(
 ) -> SubIssues:
     """The issues that an issue consists of."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/sub_issues", issue_number)
-    page = await rest_client.fetch_page(context, ListedIssue, address, cursor=cursor, per_page=per_page)
+    page = await rest_client.fetch_page(context, FoundIssue, address, cursor=cursor, per_page=per_page)
     return SubIssues(sub_issues=page.rows, **page.fields)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[REPO])
+@tool(hints=ENSURE_HINTS, scopes=[REPO])
 async def add_sub_issue(
     context: Context,
     owner: Owner,
@@ -47,11 +48,13 @@ async def add_sub_issue(
     issue_number: Parent,
     sub_issue_number: Part,
     sub_repo: PartRepo = None,
-) -> SavedIssue:
+) -> Confirmation:
     """Make an issue a part of another one."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/sub_issues", issue_number)
     body = {"sub_issue_id": await _fetch_id(context, owner, sub_repo or repo, sub_issue_number)}
-    return await rest_client.fetch_one(context, SavedIssue, address, method="POST", json=body)
+    # The answer is an issue; which one of the two is not documented.
+    await rest_client.fetch_one(context, _IssueId, address, method="POST", json=body)
+    return Confirmation()
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -62,12 +65,13 @@ async def remove_sub_issue(
     issue_number: Parent,
     sub_issue_number: Part,
     sub_repo: PartRepo = None,
-) -> SavedIssue:
+) -> Confirmation:
     """Make a part an issue of its own again; it is not closed."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/sub_issue", issue_number)
     body = {"sub_issue_id": await _fetch_id(context, owner, sub_repo or repo, sub_issue_number)}
     missing = "no such issue, or it is no part of that one"
-    return await rest_client.fetch_one(context, SavedIssue, address, method="DELETE", json=body, missing=missing)
+    await rest_client.fetch_one(context, _IssueId, address, method="DELETE", json=body, missing=missing)
+    return Confirmation()
 
 
 async def _fetch_id(context: Context, owner: str, repo: str, number: int) -> int:

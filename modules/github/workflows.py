@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, model_validator
 
 from modules.github import rest_client
-from modules.github.parameters import REPO, WORKFLOW, Id, Owner, Ref, Repo
+from modules.github.parameters import REPO, Id, Owner, Ref, Repo
 from modules.github.result_models import Confirmation
-from modules.kit import Context, tool
+from modules.kit import Context, VendorProblem, tool
 from modules.kit.parameters import (
     ACTION_HINTS,
     READ_HINTS,
@@ -17,11 +17,12 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Line, ListPage, Missable, ResultModel, Word, read_at, read_object
+from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Word, read_at, read_object
 
 MAX_INPUTS = 25
 """Of a workflow: GitHub's own limit."""
 MAX_STEPS = 100
+NO_CONTENT = 204
 _PASSED = (None, "success", "skipped", "neutral")
 
 RunId = Annotated[Id, Field(description="The run's id")]
@@ -73,11 +74,11 @@ class WorkflowJobs(ListPage):
 
 
 class StartedRun(ResultModel):
-    """The new run; nothing but `done` where the server does not name it."""
+    """The new run, where the server names it."""
 
-    done: bool = True
     run_id: Annotated[Missable[int], read_at("workflow_run_id")] = None
     html_url: Word = ""
+    done: Flag = False
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -108,7 +109,7 @@ async def list_workflow_jobs(
     return WorkflowJobs(jobs=page.rows, total_count=page.fields["total"], **page.fields)
 
 
-@tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
+@tool(hints=ACTION_HINTS, scopes=[REPO])
 async def dispatch_workflow(
     context: Context,
     owner: Owner,
@@ -121,8 +122,17 @@ async def dispatch_workflow(
     address = rest_client.build_repository_path(owner, repo, "/actions/workflows/{}/dispatches", workflow)
     fields = {"ref": ref, "inputs": inputs, "return_run_details": True}
     missing = "no such repository or workflow: name its file, without folders"
-    answer = await rest_client.send_request(context, "POST", address, json=fields, missing=missing)
-    return read_object(answer, StartedRun) if answer.body.strip() else StartedRun()
+    try:
+        answer = await rest_client.send_request(context, "POST", address, json=fields, missing=missing)
+    except VendorProblem as problem:
+        # An older GitHub Enterprise Server refuses the field, and has started nothing.
+        if problem.kind != "invalid" or not problem.answer or b"return_run_details" not in problem.answer.body:
+            raise
+        fields["return_run_details"] = None
+        answer = await rest_client.send_request(context, "POST", address, json=fields, missing=missing)
+    if answer.status == NO_CONTENT:
+        return StartedRun(done=True)
+    return read_object(answer, StartedRun).model_copy(update={"done": True})
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO])
@@ -136,16 +146,14 @@ async def rerun_workflow_run(
     """Run a finished workflow run again."""
     below = "/actions/runs/{}/rerun-failed-jobs" if failed_only else "/actions/runs/{}/rerun"
     address = rest_client.build_repository_path(owner, repo, below, run_id)
-    await rest_client.send_change(context, "POST", address, 201)
-    return Confirmation()
+    return await rest_client.fetch_confirmation(context, "POST", address, status=201)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO])
 async def cancel_workflow_run(context: Context, owner: Owner, repo: Repo, run_id: RunId) -> Confirmation:
     """Cancel a workflow run."""
     address = rest_client.build_repository_path(owner, repo, "/actions/runs/{}/cancel", run_id)
-    await rest_client.send_change(context, "POST", address, 202)
-    return Confirmation()
+    return await rest_client.fetch_confirmation(context, "POST", address, status=202)
 
 
 TOOLS = (list_workflows, list_workflow_jobs, dispatch_workflow, rerun_workflow_run, cancel_workflow_run)

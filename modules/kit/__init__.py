@@ -5,6 +5,7 @@ arguments, its docstring the description, its return annotation the output schem
 author could forget: hints and scopes are named at every tool.
 """
 
+from modules.kit.bodies import BodyPart, MultipartBody, RawBody
 from modules.kit.context import Context, Store
 from modules.kit.declarations import Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
@@ -13,6 +14,7 @@ from modules.kit.module_log import ModuleLog
 from modules.kit.schema import build_json_schema
 from modules.kit.vendor import (
     AccountRequest,
+    Download,
     RateLimit,
     Vendor,
     VendorAnswer,
@@ -25,16 +27,20 @@ from modules.kit.vendor import (
 __all__ = [
     "OUTCOME_UNKNOWN",
     "AccountRequest",
+    "BodyPart",
     "Context",
     "Document",
     "DocumentConflict",
     "DocumentPage",
     "DocumentStore",
+    "Download",
     "Hints",
     "Module",
     "ModuleLog",
+    "MultipartBody",
     "ParameterSample",
     "RateLimit",
+    "RawBody",
     "SensitiveParameter",
     "Store",
     "Tool",

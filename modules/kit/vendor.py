@@ -10,6 +10,7 @@ from urllib.parse import quote
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from modules.kit.bodies import MultipartBody, RawBody
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.json_size import exceeds_limits
 from modules.kit.misfits import note_misfit
@@ -17,7 +18,10 @@ from modules.kit.misfits import note_misfit
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
+_HOST_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}", re.ASCII)
 
+MAX_DOWNLOAD_BYTES = 10 * 2**20
+"""Bytes that one download gives; a longer file is read on with its `next_offset`."""
 MAX_VALUES = 200_000
 MAX_FIELDS = 100_000
 """Of a vendor's JSON: 20 ms of decoding."""
@@ -118,6 +122,16 @@ class VendorProblem(ToolError):
         self.unknown = unknown
 
 
+class Download(NamedTuple):
+    """Part of a file. `media_type` is as the server sent it, with its parameters. `size` is that of the whole file,
+    where the server tells it; `next_offset` is where to read on, None at the end."""
+
+    content: bytes
+    media_type: str
+    size: int | None
+    next_offset: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class RateLimit:
     """The vendor takes no request for `seconds`: none at all, or, unless `everything`, none of those that are counted
@@ -128,7 +142,7 @@ class RateLimit:
 
 
 class Vendor(Protocol):
-    """Requests to one vendor's host and base path with one credential. There is no way to the credential itself."""
+    """Requests to one vendor's hosts and base paths with one credential. There is no way to the credential itself."""
 
     async def get_connection(self) -> Mapping[str, str]:
         """Return the details of the connected account beside its credential, none of them secret: ``site`` (its id),
@@ -149,16 +163,40 @@ class Vendor(Protocol):
         json: Any = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
+        body: RawBody | MultipartBody | None = None,
+        host: str = "",
     ) -> VendorAnswer:
         """Send one request and return an answer below 400.
 
-        `path` is below the base URL and already encoded (see :func:`path`). None values in `query` are left out, and
-        booleans are written ``true`` and ``false``. `repeatable` says that sending it twice does no harm: by default
-        that of GET and HEAD. Every other request counts as a write: it is sent once, and where its outcome is not known
-        the problem says so. Give ``repeatable=True`` for a POST that only reads, such as a search.
+        `path` is below the base URL, or below that of the further `host` that :attr:`VendorApi.hosts` names, and
+        already encoded (see :func:`build_path`). None values in `query` are left out, and booleans are written
+        ``true`` and ``false``. `body` takes the place of `json`. `repeatable` says that sending it twice does no harm:
+        by default that of GET and HEAD. Every other request counts as a write: it is sent once, and where its outcome
+        is not known the problem says so. Give ``repeatable=True`` for a POST that only reads, such as a search.
 
         Raises:
             VendorProblem: for every other status, and for what went wrong on the way.
+            ToolError: `body` is too large, or has a name or media type that cannot be sent.
+        """
+        ...
+
+    async def download(
+        self,
+        path: str,
+        *,
+        limit: int,
+        offset: int = 0,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        host: str = "",
+    ) -> Download:
+        """Read at most `limit` bytes (and at most :data:`MAX_DOWNLOAD_BYTES`) of a file, from `offset` on.
+
+        Where the vendor answers with a redirect to a file store, that is followed without the credential and without
+        `headers`; its address never becomes part of an answer or an error.
+
+        Raises:
+            VendorProblem: as for a request; or the file cannot be read from there.
         """
         ...
 
@@ -193,7 +231,11 @@ class VendorApi:
     credential, waits for a short one and tells the caller of a long one.
 
     The path of `base_url` may hold placeholders such as ``{site}``, which what is known of the connection fills
-    (:meth:`Vendor.connection`): ``https://api.atlassian.com/ex/jira/{site}``.
+    (:meth:`Vendor.get_connection`): ``https://api.atlassian.com/ex/jira/{site}``.
+
+    `hosts` are further base URLs of the same vendor by name, such as ``uploads``, to which the credential is sent as
+    well (docs/decisions/0055). Each needs a setting ``<name>_url`` in `settings`, for services with a base URL of their
+    own.
     """
 
     base_url: str
@@ -201,8 +243,12 @@ class VendorApi:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: type[VendorSettings] = VendorSettings
     rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None
+    hosts: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
+        for name, url in self.hosts.items():
+            if not _HOST_NAME.fullmatch(name) or f"{name}_url" not in self.settings.model_fields or "{" in url:
+                raise TypeError(f"a further host has a plain name, a plain URL and a setting {name}_url")
         host, _, path = self.base_url.partition("://")[2].partition("/")
         if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", path)).isdisjoint("{}"):
             raise TypeError("a base URL may have placeholders such as {site} in its path only")

@@ -106,9 +106,17 @@ async def open_broker_runtime(
             open_vendor_accounts(deployment, database, vault, http, worker) as accounts,
         ):
             tools, urls = list_vendor_tools(manifests), list_vendor_urls(manifests)
+            hosts = {module.name: tuple(module.hosts.values()) for module in manifests if module.hosts}
             active_verifier = verifier if only_for is None else InProcessVerifier(only_for, database)
             leases = LeaseService(
-                active_verifier, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts
+                active_verifier,
+                database,
+                vault,
+                tools,
+                base_urls=urls,
+                hosts=hosts,
+                clock=clock,
+                accounts=accounts,
             )
             broker = LocalBroker(SigningVerifier(active_verifier, await load_signer(database)), leases)
             yield BrokerRuntime(

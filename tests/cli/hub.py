@@ -20,9 +20,10 @@ REAL = load_installed_modules
 
 
 class HubSettings(VendorSettings):
-    """One setting more than every vendor has."""
+    """Two settings more than every vendor has."""
 
     organizations: Annotated[tuple[str, ...], Field(max_length=3, description="Only these organizations")] = ()
+    uploads_url: Annotated[str | None, Field(description="Base URL of uploads")] = None
 
 
 class Said(BaseModel):
@@ -41,7 +42,12 @@ HUB = Module(
     "A vendor of the tests.",
     frozenset({"hub:read"}),
     (look,),
-    vendor=VendorApi("https://hub.example.com", AccountRequest("/user", name="/login"), settings=HubSettings),
+    vendor=VendorApi(
+        "https://hub.example.com",
+        AccountRequest("/user", name="/login"),
+        settings=HubSettings,
+        hosts={"uploads": "https://uploads.example.com"},
+    ),
 )
 
 

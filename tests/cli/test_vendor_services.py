@@ -60,6 +60,8 @@ def test_set_and_unset(cli: Home, tenant: str) -> None:
         (("base_url=https://[::1",), "base_url: it must look like"),
         (("base_url=https://host.example:99999",), "base_url: it must look like"),
         (("base_url=",), "base_url: it must look like"),
+        ((f"uploads_url={PUBLIC}",), "uploads_url: it is only for a service with a base_url of its own"),
+        ((f"base_url={PUBLIC}", "uploads_url=https://u:hunter2@host.example"), "uploads_url: it must look like"),
         (("timeout",), "NAME=VALUE"),
         (("timeout=5", "timeout=6"), "timeout is given twice"),
         (("timeout=5", "--unset", "timeout"), "timeout is given twice"),
@@ -104,6 +106,16 @@ def test_a_private_base_url_is_noted(cli: Home, tenant: str, base_url: str, list
     assert (f"MCPIST_ALLOWED_PRIVATE_HOSTS={noted}" in done.err) if noted else done.err == ""
 
 
+def test_further_hosts_are_set_and_unset_with_the_base_url(cli: Home, tenant: str) -> None:
+    given = ("service", "set", "hub", "--tenant", tenant)
+    done = cli.run(*given, f"base_url={PUBLIC}", "uploads_url=https://10.0.0.1/up", MCPIST_ALLOWED_PRIVATE_HOSTS="")
+    assert (done.code, "MCPIST_ALLOWED_PRIVATE_HOSTS=10.0.0.1:443" in done.err) == (0, True)
+    assert settings(cli, tenant) == {"base_url": PUBLIC, "uploads_url": "https://10.0.0.1/up"}
+    assert "unset both" in cli.run(*given, "--unset", "base_url").err
+    assert cli.run(*given, "--unset", "base_url", "--unset", "uploads_url").code == 0
+    assert settings(cli, tenant) == {}
+
+
 def test_a_name_with_a_private_address_is_noted(cli: Home, tenant: str) -> None:
     async def private(_self: object, _host: str, _port: int) -> list[tuple[int, str]]:
         return [(2, "192.168.1.5")]
@@ -130,7 +142,7 @@ def _without_organizations() -> object:
     from tests.cli.hub import HUB
 
     assert HUB.vendor is not None
-    return replace(HUB, vendor=replace(HUB.vendor, settings=VendorSettings))
+    return replace(HUB, vendor=replace(HUB.vendor, settings=VendorSettings, hosts={}))
 
 
 def test_keys_status(cli: Home) -> None:

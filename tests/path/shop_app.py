@@ -1,7 +1,7 @@
 """A product with a shop as its vendor, and two people with the same address in two tenants."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from broker.vault.vault import open_vault
 from core.db import Database
 from core.secret import Secret
 from gateway.catalogue import build_catalogue, load_installed_modules
+from modules.kit import Module
 from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import VAULT_KEYS_FILE
@@ -30,11 +31,11 @@ class ShopApp:
     credentials: CredentialStore
     broker: Database
 
-    async def add(self, person: Person, token: str, *, role: str = "") -> None:
-        """Store a token, of the person or of a role."""
+    async def add(self, person: Person, token: str, *, role: str = "", origins: Sequence[str] = ()) -> None:
+        """Store a token, of the person or of a role; `origins` are where it may be sent."""
         self.shop.tokens.setdefault(token, f"account of {token[:5]}")
         owner = await self.credentials.resolve_owner(person.tenant.id, email="" if role else person.email, role=role)
-        await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "an account")
+        await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "an account", origins=origins)
 
     async def call(self, person: Person, tool: str, **params: Any) -> Any:
         return (await self.node.call(person.token, "shop", tool, params)).result
@@ -44,12 +45,20 @@ class ShopApp:
 
 
 @contextlib.asynccontextmanager
-async def open_shop_app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopApp]:
+async def open_shop_app(
+    database: ScratchDatabase,
+    tmp_path: Path,
+    *,
+    make_module: Callable[[str], Module] = shop_module,
+    others: Sequence[Shop] = (),
+) -> AsyncIterator[ShopApp]:
+    """A product whose module ``shop`` is `make_module`'s; it may reach the `others` too."""
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
-        catalogue = build_catalogue([*load_installed_modules().modules, shop_module(vendor.url)])
+        hosts = tuple(one.host for one in (vendor, *others))
+        catalogue = build_catalogue([*load_installed_modules().modules, make_module(vendor.url)])
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
-        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
+        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=hosts))
         broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, max_connections=2))
         vault = await open_vault(
             broker,

@@ -12,7 +12,19 @@ import orjson
 from yarl import URL
 
 from gateway.vendor_session.retry_policy import find_rate_limit
-from modules.kit import Context, Module, RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem
+from modules.kit import (
+    Context,
+    Download,
+    Module,
+    MultipartBody,
+    RateLimit,
+    RawBody,
+    Vendor,
+    VendorAnswer,
+    VendorApi,
+    VendorProblem,
+)
+from modules.kit.bodies import encode_body
 from modules.kit.vendor import VendorProblemKind
 
 NOBODY = UUID(int=0)
@@ -49,19 +61,51 @@ class PlainVendor:
         json: Any = None,
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
+        body: RawBody | MultipartBody | None = None,
+        host: str = "",
     ) -> VendorAnswer:
         """One request, never repeated and never redirected."""
-        url = URL(self._base_url + path, encoded=True).update_query(_written(query or {}))
+        url = self._build_url(path, query, host)
         sent = {**self._headers, **(headers or {})}
-        body = None if json is None else orjson.dumps(json)
-        if body is not None:
+        content = None if json is None else orjson.dumps(json)
+        if content is not None:
             sent["Content-Type"] = "application/json"
-        async with self._session.request(method, url, data=body, headers=sent, allow_redirects=False) as response:
+        if body is not None:
+            encoded = encode_body(body)
+            content, sent["Content-Type"] = encoded.content, encoded.media_type
+        async with self._session.request(method, url, data=content, headers=sent, allow_redirects=False) as response:
             names = {name.lower(): value for name, value in response.headers.items()}
             answer = VendorAnswer(response.status, names, await response.read(), write=_writes(method, repeatable))
         if answer.status >= 300:
             raise _problem(answer, find_rate_limit(answer, time.time, self._api.rate_limit))
         return answer
+
+    async def download(
+        self,
+        path: str,
+        *,
+        limit: int,
+        offset: int = 0,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        host: str = "",
+    ) -> Download:
+        """A part of a file, or of where one link leads."""
+        url, sent = self._build_url(path, query, host), {**self._headers, **(headers or {})}
+        async with self._session.get(url, headers=sent, allow_redirects=False) as response:
+            answer = VendorAnswer(response.status, dict(response.headers), await response.read(), write=False)
+        if answer.status in (301, 302, 303, 307, 308):
+            async with self._session.get(URL(answer.headers["Location"], encoded=True)) as response:
+                answer = VendorAnswer(response.status, dict(response.headers), await response.read(), write=False)
+        if answer.status >= 300:
+            raise _problem(answer, None)
+        end = offset + limit
+        left = end if end < len(answer.body) else None
+        return Download(answer.body[offset:end], answer.headers.get("Content-Type", ""), len(answer.body), left)
+
+    def _build_url(self, path: str, query: Mapping[str, Any] | None, host: str) -> URL:
+        base_url = self._api.hosts[host] if host else self._base_url
+        return URL(base_url + path, encoded=True).update_query(_written(query or {}))
 
 
 def _writes(method: str, repeatable: bool | None) -> bool:

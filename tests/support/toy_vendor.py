@@ -57,6 +57,9 @@ class Shop:
     refusal: tuple[int, dict[str, str]] | None = None
     """Status and headers of every answer to those whom it knows, if any."""
 
+    link: str = ""
+    """Where every answer to those whom it knows points, if anywhere."""
+
     says_twice: bool = False
     """Whether every answer comes a second time, a moment later and unasked."""
 
@@ -84,6 +87,8 @@ class Shop:
             return web.json_response(
                 {"secret": "a vendor's own words"}, status=self.refusal[0], headers=self.refusal[1]
             )
+        if self.link:
+            return web.Response(status=302, headers={"Location": self.link})
         if self.bomb:
             packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
             return web.Response(body=self.bomb, headers=packed)

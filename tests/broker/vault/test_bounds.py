@@ -2,9 +2,11 @@
 
 import pytest
 
+from broker.connections.credential_origins import list_host_origins
 from broker.vault.origin_policy import OriginPolicy
+from core.module_manifest import ModuleManifest
 
-BOUNDS = OriginPolicy({"shop": "https://api.shop.test/v3"})
+BOUNDS = OriginPolicy({"shop": "https://api.shop.test/v3"}, {"shop": ("https://uploads.shop.test/v1",)})
 OTHER = "https://shop.acme.test"
 
 
@@ -31,3 +33,40 @@ def test_stored_origins_count_and_else_the_module_s_own() -> None:
 def test_a_service_at_another_address(origins: list[str], base_url: object, elsewhere: bool) -> None:
     settings = {} if base_url is None else {"base_url": base_url}
     assert BOUNDS.is_origin_changed("shop", origins, settings) is elsewhere
+
+
+@pytest.mark.parametrize(
+    ("origins", "permitted"),
+    [
+        ([], ("https://api.shop.test", "https://uploads.shop.test")),
+        (["https://api.shop.test"], ("https://api.shop.test", "https://uploads.shop.test")),
+        ([OTHER], (OTHER,)),
+        ([OTHER, "https://uploads.acme.test"], (OTHER, "https://uploads.acme.test")),
+    ],
+)
+def test_further_hosts_are_for_the_public_vendor_s_credentials(origins: list[str], permitted: tuple[str, ...]) -> None:
+    assert BOUNDS.list_permitted_origins("shop", origins) == permitted
+    assert BOUNDS.get_origins("shop", origins) == permitted[: max(1, len(origins))]
+    assert BOUNDS.list_permitted_origins("made_up", []) == ()
+
+
+def test_a_further_host_is_no_base_url() -> None:
+    assert BOUNDS.is_origin_changed("shop", [], {"base_url": "https://uploads.shop.test"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "origins"),
+    [
+        ({}, ()),
+        ({"uploads_url": OTHER}, ()),
+        ({"base_url": OTHER}, ()),
+        ({"base_url": OTHER, "uploads_url": "https://Uploads.acme.test:443/x"}, ("https://uploads.acme.test",)),
+        ({"base_url": OTHER, "uploads_url": 7, "other_url": "https://x.test"}, ()),
+        ({"base_url": OTHER, "uploads_url": "no URL"}, ()),
+    ],
+)
+def test_a_service_s_own_hosts_are_bound_with_its_base_url(settings: dict[str, object], origins: tuple[str]) -> None:
+    public = {"uploads": "https://uploads.shop.test"}
+    shop = ModuleManifest("shop", "Shop", "A shop.", (), {}, "https://api.shop.test/v3", hosts=public)
+    assert list_host_origins(shop, {"shop": settings}) == origins
+    assert list_host_origins(shop, {"till": settings}) == ()

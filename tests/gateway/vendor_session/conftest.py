@@ -10,8 +10,9 @@ from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.retry_policy import LimitReader
+from gateway.vendor_session.vendor_client import VendorClient
 from gateway.vendor_session.vendor_connection import ConnectionOwner
-from modules.kit import AccountRequest, ToolError, Vendor, VendorApi, VendorSettings
+from modules.kit import AccountRequest, ToolError, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor
 
 TOKEN = "canary-token-3f9d"
@@ -85,7 +86,7 @@ class VendorSessionApp:
         tenant: str = "",
         rate_limit: LimitReader | None = None,
         **settings: float,
-    ) -> Vendor:
+    ) -> VendorClient:
         headers = {"accept": "application/json"}
         api = VendorApi(self.vendor.url + base, NO_ACCOUNT, headers=headers, rate_limit=rate_limit)
         return self.sessions.create_client(

@@ -11,7 +11,7 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
 from core.http.tls import get_system_tls_context
-from gateway.vendor_session.answer_reader import ConnectionBroken, ConnectionDropped, UnreadableAnswer
+from gateway.vendor_session.answer_reader import AnswerReader, ConnectionBroken, ConnectionDropped, UnreadableAnswer
 from gateway.vendor_session.connection_pool import ConnectionPool, TooManyConnections, VendorConnectFailure
 from gateway.vendor_session.module_headers import format_request_head
 from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute
@@ -34,7 +34,7 @@ class Pool:
     async def ask(self, owner: ConnectionOwner, path: str = "/x", method: str = "GET", seconds: float = 5.0) -> bytes:
         route = ConnectionRoute("127.0.0.1", self.vendor.port, secure=False)
         head = format_request_head(method, path, "host: x\r\n")
-        return (await self.pool.exchange(route, owner, method, head, seconds)).body
+        return (await self.pool.exchange(route, owner, AnswerReader(method), head, seconds)).body
 
 
 @contextlib.asynccontextmanager

@@ -10,7 +10,8 @@ import pytest
 from core.http.outbound_addresses import AllowedAddresses
 from core.http.tls import create_tls_context
 from gateway.vendor_session.client_factory import VendorClientFactory
-from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
+from gateway.vendor_session.vendor_client import VendorClient
+from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, Leases
 from tests.gateway.vendor_session.doubles import RawVendor
 from tests.support.certificates import self_signed
@@ -23,7 +24,7 @@ class Secured:
     vendor: RawVendor
     certificate: Path
 
-    def client(self, sessions: VendorClientFactory, host: str) -> Vendor:
+    def client(self, sessions: VendorClientFactory, host: str) -> VendorClient:
         api = VendorApi(f"https://{host}:{self.vendor.port}", NO_ACCOUNT)
         return sessions.create_client(api, VendorSettings(timeout=5), Leases(), OWNER)
 

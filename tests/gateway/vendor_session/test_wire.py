@@ -6,7 +6,7 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
 from core.http.tls import get_system_tls_context
-from gateway.vendor_session.answer_reader import MAX_INTERIM_ANSWERS
+from gateway.vendor_session.answer_reader import MAX_INTERIM_ANSWERS, AnswerReader
 from gateway.vendor_session.connection_pool import ConnectionPool
 from gateway.vendor_session.module_headers import format_request_head
 from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute
@@ -128,7 +128,9 @@ async def test_what_is_answered_before_it_was_read_ends_its_connection() -> None
     async with server:
         for _ in range(2):
             head = format_request_head("POST", "/x", f"host: x\r\ncontent-length: {2**24}\r\n")
-            answer = await pool.exchange(route, ConnectionOwner("t", "c"), "POST", head + bytes(2**24), 5.0)
+            answer = await pool.exchange(
+                route, ConnectionOwner("t", "c"), AnswerReader("POST"), head + bytes(2**24), 5.0
+            )
             assert answer.status == 413
         assert accepted == 2
         done.set()

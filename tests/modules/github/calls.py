@@ -3,8 +3,10 @@
 from typing import Any
 
 from tests.modules.github.conftest import Hub, named
+from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
 from tests.support.github_double import Repository
-from tests.support.github_double.world import Notification, Pull
+from tests.support.github_double.parts import Label, LineComment, Milestone, Workflow
+from tests.support.github_double.world import Comment, Notification, Pull, Release, Run
 
 READS: dict[str, dict[str, Any]] = {
     "list_repositories": {},
@@ -25,6 +27,19 @@ READS: dict[str, dict[str, Any]] = {
     "get_me": {},
     "list_user_events": {"username": "mona"},
     "list_notifications": {},
+    "list_workflow_runs": {},
+    "list_workflows": {},
+    "list_workflow_jobs": {"run_id": 1},
+    "get_checks": {"ref": "main"},
+    "list_labels": {},
+    "list_milestones": {},
+    "list_sub_issues": {"issue_number": 2},
+    "get_issue_comment": {"comment_id": 1},
+    "list_review_comments": {"pull_number": 1},
+    "list_releases": {},
+    "get_latest_release": {},
+    "get_release": {"tag": "v0"},
+    "list_release_assets": {"release_id": 1},
 }
 WRITES: dict[str, dict[str, Any]] = {
     "create_branch": {"branch": "new"},
@@ -42,8 +57,10 @@ WRITES: dict[str, dict[str, Any]] = {
     "add_issue_comment": {"issue_number": 2, "body": "b"},
     "create_pull_request_review": {"pull_number": 1, "event": "APPROVE"},
     "mark_notification_read": {"thread_id": "1"},
+    **FURTHER_WRITES,
+    **CONFIRMED_WRITES,
 }
-REQUESTS_BEFORE = {"create_branch": 1, "push_files": 4}
+REQUESTS_BEFORE = {"create_branch": 1, "push_files": 4, "add_sub_issue": 1, "remove_sub_issue": 1}
 """Requests before the one that changes, where there are any."""
 OF_NO_REPOSITORY = {
     "list_repositories",
@@ -71,6 +88,12 @@ def furnish(hub: Hub, home: Repository) -> None:
     world = hub.github.world
     for branch in ("dev", "old"):
         world.commit(home, {branch: b"1"}, branch=branch)
-    world.issue(home, "One", "hubot", pull=Pull("dev", "main"))
-    world.issue(home, "Two", "eve")
+    said = LineComment(1, "mona", "dev", 1, "Here", home.created)
+    world.issue(home, "One", "hubot", labels=["l"], pull=Pull("dev", "main", line_comments=[said]))
+    world.issue(home, "Two", "eve").comments.append(Comment(1, "eve", "Mine", home.created))
+    home.parts.labels["l"] = Label("l")
+    home.parts.milestones[1] = Milestone(1, "M")
+    home.releases[:] = [Release("v0", None, None, home.created, id=1)]
+    home.parts.workflows[:] = [Workflow(1, "CI", ".github/workflows/ci.yml", inputs={})]
+    home.runs[:] = [Run(1, "CI", "main", home.branches["main"], "push", "completed", "success", "mona", home.created)]
     world.notifications["mona"] = [Notification("1", home, 2, "Two", "mention", unread=True, at=world.now())]

@@ -34,7 +34,7 @@ async def test_a_refusal_says_what_to_do(hub: Hub, home: Repository, tool: str) 
         assert (OUTCOME_UNKNOWN in said) == (tool in WRITES and status == 500), said
 
 
-ODD = [Reply(200, text="<html>Sign in</html>"), Reply(200, [1]), Reply(200, {"items": 3}), Reply(200), Reply(200, {})]
+ODD = [Reply(200, text="<html>Sign in</html>"), Reply(200, [1]), Reply(200, {})]
 
 
 @pytest.mark.parametrize("tool", CALLS)
@@ -67,8 +67,11 @@ async def test_a_wrong_name_and_a_missing_one_are_told(hub: Hub, home: Repositor
     assert hub.github.seen == []
 
 
+HAVE_NOTHING_TO_DO = {"delete_file", "cancel_workflow_run", "remove_sub_issue"}
+
+
 @pytest.mark.parametrize("tool", CALLS)
 async def test_the_call_itself_works_or_says_why_not(hub: Hub, home: Repository, tool: str) -> None:
     furnish(hub, home)
     answer = await hub.product.call(tool, **complete(tool, home))
-    assert answer.failed == (tool == "delete_file"), answer.text
+    assert answer.failed == (tool in HAVE_NOTHING_TO_DO), answer.text

@@ -47,7 +47,7 @@ async def test_a_token_without_write_permission(app: GitHubApp) -> None:
 
 
 async def test_no_push_access_and_an_archive(app: GitHubApp) -> None:
-    with pytest.raises(VendorProblem, match=r"this needs write access to the repository$"):
+    with pytest.raises(VendorProblem, match=r"it needs write access to the repository$"):
         await app.eve.call("create_branch", **APP, branch="x")
     app.app.archived = True
     with pytest.raises(VendorProblem, match="the repository is archived"):
@@ -142,7 +142,7 @@ REASONS = [
     (403, "The 'acme' organization forbids access via a fine-grained personal access tokens if the token's lifetime is "
      "greater than 366 days.", "limits how long a token may live"),
     (403, "`acme` forbids access via a fine-grained personal access token.", "takes no fine-grained"),
-    (403, "Must have admin rights to Repository.", "this needs admin rights"),
+    (403, "Must have admin rights to Repository.", "it needs admin rights"),
     (403, "Unable to create comment because issue is locked.", "the conversation is locked"),
     (410, "This issue was deleted", "the issue was deleted"),
     (451, "Repository unavailable due to DMCA takedown.", "GitHub has blocked this repository for legal reasons"),

@@ -11,7 +11,6 @@ from tests.support.github_double.world import (
     Executable,
     Issue,
     Pull,
-    Release,
     Repository,
     Review,
     Run,
@@ -101,7 +100,7 @@ def entry(path: str, blob: Blob | None) -> Any:
 
 def issue(call: Call, one: Issue, home: Repository, schema: str = "issue", **more: Any) -> Any:
     known: dict[str, Any] = {
-        "number": one.number, "title": one.title, "state": one.state, "state_reason": one.state_reason,
+        "id": one.id, "number": one.number, "title": one.title, "state": one.state, "state_reason": one.state_reason,
         "user": user(one.user), "body": one.body, "comments": len(one.comments),
         "labels": [{"id": 1, "name": name, "color": "ffffff", "default": False} for name in one.labels],
         "assignees": [user(login) for login in one.assignees], "created_at": one.created, "updated_at": one.updated,
@@ -174,14 +173,6 @@ def review(call: Call, one: Review) -> Any:
     known = {"id": one.id, "user": user(one.user), "body": one.body, "state": one.state, "commit_id": one.commit}
     links = {"html": {"href": HTML}, "pull_request": {"href": HTML}}
     return call.fill("pull-request-review", {**known, "submitted_at": one.at, "_links": links})
-
-
-def release(call: Call, one: Release, home: Repository) -> Any:
-    known = {
-        "tag_name": one.tag, "name": one.name, "body": one.body, "draft": one.draft, "prerelease": one.prerelease,
-        "author": user(home.owner), "published_at": one.at, "html_url": f"{HTML}/{home.full_name}/releases/{one.tag}",
-    }  # fmt: skip
-    return call.fill("release", known)
 
 
 def run(call: Call, one: Run, home: Repository) -> Any:

@@ -60,11 +60,11 @@ class Call:
             raise Refused(404, "Not Found", headers=self._accepted("repo"))
         return found
 
-    def writable(self) -> Repository:
-        """The same, if the caller may write to it."""
+    def writable(self, permission: str = "contents=write") -> Repository:
+        """The same, if the caller may write to it; a fine-grained token needs the `permission`."""
         found = self.repository()
         if self.token.scopes is None and not self.token.writes:
-            permissions = {"X-Accepted-GitHub-Permissions": "contents=write"}
+            permissions = {"X-Accepted-GitHub-Permissions": permission}
             raise Refused(403, "Resource not accessible by personal access token", headers=permissions)
         if self.token.scopes is not None and not self.token.scopes & {"repo", "public_repo"}:
             raise Refused(404, "Not Found", headers=self._accepted("public_repo, repo"))

@@ -1,4 +1,4 @@
-"""Repositories, commits, branches, releases, runs and files."""
+"""Repositories, commits, branches, runs and files."""
 
 import base64
 import binascii
@@ -93,14 +93,6 @@ def _bad_ref(name: str) -> bool:
     return not name or ".." in name or name.endswith((".", ".lock", "/")) or bool(set(name) & set(" ~^:?*[\\\x7f"))
 
 
-def latest_release(call: Call) -> Reply:
-    home = call.repository()
-    found = [one for one in home.releases if not one.draft and not one.prerelease]
-    if not found:
-        raise Refused(404, "Not Found")
-    return Reply(200, answers.release(call, max(found, key=lambda one: one.at), home))
-
-
 def runs(call: Call) -> Reply:
     home, wanted = call.repository(), call.query
     found = [
@@ -193,7 +185,6 @@ ROUTES = {
     ("get", "/repos/{owner}/{repo}/commits/{ref}"): commit,
     ("get", "/repos/{owner}/{repo}/branches"): branches,
     ("post", "/repos/{owner}/{repo}/git/refs"): new_ref,
-    ("get", "/repos/{owner}/{repo}/releases/latest"): latest_release,
     ("get", "/repos/{owner}/{repo}/actions/runs"): runs,
     ("get", "/repos/{owner}/{repo}/contents/{path}"): contents,
     ("put", "/repos/{owner}/{repo}/contents/{path}"): put_file,

@@ -1,4 +1,4 @@
-"""Git's own objects and refs, the trees of repositories, tags and diffs."""
+"""Git's own objects and refs, the trees of repositories, and diffs."""
 
 import base64
 import binascii
@@ -9,7 +9,6 @@ from typing import Any
 
 from tests.support.github_double import answers
 from tests.support.github_double.call import Call, Refused, Reply
-from tests.support.github_double.paging import paged
 from tests.support.github_double.world import Blob, Commit, Executable, Repository, Submodule, Symlink, blob_sha
 
 DIFF = "application/vnd.github.diff"
@@ -57,15 +56,6 @@ def delete_ref(call: Call) -> Reply:
         if one.pull and one.pull.head == name and one.state == "open":
             one.state = "closed"
     return Reply(204, text="")
-
-
-def tags(call: Call) -> Reply:
-    home = call.repository()
-
-    def render(name: str) -> Any:
-        return call.fill("tag", {"name": name, "commit": {"sha": home.tags[name], "url": call.root}})
-
-    return paged(call, sorted(home.tags, reverse=True), render)
 
 
 def commit(call: Call) -> Reply:
@@ -219,6 +209,5 @@ ROUTES = {
     ("post", "/repos/{owner}/{repo}/git/blobs"): new_blob,
     ("post", "/repos/{owner}/{repo}/git/trees"): new_tree,
     ("get", "/repos/{owner}/{repo}/git/trees/{tree_sha}"): tree,
-    ("get", "/repos/{owner}/{repo}/tags"): tags,
     ("get", "/repos/{owner}/{repo}/compare/{basehead}"): compare,
 }

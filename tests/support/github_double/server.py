@@ -11,18 +11,16 @@ import orjson
 from aiohttp import web
 
 from tests.support.github_contract import github_contract
-from tests.support.github_double import code, git_data, people, talk
+from tests.support.github_double import builds, code, git_data, issue_parts, line_talk, people, releases, talk
 from tests.support.github_double.call import Call, Refused, Reply
 from tests.support.github_double.world import Token, World
 from tests.support.vendor_contract import Contract, Sent
 
 Handler = Callable[[Call], Reply]
 ROUTES: dict[tuple[str, str], Handler] = {
-    **code.ROUTES,
-    **git_data.ROUTES,
-    **talk.ROUTES,
-    **people.ROUTES,
-}
+    **builds.ROUTES, **releases.ROUTES, **issue_parts.ROUTES, **line_talk.ROUTES, **code.ROUTES, **git_data.ROUTES,
+    **talk.ROUTES, **people.ROUTES,
+}  # fmt: skip
 # GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
 MANY_SEGMENTS = {"path", "ref", "tree_sha", "tag"}
 RESET = 1767232800  # 2026-01-01T02:00:00Z

@@ -1,9 +1,9 @@
 """Issues, their comments, and pull requests with their reviews."""
 
-from typing import Any
-
 from tests.support.github_double import answers, git_data
 from tests.support.github_double.call import Call, Refused, Reply, demand_filled
+from tests.support.github_double.issue_parts import render_comment
+from tests.support.github_double.line_talk import add_line_comments, find_pull
 from tests.support.github_double.paging import paged
 from tests.support.github_double.world import Comment, Issue, Pull, Repository, Review
 
@@ -45,7 +45,7 @@ def issue(call: Call) -> Reply:
 
 def comments(call: Call) -> Reply:
     _, one = _issue(call)
-    return paged(call, one.comments, lambda comment: _comment(call, comment))
+    return paged(call, one.comments, lambda comment: render_comment(call, comment))
 
 
 def new_issue(call: Call) -> Reply:
@@ -73,9 +73,9 @@ def _change(call: Call, home: Repository, one: Issue) -> None:
     if strangers:
         error = {"resource": "Issue", "field": "assignees", "code": "invalid", "value": strangers[0]}
         raise Refused(422, "Validation Failed", [error])
-    if call.body.get("milestone"):
+    if call.body.get("milestone") and call.body["milestone"] not in home.parts.milestones:
         raise Refused(422, "Validation Failed", [{"resource": "Issue", "field": "milestone", "code": "invalid"}])
-    for name in ("title", "body", "state", "state_reason", "labels", "assignees"):
+    for name in ("title", "body", "state", "state_reason", "labels", "assignees", "milestone"):
         if name in call.body:
             setattr(one, name, call.body[name])
     one.updated = call.world.now()
@@ -86,12 +86,7 @@ def new_comment(call: Call) -> Reply:
     demand_filled(call, "IssueComment", "body")
     made = Comment(call.world.id(), call.token.login, call.body["body"], call.world.now())
     one.comments.append(made)
-    return Reply(201, _comment(call, made))
-
-
-def _comment(call: Call, one: Comment) -> Any:
-    known = {"id": one.id, "user": answers.user(one.user), "body": one.body, "created_at": one.at}
-    return call.fill("issue-comment", {**known, "html_url": f"{answers.HTML}/comments/{one.id}"})
+    return Reply(201, render_comment(call, made))
 
 
 def _issue(call: Call) -> tuple[Repository, Issue]:
@@ -117,7 +112,7 @@ def pulls(call: Call) -> Reply:
 
 
 def pull(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     if call.headers.get("Accept") == git_data.DIFF:
         head, base = home.resolve(pull.head), home.resolve(pull.base)
         assert head is not None
@@ -127,14 +122,14 @@ def pull(call: Call) -> Reply:
 
 
 def files(call: Call) -> Reply:
-    home, _, pull = _pull(call)
+    home, _, pull = find_pull(call)
     head = home.resolve(pull.head)
     assert head is not None
     return paged(call, answers.changed_files(call, home.resolve(pull.base), head), lambda file: file)
 
 
 def reviews(call: Call) -> Reply:
-    _, _, pull = _pull(call)
+    _, _, pull = find_pull(call)
     return paged(call, pull.reviews, lambda one: answers.review(call, one))
 
 
@@ -162,7 +157,7 @@ def _custom(message: str) -> Refused:
 
 
 def change_pull(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     call.writable()
     if call.body.get("base", pull.base) not in home.branches:
         raise Refused(422, "Validation Failed", [{"resource": "PullRequest", "field": "base", "code": "invalid"}])
@@ -175,7 +170,7 @@ def change_pull(call: Call) -> Reply:
 
 
 def merge(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     call.writable()
     head, base = home.resolve(pull.head), home.resolve(pull.base)
     assert head is not None
@@ -202,7 +197,7 @@ def _of_head(home: Repository, pull: Pull, path: str) -> bool:
 
 
 def update_branch(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     call.writable()
     head, base = home.resolve(pull.head), home.resolve(pull.base)
     assert head is not None
@@ -219,7 +214,7 @@ def update_branch(call: Call) -> Reply:
 
 
 def new_review(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     event, said = call.body.get("event", "PENDING"), call.body.get("body", "")
     if event in ("APPROVE", "REQUEST_CHANGES") and one.user == call.token.login:
         verb = "approve" if event == "APPROVE" else "request changes on"
@@ -234,16 +229,9 @@ def new_review(call: Call) -> Reply:
     made = Review(
         call.world.id(), call.token.login, said, state, call.body.get("commit_id", head.sha), call.world.now()
     )
+    add_line_comments(call, pull, call.body.get("comments", []))
     pull.reviews.append(made)
     return Reply(200, answers.review(call, made))
-
-
-def _pull(call: Call) -> tuple[Repository, Issue, Pull]:
-    home = call.repository()
-    one = home.issues.get(int(call.values["pull_number"]))
-    if one is None or one.pull is None:
-        raise Refused(404, "Not Found")
-    return home, one, one.pull
 
 
 ROUTES = {

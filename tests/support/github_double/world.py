@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from tests.support.github_double.parts import Asset, Job, LineComment, RepositoryParts
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -71,6 +73,9 @@ class Issue:
     assignees: list[str] = field(default_factory=list[str])
     comments: list[Comment] = field(default_factory=list[Comment])
     pull: "Pull | None" = None
+    id: int = 0
+    milestone: int | None = None
+    sub_issues: list[int] = field(default_factory=list[int])
 
 
 @dataclass
@@ -90,6 +95,9 @@ class Pull:
     draft: bool = False
     merged: str | None = None
     reviews: list[Review] = field(default_factory=list[Review])
+    line_comments: list[LineComment] = field(default_factory=list[LineComment])
+    reviewers: list[str] = field(default_factory=list[str])
+    team_reviewers: list[str] = field(default_factory=list[str])
 
 
 @dataclass
@@ -103,16 +111,20 @@ class Run:
     conclusion: str | None
     actor: str
     at: str
+    attempt: int = 1
+    jobs: list[Job] = field(default_factory=list[Job])
 
 
 @dataclass
 class Release:
     tag: str
-    name: str
-    body: str
+    name: str | None
+    body: str | None
     at: str
     draft: bool = False
     prerelease: bool = False
+    id: int = 1
+    assets: list[Asset] = field(default_factory=list[Asset])
 
 
 @dataclass
@@ -137,6 +149,7 @@ class Repository:
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     trees: dict[str, Mapping[str, Blob]] = field(default_factory=dict[str, Mapping[str, Blob]])
     """Those that were made alone, for a commit to come."""
+    parts: RepositoryParts = field(default_factory=RepositoryParts)
 
     @property
     def full_name(self) -> str:
@@ -247,6 +260,7 @@ class World:
         """A new issue or pull request."""
         at = self.now()
         number = len(repository.issues) + 1
+        more.setdefault("id", self.id())
         made = Issue(number, title, user, at, at, **more)  # pyright: ignore[reportArgumentType]
         repository.issues[number] = made
         return made

@@ -1,0 +1,174 @@
+"""Tools of checks, workflows, line comments, labels, milestones, sub-issues and releases: answers that are not as
+described, ids that are none, and rights that lack."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from modules.kit import OUTCOME_UNKNOWN, VendorProblem
+from tests.modules.github.conftest import GitHubApp
+from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
+from tests.support.github_double.call import Reply
+from tests.support.github_double.parts import Label, Milestone, Workflow
+from tests.support.github_double.world import Comment, Release, Run
+
+APP = {"owner": "mona", "repo": "app"}
+HTML = "<html>Sign in to the guest network</html>"
+NEEDED = {
+    "update_issue_comment": "issues=write", "delete_issue_comment": "issues=write", "create_label": "issues=write",
+    "update_label": "issues=write", "delete_label": "issues=write", "create_milestone": "issues=write",
+    "update_milestone": "issues=write", "delete_milestone": "issues=write", "create_release": "contents=write",
+    "update_release": "contents=write", "delete_release": "contents=write", "dispatch_workflow": "actions=write",
+    "rerun_workflow_run": "actions=write", "cancel_workflow_run": "actions=write",
+}  # fmt: skip
+
+
+def first_answers(tool: str) -> list[Reply]:
+    """Those before the write: a sub-issue's id is asked for first."""
+    return [Reply(200, {"id": 7})] if tool in ("add_sub_issue", "remove_sub_issue") else []
+
+
+@pytest.mark.parametrize("tool", [*FURTHER_WRITES, *CONFIRMED_WRITES])
+async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(app: GitHubApp, tool: str) -> None:
+    """A proxy's page, nothing at all, and an answer that lacks what GitHub describes."""
+    params = {**FURTHER_WRITES, **CONFIRMED_WRITES}[tool]
+    replies = [Reply(200, text=HTML), Reply(201, text=HTML), Reply(202, text=HTML), Reply(203, {})]
+    for reply in replies if tool in CONFIRMED_WRITES else [*replies, Reply(201, text="")]:
+        app.github.next_answers = [*first_answers(tool), reply]
+        app.github.seen.clear()
+        with pytest.raises(VendorProblem) as caught:
+            await app.mona.call(tool, **APP, **params)
+        assert OUTCOME_UNKNOWN in str(caught.value)
+        assert "try again later" not in str(caught.value)
+        assert sum(not one.startswith("GET") for one in app.github.seen) == 1
+
+
+@pytest.mark.parametrize("tool", [*FURTHER_WRITES, *CONFIRMED_WRITES])
+async def test_writes_that_find_nothing_or_may_not(app: GitHubApp, tool: str) -> None:
+    """In a hidden repository and in none alike; an unknown outcome is told as one."""
+    params = {**FURTHER_WRITES, **CONFIRMED_WRITES}[tool]
+    texts: set[str] = set()
+    for repo in ("secret", "nothing"):
+        with pytest.raises(VendorProblem) as caught:
+            await app.eve.call(tool, owner="mona", repo=repo, **params)
+        assert caught.value.kind == "not_found"
+        texts.add(str(caught.value))
+    assert len(texts) == 1
+    app.github.next_answers = [*first_answers(tool), Reply(502, text=HTML)]
+    with pytest.raises(VendorProblem, match=OUTCOME_UNKNOWN):
+        await app.mona.call(tool, **APP, **params)
+
+
+def furnish(app: GitHubApp) -> None:
+    """Put everything there that the tables of writes name."""
+    world, home, at = app.github.world, app.app, app.app.created
+    issue = world.issue(home, "One", "mona")
+    issue.comments.append(Comment(1, "mona", "Mine", at))
+    home.parts.labels["l"] = Label("l")
+    home.parts.milestones[1] = Milestone(1, "M")
+    home.releases.append(Release("v0", None, None, at, id=1))
+    home.parts.workflows.append(Workflow(1, "CI", ".github/workflows/ci.yml", inputs={}))
+    home.runs.append(Run(1, "CI", "main", home.branches["main"], "push", "completed", "success", "mona", at))
+
+
+@pytest.mark.parametrize("tool", NEEDED)
+async def test_a_right_that_lacks_is_named(app: GitHubApp, tool: str) -> None:
+    furnish(app)
+    params = {**FURTHER_WRITES, **CONFIRMED_WRITES}[tool]
+    app.github.world.token("fine", "eve", scopes=None, writes=False)
+    with pytest.raises(VendorProblem, match=f"this needs the permission {NEEDED[tool]}") as caught:
+        await app.caller("fine").call(tool, **APP, **params)
+    assert caught.value.kind == "forbidden"
+    app.github.world.token("narrow", "eve", scopes=frozenset({"read:user"}))
+    with pytest.raises(VendorProblem, match="this needs the scope public_repo or repo, and the token has read:user"):
+        await app.caller("narrow").call(tool, **APP, **params)
+    if tool != "cancel_workflow_run":  # nothing is running
+        await app.hubot.call(tool, **APP, **params)
+
+
+LISTS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "list_workflows": ({}, "workflows", "workflows"),
+    "list_workflow_jobs": ({"run_id": 1}, "jobs", "jobs"),
+    "list_review_comments": ({"pull_number": 1}, "", "comments"),
+    "list_labels": ({}, "", "labels"),
+    "list_milestones": ({}, "", "milestones"),
+    "list_sub_issues": ({"issue_number": 1}, "", "sub_issues"),
+    "list_tags": ({}, "", "tags"),
+    "list_releases": ({}, "", "releases"),
+    "list_release_assets": ({"release_id": 1}, "", "assets"),
+}
+
+
+@pytest.mark.parametrize("tool", LISTS)
+async def test_rows_that_lack_fields_or_are_none(app: GitHubApp, tool: str) -> None:
+    """A field of another type costs that field, and a row that is none is counted."""
+    params, field, shown = LISTS[tool]
+    rows: list[Any] = [
+        {"name": "n", "title": "t", "tag_name": "v", "path": "p", "id": "x", "line": "x", "made_up": {"a": [1]}}, 5, {}
+    ]  # fmt: skip
+    app.github.next_answers = [Reply(200, {field: rows} if field else rows)]
+    found = await app.mona.call(tool, **APP, **params)
+    assert (len(found[shown]), found["unreadable"]) == (1, 2)
+    assert "id" not in found[shown][0]
+    assert {"n", "t", "v", "p"} & set(map(str, found[shown][0].values()))
+
+
+@pytest.mark.parametrize("tool", [*LISTS, "get_checks", "get_release", "get_issue_comment"])
+async def test_an_answer_that_is_none(app: GitHubApp, tool: str) -> None:
+    more = {"get_checks": {"ref": "main"}, "get_release": {"tag": "v"}, "get_issue_comment": {"comment_id": 1}}
+    params = LISTS[tool][0] if tool in LISTS else more[tool]
+    for reply in (Reply(200, text=HTML), Reply(200, {"message": 3}), Reply(200, None), Reply(200, [5])):
+        app.github.next_answers = [reply, reply]
+        with pytest.raises(VendorProblem, match=r"cannot be read|does not have the documented form") as caught:
+            await app.mona.call(tool, **APP, **params)
+        assert "try again later" in str(caught.value)
+    app.github.next_answers.clear()
+    texts: set[str] = set()
+    for repo in ("secret", "nothing"):
+        with pytest.raises(VendorProblem) as caught:
+            await app.eve.call(tool, owner="mona", repo=repo, **params)
+        texts.add(str(caught.value))
+    assert len(texts) == 1, "a hidden repository looks like none"
+
+
+async def test_checks_of_which_much_is_missing(app: GitHubApp) -> None:
+    run = {"name": "build", "status": 3, "app": None, "output": None}
+    app.github.next_answers = [Reply(200, {"check_runs": [run, 5]}), Reply(200, {"sha": "abc", "statuses": [None]})]
+    with pytest.raises(VendorProblem, match="does not have the documented form"):
+        await app.mona.call("get_checks", **APP, ref="main")
+    app.github.next_answers = [Reply(200, {"check_runs": [run, 5]})] * 2
+    app.github.next_answers[1] = Reply(200, {"check_runs": [run], "sha": "abc", "statuses": []})
+    found = await app.mona.call("get_checks", **APP, ref="main")
+    assert found["check_runs"] == [{"name": "build", "status": ""}]
+
+
+IDS = {
+    "run_id": ("list_workflow_jobs", {}),
+    "comment_id": ("get_issue_comment", {}),
+    "release_id": ("delete_release", {}),
+    "milestone_number": ("delete_milestone", {}),
+    "pull_number": ("list_review_comments", {}),
+    "issue_number": ("list_sub_issues", {}),
+    "sub_issue_number": ("add_sub_issue", {"issue_number": 1}),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+async def test_ids_that_are_none_are_never_sent(app: GitHubApp, name: str) -> None:
+    tool, more = IDS[name]
+    for value in (0, -1, "7", 1.5, True, None, 2**60):
+        with pytest.raises(ValidationError, match=name):
+            await app.mona.call(tool, **{**APP, **more, name: value})
+    assert app.github.seen == []
+
+
+async def test_a_cursor_is_good_for_its_list_only(app: GitHubApp) -> None:
+    app.app.tags = {f"v{n}": app.app.branches["main"] for n in range(3)}
+    cursor = (await app.mona.call("list_tags", **APP, per_page=1))["nextCursor"]
+    app.github.seen.clear()
+    for tool, params in [*((tool, params) for tool, (params, *_) in LISTS.items()), ("get_checks", {"ref": "main"})]:
+        if tool != "list_tags":
+            with pytest.raises(Exception, match="cursor was not returned by this tool"):
+                await app.mona.call(tool, **APP, **params, cursor=cursor)
+    assert app.github.seen == []
