@@ -1,56 +1,19 @@
 """The module through the product's own vendor session: what a session makes of paths, headers and refusals fits."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-
 import pytest
 
-from core.http.credential_headers import BEARER, CredentialScheme
-from core.http.outbound_addresses import AllowedAddresses
-from core.secret import Secret
-from gateway.vendor_session.client_factory import VendorClientFactory
-from gateway.vendor_session.vendor_connection import ConnectionOwner
 from modules.github import MODULE
-from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
-from tests.modules.github.conftest import GitHubApp, scene_on
+from modules.kit import OUTCOME_UNKNOWN, VendorProblem
+from tests.modules.github.conftest import GitHubApp
 from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
-from tests.support.github_double import github_double
 from tests.support.github_double.call import Reply
-from tests.support.plain_vendor import VendorCaller
-from tests.support.session_vendor import SessionVendor
 
 APP = {"owner": "mona", "repo": "app"}
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A credential that is always the same one."""
-
-    access_token: Secret
-    origins: tuple[str, ...]
-    version: int = 1
-    scheme: CredentialScheme = BEARER
-
-    async def lease(self, rejected_version: int | None = None) -> "Kept":
-        return self
-
-
 @pytest.fixture
-async def app() -> AsyncIterator[GitHubApp]:
-    async with github_double("/api/v3") as double:
-        sessions = VendorClientFactory(AllowedAddresses.from_hosts([double.url.split("/")[2]]), chance=lambda: 0.0)
-        await sessions.open()
-
-        def caller(module: object, base_url: str, secret: str) -> VendorCaller:
-            assert MODULE.vendor is not None
-            settings = MODULE.vendor.settings(base_url=base_url)
-            assert isinstance(settings, VendorSettings)
-            lease = Kept(Secret(secret), (double.url.removesuffix("/api/v3"),))
-            owner = ConnectionOwner(secret, secret)
-            return VendorCaller(MODULE, SessionVendor(sessions, MODULE.vendor, settings, lease, owner))
-
-        yield await scene_on(double, caller)
-        await sessions.close()
+def app(session_app: GitHubApp) -> GitHubApp:
+    return session_app
 
 
 @pytest.mark.parametrize("path", ["docs/手順 1.md", ".github/CODEOWNERS", "a+b&c=d#e?f", "50%", "x;y", "~/.profile"])

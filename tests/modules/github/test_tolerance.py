@@ -10,7 +10,7 @@ from modules.kit import OUTCOME_UNKNOWN, VendorProblem
 from tests.modules.github.conftest import GitHubApp
 from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
 from tests.support.github_double.call import Reply
-from tests.support.github_double.parts import Label, Milestone, Workflow
+from tests.support.github_double.parts import Asset, Label, Milestone, Workflow
 from tests.support.github_double.world import Comment, Release, Run
 
 APP = {"owner": "mona", "repo": "app"}
@@ -19,7 +19,9 @@ NEEDED = {
     "update_issue_comment": "issues=write", "delete_issue_comment": "issues=write", "create_label": "issues=write",
     "update_label": "issues=write", "delete_label": "issues=write", "create_milestone": "issues=write",
     "update_milestone": "issues=write", "delete_milestone": "issues=write", "create_release": "contents=write",
-    "update_release": "contents=write", "delete_release": "contents=write", "dispatch_workflow": "actions=write",
+    "update_release": "contents=write", "delete_release": "contents=write", "upload_release_asset": "contents=write",
+    "update_release_asset": "contents=write", "delete_release_asset": "contents=write",
+    "dispatch_workflow": "actions=write",
     "rerun_workflow_run": "actions=write", "cancel_workflow_run": "actions=write",
 }  # fmt: skip
 
@@ -67,7 +69,7 @@ def furnish(app: GitHubApp) -> None:
     issue.comments.append(Comment(1, "mona", "Mine", at))
     home.parts.labels["l"] = Label("l")
     home.parts.milestones[1] = Milestone(1, "M")
-    home.releases.append(Release("v0", None, None, at, id=1))
+    home.releases.append(Release("v0", None, None, at, id=1, assets=[Asset(1, "a.txt", b"x")]))
     home.parts.workflows.append(Workflow(1, "CI", ".github/workflows/ci.yml", inputs={}))
     home.runs.append(Run(1, "CI", "main", home.branches["main"], "push", "completed", "success", "mona", at))
 
@@ -114,9 +116,14 @@ async def test_rows_that_lack_fields_or_are_none(app: GitHubApp, tool: str) -> N
     assert {"n", "t", "v", "p"} & set(map(str, found[shown][0].values()))
 
 
-@pytest.mark.parametrize("tool", [*LISTS, "get_checks", "get_release", "get_issue_comment"])
+@pytest.mark.parametrize("tool", [*LISTS, "get_checks", "get_release", "get_issue_comment", "get_release_asset"])
 async def test_an_answer_that_is_none(app: GitHubApp, tool: str) -> None:
-    more = {"get_checks": {"ref": "main"}, "get_release": {"tag": "v"}, "get_issue_comment": {"comment_id": 1}}
+    more = {
+        "get_checks": {"ref": "main"},
+        "get_release": {"tag": "v"},
+        "get_issue_comment": {"comment_id": 1},
+        "get_release_asset": {"asset_id": 1},
+    }
     params = LISTS[tool][0] if tool in LISTS else more[tool]
     for reply in (Reply(200, text=HTML), Reply(200, {"message": 3}), Reply(200, None), Reply(200, [5])):
         app.github.next_answers = [reply, reply]
@@ -147,6 +154,8 @@ IDS = {
     "run_id": ("list_workflow_jobs", {}),
     "comment_id": ("get_issue_comment", {}),
     "release_id": ("delete_release", {}),
+    "asset_id": ("get_release_asset", {}),
+    "job_id": ("get_job_logs", {}),
     "milestone_number": ("delete_milestone", {}),
     "pull_number": ("list_review_comments", {}),
     "issue_number": ("list_sub_issues", {}),

@@ -18,6 +18,8 @@ FURTHER_WRITES: dict[str, dict[str, Any]] = {
     "dispatch_workflow": {"workflow": "ci.yml", "ref": "main"},
     "create_release": {"tag_name": "v1"},
     "update_release": {"release_id": 1, "name": "n"},
+    "upload_release_asset": {"release_id": 1, "name": "new.txt", "text": "x"},
+    "update_release_asset": {"asset_id": 1, "name": "n"},
 }
 CONFIRMED_WRITES: dict[str, dict[str, Any]] = {
     "delete_issue_comment": {"comment_id": 1},
@@ -25,6 +27,7 @@ CONFIRMED_WRITES: dict[str, dict[str, Any]] = {
     "delete_milestone": {"milestone_number": 1},
     "delete_review_comment": {"comment_id": 1},
     "delete_release": {"release_id": 1},
+    "delete_release_asset": {"asset_id": 1},
     "rerun_workflow_run": {"run_id": 1},
     "cancel_workflow_run": {"run_id": 1},
 }
