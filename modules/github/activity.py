@@ -23,7 +23,6 @@ from modules.kit.results import Count, Line, ListPage, ResultModel, Word, read_a
 
 GITHUB_MAX_NOTIFICATIONS = 50
 
-
 ThreadId = Annotated[str, Field(pattern=r"^[0-9]{1,19}$", json_schema_extra=drop_bounds)]
 
 
@@ -134,13 +133,12 @@ async def list_notifications(
 @tool(hints=CHANGE_HINTS, scopes=[NOTIFICATIONS])
 async def mark_notification_read(
     context: Context,
-    thread_id: Annotated[
-        str, Field(description="The notification's id", pattern=r"^[0-9]{1,19}$", json_schema_extra=drop_bounds)
-    ],
+    thread_id: Annotated[ThreadId, Field(description="The notification's id")],
 ) -> Confirmation:
     """Mark a notification as read."""
-    await rest_client.send_request(context, "PATCH", build_path("/notifications/threads/{}", thread_id))
-    return Confirmation()
+    address = build_path("/notifications/threads/{}", thread_id)
+    missing = "there is no such notification"
+    return await rest_client.fetch_confirmation(context, "PATCH", address, status=205, missing=missing)
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:

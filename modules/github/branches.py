@@ -76,8 +76,7 @@ async def delete_branch(
 ) -> Confirmation:
     """Delete a branch. Open pull requests from it are closed."""
     address = f"{rest_client.build_repository_path(owner, repo)}/git/refs/heads/{rest_client.encode_segments(branch)}"
-    await rest_client.send_request(context, "DELETE", address)
-    return Confirmation()
+    return await rest_client.fetch_confirmation(context, "DELETE", address)
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])

@@ -40,7 +40,7 @@ class ListedCommit(ResultModel):
 
 
 class Commit(ListedCommit):
-    longest = {"message": 20_000}  # noqa: RUF012
+    longest = {"message": 100_000}  # noqa: RUF012
 
 
 class Commits(ListPage):

@@ -31,6 +31,8 @@ async def get_diff(
     address = _build_address(owner, repo, pull_number, ref, base)
     answer = await rest_client.send_request(context, "GET", address, headers=DIFF)
     diff = answer.body.decode("utf-8", "replace")
+    if diff and not diff.startswith("diff --git "):
+        raise answer.build_unreadable_problem()
     return cut_page(diff if path is None else _extract_file(diff, path), position, "the diff")
 
 

@@ -25,11 +25,22 @@ _SCOPES = re.compile(r"[a-z_:]{1,40}(, ?[a-z_:]{1,40}){0,20}")
 _PERMISSIONS = re.compile(r"[a-z_]{1,40}=[a-z]{1,10}([,;] ?[a-z_]{1,40}=[a-z]{1,10}){0,20}")
 _KINDS: Mapping[int, VendorProblemKind] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
 _FULL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}")
-_NUMBERS = re.compile(
-    r"(?P<given>\d{1,12}) must be (?P<order>less|greater) than or equal to (?P<bound>\d{1,12})"
-    r"|is too long \(maximum is (?P<most>\d{1,9}) characters\)",
-    re.IGNORECASE,
-)
+# What GitHub says of values by itself: its own words, names of its fields, and numbers.
+_FIXED_SENTENCES = tuple(
+    (re.compile(rf"(?m)^(?:Invalid request\.|Validation Failed:?)?\s*{pattern}\.?$", re.IGNORECASE), text)
+    for pattern, text in (
+        (r"(\d{1,12}) must be (less|greater) than or equal to (\d{1,12})", "{0} must be {1} than or equal to {2}"),
+        (r"[\"']?([a-z][a-z_]{1,39})[\"']? is too long \(maximum is (\d{1,9}) characters\)",
+         "{0} is too long: at most {1} characters"),
+        (r"[\"']?([a-z][a-z_]{1,39})[\"']? is too short \(minimum is (\d{1,9}) characters?\)",
+         "{0} is too short: at least {1} characters"),
+        (r"[\"']([a-z][a-z_]{1,39})[\"'] wasn't supplied", "{0} is missing"),
+        (r"[\"']([a-z][a-z_]{1,39})[\"'] is not a permitted key", "{0} is not taken here"),
+        (r"[\"']?([a-z][a-z_]{1,39})[\"']? can.?t be blank", "{0} cannot be empty"),
+        (r"For 'properties/([a-z][a-z_]{1,39})', .{1,500}? is not an? (string|number|integer|boolean|array|object)",
+         "{0} is not of the type {1}"),
+    )
+)  # fmt: skip
 _MAX_FIELDS = 10
 _MAX_MESSAGE_LENGTH = 2000
 _LOGINS = re.compile(r"max(?:imum)? number of login attempts? exceeded", re.IGNORECASE)
@@ -81,7 +92,10 @@ def _choose_text(refusal: _Refusal, missing: str, moved_to: str) -> str:
             return f"GitHub refuses: {reason}"
         case 400 | 422:
             reason = (
-                known_text or _format_fields(refusal) or _format_limit(refusal) or "check them against the tool schema"
+                known_text
+                or _format_fixed_sentences(refusal)
+                or _format_fields(refusal)
+                or "check them against the tool schema"
             )
             return f"GitHub refuses the values: {reason}"
         case 406:
@@ -144,14 +158,13 @@ def _format_fields(refusal: _Refusal) -> str:
     return ", ".join(dict.fromkeys(fields[:_MAX_FIELDS]))
 
 
-def _format_limit(refusal: _Refusal) -> str:
-    """The numbers of a sentence of GitHub's that is about nothing else, such as "9 must be less than or equal to 6"."""
-    found = _NUMBERS.search(refusal.message)
-    if not found:
-        return ""
-    if found["most"]:
-        return f"a text is longer than {found['most']} characters"
-    return f"{found['given']} must be {found['order'].lower()} than or equal to {found['bound']}"
+def _format_fixed_sentences(refusal: _Refusal) -> str:
+    """The sentences of GitHub's that hold nothing but its own words and numbers."""
+    return ", ".join(
+        text.format(*(group.lower() for group in found.groups()))
+        for form, text in _FIXED_SENTENCES
+        if (found := form.search(refusal.message))
+    )
 
 
 def _to_word(value: object) -> str:

@@ -83,7 +83,7 @@ async def get_file_contents(
     check_version(position, "the file", head.sha)
     content = _decode_content(answer, cast("Mapping[str, Any]", raw))
     if content is None:
-        content = await _fetch_raw(context, _build_address(owner, repo, path), ref)
+        content = await _fetch_raw(context, _build_address(owner, repo, path), ref, head.size)
     return _build_file_page(head, content, position)
 
 
@@ -147,14 +147,20 @@ def _decode_content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | Non
         raise answer.build_unreadable_problem() from None
 
 
-async def _fetch_raw(context: Context, address: str, ref: str | None) -> bytes | None:
-    """Fetch the bytes of a file above 1 MB; None where they are more than is read of one answer."""
+async def _fetch_raw(context: Context, address: str, ref: str | None, size: int) -> bytes | None:
+    """Fetch the `size` bytes of a file above 1 MB; None where they are more than is read of one answer.
+
+    Raises:
+        VendorProblem: GitHub refused it, or the answer is not this file.
+    """
     try:
         answer = await rest_client.send_request(context, "GET", address, query={"ref": ref}, headers=RAW)
     except VendorProblem as problem:
         if problem.kind == "too_large":
             return None
         raise
+    if len(answer.body) != size:
+        raise answer.build_unreadable_problem()
     return answer.body
 
 

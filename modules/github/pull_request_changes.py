@@ -101,7 +101,8 @@ async def update_pull_request_branch(
 ) -> BranchUpdate:
     """Merge the base into a pull request's branch."""
     address = f"{_build_address(owner, repo, pull_number)}/update-branch"
-    await rest_client.send_request(context, "PUT", address, json={"expected_head_sha": sha})
+    body = {"expected_head_sha": sha}
+    await rest_client.fetch_confirmation(context, "PUT", address, status=202, json=body)
     return BranchUpdate()
 
 

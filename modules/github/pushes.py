@@ -1,10 +1,11 @@
 """Several files in one commit, through git's own objects (https://docs.github.com/en/rest/git): blobs, a tree and a
-commit, none of which anybody sees until the branch points at them.
+commit, none of which anybody sees until the branch points at them. So making them again does no harm, and the one
+change is that of the branch.
 """
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from modules.github import rest_client
 from modules.github.files import Message
 from modules.github.parameters import REPO, WORKFLOW, FilePath, Owner, Ref, Repo, Sha
-from modules.kit import Context, ToolError, VendorProblem, tool
+from modules.kit import OUTCOME_UNKNOWN, Context, ToolError, VendorProblem, tool
 from modules.kit.parameters import ACTION_HINTS, OptionalParameter, limit_items
-from modules.kit.results import Line, ResultModel, read_at
+from modules.kit.results import Line, ResultModel, read_at, read_object
 
 MAX_FILES = 100
-MAX_TOTAL_CHARACTERS = 5_000_000
+MAX_TOTAL_CHARACTERS = 3_000_000
 NORMAL_FILE, EXECUTABLE_FILE = "100644", "100755"
 
 
@@ -81,7 +82,7 @@ async def push_files(
         commit = await _make_commit(context, target, tip, message, files)
         await _move_branch(context, target, commit)
     except VendorProblem as problem:
-        raise _explain_failure(problem, branch, commit) from None
+        raise _explain_failure(problem, branch, tip, commit) from None
     return PushResult(branch=branch, commit=commit, files=len(files))
 
 
@@ -103,28 +104,32 @@ def _check_files(files: Sequence[PushedFile]) -> None:
         except (ValueError, binascii.Error):
             raise ToolError(f"files[{number}].content_base64 is not base64") from None
     if sum(len(file.content or file.content_base64 or "") for file in files) > MAX_TOTAL_CHARACTERS:
-        raise ToolError(f"files: all together may have {MAX_TOTAL_CHARACTERS} characters; push in several commits")
+        raise ToolError(f"files: all together may have {MAX_TOTAL_CHARACTERS:,} characters; push in several commits")
 
 
 async def _fetch_tip(context: Context, target: _Target) -> str:
     address = f"{target.repository}/git/ref/heads/{rest_client.encode_segments(target.branch)}"
     missing = "no such repository or branch: create the branch first"
-    return (await rest_client.fetch_one(context, _BranchTip, address, missing=missing)).sha
+    answer = await rest_client.send_request(context, "GET", address, missing=missing)
+    sha = read_object(answer, _BranchTip).sha
+    if not sha:
+        raise answer.build_unreadable_problem()
+    return sha
 
 
 async def _make_commit(context: Context, target: _Target, tip: str, message: str, files: Sequence[PushedFile]) -> str:
     """Make a commit that no branch points at, and return its SHA."""
-    before = await rest_client.fetch_one(context, _GitCommit, f"{target.repository}/git/commits/{tip}")
+    answer = await rest_client.send_request(context, "GET", f"{target.repository}/git/commits/{tip}")
+    before = read_object(answer, _GitCommit)
+    if not before.tree:  # without it, all other files would be deleted
+        raise answer.build_unreadable_problem()
     entries: list[dict[str, Any]] = []
     for done, file in enumerate(files):
         entries.append(await _build_entry(context, target, file))
         await context.report_progress(done + 1, len(files))
     tree = {"base_tree": before.tree, "tree": entries}
-    made = await rest_client.fetch_one(context, _Object, f"{target.repository}/git/trees", method="POST", json=tree)
-    commit = {"message": message, "tree": made.sha, "parents": [tip]}
-    return (
-        await rest_client.fetch_one(context, _Object, f"{target.repository}/git/commits", method="POST", json=commit)
-    ).sha
+    made = await _make_object(context, target, "trees", tree)
+    return await _make_object(context, target, "commits", {"message": message, "tree": made, "parents": [tip]})
 
 
 async def _build_entry(context: Context, target: _Target, file: PushedFile) -> dict[str, Any]:
@@ -135,25 +140,46 @@ async def _build_entry(context: Context, target: _Target, file: PushedFile) -> d
     if file.content_base64 is None:
         return {**entry, "content": file.content}
     blob = {"content": file.content_base64, "encoding": "base64"}
-    made = await rest_client.fetch_one(context, _Object, f"{target.repository}/git/blobs", method="POST", json=blob)
-    return {**entry, "sha": made.sha}
+    return {**entry, "sha": await _make_object(context, target, "blobs", blob)}
+
+
+async def _make_object(context: Context, target: _Target, kind: str, fields: Mapping[str, Any]) -> str:
+    answer = await rest_client.send_request(
+        context, "POST", f"{target.repository}/git/{kind}", json=fields, repeatable=True
+    )
+    sha = read_object(answer, _Object).sha
+    if not sha:
+        raise answer.build_unreadable_problem()
+    return sha
 
 
 async def _move_branch(context: Context, target: _Target, commit: str) -> None:
     address = f"{target.repository}/git/refs/heads/{rest_client.encode_segments(target.branch)}"
-    await rest_client.send_request(context, "PATCH", address, json={"sha": commit, "force": False})
+    body = {"sha": commit, "force": False}
+    answer = await rest_client.send_request(context, "PATCH", address, json=body)
+    if read_object(answer, _BranchTip).sha != commit:
+        raise answer.build_unreadable_problem()
 
 
-def _explain_failure(problem: VendorProblem, branch: str, commit: str) -> VendorProblem:
-    """Say what was written. `commit` is "" where none was made."""
-    if commit and problem.unknown:
-        text = f"{problem.text}: {branch} is at {commit} if it was, and unchanged if not"
+def _explain_failure(problem: VendorProblem, branch: str, tip: str, commit: str) -> VendorProblem:
+    """Say what was written, and how to undo it. `tip` is the branch's before; `commit` is "" where none was made."""
+    text = problem.text
+    if problem.unknown:
+        text = (
+            f"{text.removesuffix(f'; {OUTCOME_UNKNOWN}')}; {branch} was at {tip}, and is at {commit} if the change was "
+            "made: a commit with the files as they were before undoes it"
+        )
     elif commit:
-        text = f"{problem.text}; {branch} is unchanged, and commit {commit} with the files belongs to no branch"
+        text += f"; {branch} is unchanged: commit {commit} with the files belongs to no branch, and nobody sees it"
     else:
-        text = f"{problem.text}; {branch} is unchanged, so all files can be pushed again"
+        text += f"; {branch} is unchanged, and nothing was written"
     return VendorProblem(
-        problem.kind, text, retry=problem.retry, retry_after=problem.retry_after, answer=problem.answer
+        problem.kind,
+        text,
+        retry=problem.retry,
+        retry_after=problem.retry_after,
+        answer=problem.answer,
+        unknown=problem.unknown,
     )
 
 

@@ -54,10 +54,11 @@ async def send_request(
     body: RawBody | None = None,
     host: str = "",
     missing: str = "",
+    repeatable: bool | None = None,
 ) -> VendorAnswer:
     """Send one request. None values in `json` are left out, as in a query; `nulls` are the fields to send as null.
     `body` is sent as it is in the place of `json`, and `host` is one of :data:`HOSTS`. `missing` is what a 404 means
-    here.
+    here; `repeatable` is that of :meth:`modules.kit.Vendor.request`.
 
     Raises:
         VendorProblem: GitHub refused it; the text says what to do.
@@ -67,7 +68,7 @@ async def send_request(
         fields |= dict.fromkeys(nulls)
     try:
         return await context.vendor.request(
-            method, address, query=query, json=fields, headers=headers, body=body, host=host
+            method, address, query=query, json=fields, headers=headers, repeatable=repeatable, body=body, host=host
         )
     except VendorProblem as problem:
         raise await _explain(context, problem, missing) from None

@@ -7,6 +7,7 @@ from broker.oauth_client.token_response import resolve_pointer
 from gateway.catalogue import build_catalogue
 from modules.github import MODULE
 from modules.kit import ToolError, VendorAnswer
+from tests.modules.github.calls import CALLS, WRITES
 from tests.modules.github.conftest import GitHubApp, scene_on
 from tests.support.github_double import github_double
 from tests.support.plain_vendor import vendor_callers
@@ -99,6 +100,11 @@ def test_every_tool_of_the_design_with_its_hints() -> None:
     found = {tool.name: (tool.hints.read_only, tool.hints.destructive, tool.hints.idempotent) for tool in MODULE.tools}
     assert found == HINTS
     assert all(tool.hints.open_world for tool in MODULE.tools)
+
+
+def test_every_tool_is_called_through_mcp() -> None:
+    assert set(WRITES) == {tool.name for tool in MODULE.tools if not tool.hints.read_only}
+    assert set(CALLS) == {tool.name for tool in MODULE.tools}
 
 
 def test_scopes_are_githubs() -> None:

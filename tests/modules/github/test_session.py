@@ -2,11 +2,8 @@
 
 import pytest
 
-from modules.github import MODULE
-from modules.kit import OUTCOME_UNKNOWN, VendorProblem
+from modules.kit import VendorProblem
 from tests.modules.github.conftest import GitHubApp
-from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
-from tests.support.github_double.call import Reply
 
 APP = {"owner": "mona", "repo": "app"}
 
@@ -96,39 +93,3 @@ async def test_a_secondary_limit_without_a_time_is_remembered(app: GitHubApp, st
         assert caught.value.kind == "rate_limited"
     assert len(app.github.seen) == asked, "the next calls cost no request"
     assert (await app.hubot.call("list_branches", **APP))["branches"], "somebody else's limit is their own"
-
-
-WRITES: dict[str, dict[str, object]] = {
-    "create_issue": {"title": "t"},
-    "create_github_issue": {"owner": None, "repo": "mona/app", "title": "t", "body": "b"},
-    "update_issue": {"issue_number": 1, "title": "t"},
-    "add_issue_comment": {"issue_number": 1, "body": "b"},
-    "create_pull_request": {"title": "t", "head": "h", "base": "main"},
-    "update_pull_request": {"pull_number": 1, "title": "t"},
-    "merge_pull_request": {"pull_number": 1},
-    "create_pull_request_review": {"pull_number": 1, "event": "APPROVE"},
-    "create_branch": {"branch": "b"},
-    "create_or_update_file": {"path": "a", "message": "m", "content": "c"},
-    "delete_file": {"path": "a", "message": "m", "sha": "0" * 40},
-}
-TRIED_ELSEWHERE = {"push_files", "delete_branch", "update_pull_request_branch", "mark_notification_read"}
-TRIED_ELSEWHERE |= FURTHER_WRITES.keys() | CONFIRMED_WRITES.keys()
-
-
-def test_every_writing_tool_is_here() -> None:
-    assert set(WRITES) | TRIED_ELSEWHERE == {tool.name for tool in MODULE.tools if not tool.hints.read_only}
-
-
-@pytest.mark.parametrize("tool", WRITES)
-async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(app: GitHubApp, tool: str) -> None:
-    """A proxy's page, nothing at all, and an answer that lacks what GitHub describes."""
-    found = Reply(200, text=next(iter(app.app.commits)))  # create_branch asks for the commit first
-    params = {name: value for name, value in {**APP, **WRITES[tool]}.items() if value is not None}
-    for reply in (Reply(201, text="<html>Sign in to the guest network</html>"), Reply(201, text=""), Reply(201, {})):
-        app.github.next_answers = [found, reply] if tool == "create_branch" else [reply]
-        app.github.seen.clear()
-        with pytest.raises(VendorProblem) as caught:
-            await app.mona.call(tool, **params)
-        assert OUTCOME_UNKNOWN in str(caught.value)
-        assert "try again later" not in str(caught.value)
-        assert sum(not one.startswith("GET") for one in app.github.seen) == 1

@@ -8,6 +8,7 @@ from tests.support.github_double.call import Call
 from tests.support.github_double.world import (
     Blob,
     Commit,
+    Executable,
     Issue,
     Pull,
     Repository,
@@ -56,7 +57,7 @@ def changed_files(call: Call, before: Commit | None, after: Commit) -> list[Any]
 
 
 def _diff(call: Call, path: str, old: Blob | None, new: Blob | None) -> Any:
-    lines = [*difflib.unified_diff(_lines(old), _lines(new), lineterm="")][2:]
+    lines = [*difflib.unified_diff(split_lines(old), split_lines(new), lineterm="")][2:]
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     status = "added" if old is None else "removed" if new is None else "modified"
@@ -67,7 +68,8 @@ def _diff(call: Call, path: str, old: Blob | None, new: Blob | None) -> Any:
     return call.fill("diff-entry", {**known, "patch": "\n".join(lines)} if lines else known)
 
 
-def _lines(content: Blob | None) -> list[str]:
+def split_lines(content: Blob | None) -> list[str]:
+    """The lines of a text file; none of another one."""
     return (
         content.decode("utf-8", "replace").splitlines() if isinstance(content, bytes) and b"\0" not in content else []
     )
@@ -90,7 +92,7 @@ def content(call: Call, path: str, blob: Blob) -> Any:
 
 def entry(path: str, blob: Blob | None) -> Any:
     """A line of a folder; None stands for a folder in it."""
-    kind = {Symlink: "symlink", Submodule: "submodule", bytes: "file"}.get(type(blob), "dir")
+    kind = {Symlink: "symlink", Submodule: "submodule", bytes: "file", Executable: "file"}.get(type(blob), "dir")
     size = len(blob) if isinstance(blob, bytes) else 0
     sha = blob_sha(blob) if blob is not None else "0" * 40
     return {"name": path.rsplit("/", 1)[-1], "path": path, "type": kind, "size": size, "sha": sha}

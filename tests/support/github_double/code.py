@@ -4,7 +4,7 @@ import base64
 import binascii
 from typing import Any
 
-from tests.support.github_double import answers
+from tests.support.github_double import answers, git_data
 from tests.support.github_double.call import Call, Refused, Reply, demand_filled
 from tests.support.github_double.paging import paged
 from tests.support.github_double.world import Blob, Commit, Repository, blob_sha
@@ -56,6 +56,8 @@ def commit(call: Call) -> Reply:
     if call.headers.get("Accept") == "application/vnd.github.sha":
         return Reply(200, text=one.sha)
     before = home.commits[one.parents[0]] if one.parents else None
+    if call.headers.get("Accept") == git_data.DIFF:
+        return git_data.diff_reply(before.tree if before else {}, one.tree)
     listed = paged(call, answers.changed_files(call, before, one), lambda file: file)
     return Reply(200, answers.commit(call, one, files=listed.value), listed.headers)
 

@@ -11,7 +11,7 @@ import orjson
 from aiohttp import web
 
 from tests.support.github_contract import github_contract
-from tests.support.github_double import builds, code, issue_parts, line_talk, people, releases, talk
+from tests.support.github_double import builds, code, git_data, issue_parts, line_talk, people, releases, talk
 from tests.support.github_double.call import Call, Refused, Reply
 from tests.support.github_double.file_store import PATH as STORE_PATH
 from tests.support.github_double.file_store import FileStore
@@ -19,15 +19,14 @@ from tests.support.github_double.world import Token, World
 from tests.support.vendor_contract import Contract, Sent
 
 Handler = Callable[[Call], Reply]
-# The first that fits counts: an address below a ref before that of the ref.
 ROUTES: dict[tuple[str, str], Handler] = {
-    **builds.ROUTES, **releases.ROUTES, **issue_parts.ROUTES, **line_talk.ROUTES, **code.ROUTES, **talk.ROUTES,
-    **people.ROUTES,
+    **builds.ROUTES, **releases.ROUTES, **issue_parts.ROUTES, **line_talk.ROUTES, **code.ROUTES, **git_data.ROUTES,
+    **talk.ROUTES, **people.ROUTES,
 }  # fmt: skip
 UPLOAD_ROUTES: dict[tuple[str, str], Handler] = dict(releases.UPLOAD_ROUTES)
 UPLOADS_PATH = "/api/uploads"  # where a GitHub Enterprise Server has what is a host of its own elsewhere
 # GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
-MANY_SEGMENTS = {"path", "ref", "tag"}
+MANY_SEGMENTS = {"path", "ref", "tree_sha", "tag"}
 RESET = 1767232800  # 2026-01-01T02:00:00Z
 NOW = "Thu, 01 Jan 2026 01:00:00 GMT"
 
@@ -42,7 +41,8 @@ class GitHubDouble:
     url: str = ""
     wrong: list[str] = field(default_factory=list[str])
     seen: list[str] = field(default_factory=list[str])
-    next_answers: list[Reply] = field(default_factory=list[Reply])
+    next_answers: list[Reply | None] = field(default_factory=list[Reply | None])
+    """For the next requests that are as described, one each; None lets one through."""
     store: FileStore = field(default_factory=FileStore)
 
     @property
@@ -104,8 +104,8 @@ class GitHubDouble:
             self.wrong.append(f"{request.method} {raw_path}: {wrong}")
             raise Refused(400, "Problems parsing JSON")
         self._count(token, headers)
-        if self.next_answers:
-            return self.next_answers.pop(0)
+        if self.next_answers and (queued := self.next_answers.pop(0)) is not None:
+            return queued
         fields = orjson.loads(body) if body and not is_upload else {}
         call = Call(
             self.world, token, values, query, request.headers, fields, self.contract.fill, self.url,
@@ -164,7 +164,8 @@ _PATTERNS = {template: _pattern(template) for _, template in (*ROUTES, *UPLOAD_R
 
 def _route(routes: Iterable[tuple[str, str]], method: str, raw_path: str) -> tuple[str, dict[str, str]] | None:
     """The template that a path fits, and its values decoded."""
-    for known, template in routes:
+    # What has more segments is looked at first: `commits/{ref}` would take `commits/main/status` too.
+    for known, template in sorted(routes, key=lambda operation: -operation[1].count("/")):
         if known == method and (found := _PATTERNS[template].fullmatch(raw_path)):
             return template, {name: unquote(value) for name, value in found.groupdict().items()}
     return None

@@ -1,6 +1,6 @@
 """Issues, their comments, and pull requests with their reviews."""
 
-from tests.support.github_double import answers
+from tests.support.github_double import answers, git_data
 from tests.support.github_double.call import Call, Refused, Reply, demand_filled
 from tests.support.github_double.issue_parts import render_comment
 from tests.support.github_double.line_talk import add_line_comments, find_pull
@@ -112,7 +112,12 @@ def pulls(call: Call) -> Reply:
 
 
 def pull(call: Call) -> Reply:
-    home, one, _ = find_pull(call)
+    home, one, pull = find_pull(call)
+    if call.headers.get("Accept") == git_data.DIFF:
+        head, base = home.resolve(pull.head), home.resolve(pull.base)
+        assert head is not None
+        assert base is not None
+        return git_data.diff_reply(base.tree, head.tree)
     return Reply(200, answers.pull(call, one, home))
 
 
@@ -191,6 +196,23 @@ def _of_head(home: Repository, pull: Pull, path: str) -> bool:
     return False
 
 
+def update_branch(call: Call) -> Reply:
+    home, one, pull = find_pull(call)
+    call.writable()
+    head, base = home.resolve(pull.head), home.resolve(pull.base)
+    assert head is not None
+    assert base is not None
+    if call.body.get("expected_head_sha", head.sha) != head.sha:
+        raise Refused(422, "expected head sha didn\u2019t match current head ref.")
+    if not answers.mergeable(pull, home):
+        raise Refused(422, "merge conflict between base and head")
+    if base in home.history(head):
+        raise Refused(422, "There are no new commits on the base branch.")
+    call.world.commit(home, base.tree, f"Merge {pull.base}", branch=pull.head, parents=(head.sha, base.sha))
+    one.updated = call.world.now()
+    return Reply(202, {"message": "Updating pull request branch.", "url": answers.HTML})
+
+
 def new_review(call: Call) -> Reply:
     home, one, pull = find_pull(call)
     event, said = call.body.get("event", "PENDING"), call.body.get("body", "")
@@ -227,4 +249,5 @@ ROUTES = {
     ("get", f"{PULL}/reviews"): reviews,
     ("post", f"{PULL}/reviews"): new_review,
     ("put", f"{PULL}/merge"): merge,
+    ("put", f"{PULL}/update-branch"): update_branch,
 }

@@ -22,6 +22,10 @@ class Submodule:
     sha: str
 
 
+class Executable(bytes):
+    """The content of a file that may be run."""
+
+
 Blob = bytes | Symlink | Submodule
 
 
@@ -142,6 +146,9 @@ class Repository:
     issues: dict[int, Issue] = field(default_factory=dict[int, Issue])
     releases: list[Release] = field(default_factory=list[Release])
     runs: list[Run] = field(default_factory=list[Run])
+    blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    trees: dict[str, Mapping[str, Blob]] = field(default_factory=dict[str, Mapping[str, Blob]])
+    """Those that were made alone, for a commit to come."""
     parts: RepositoryParts = field(default_factory=RepositoryParts)
 
     @property
