@@ -56,6 +56,7 @@ KNOWN_MESSAGES = [
         # Workflows
         (r"does not have 'workflow_dispatch'", "the workflow has no workflow_dispatch trigger, and cannot be started"),
         (r"no ref found for", "ref: no such branch or tag"),
+        (r"logs? .{0,60}expired", "GitHub has deleted the log: it keeps one for a time that the repository sets"),
         (r"on a disabled workflow", "the workflow is switched off"),
         (r"created over a month ago", "the run is more than a month old, and cannot be run again"),
         (r"required input|unexpected inputs", "inputs do not fit those that the workflow declares: read its file"),

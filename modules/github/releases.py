@@ -6,6 +6,7 @@ from pydantic import Field
 
 from modules.github import rest_client
 from modules.github.parameters import REPO, Id, Owner, Ref, Repo
+from modules.github.release_assets import NO_RELEASE, ReleaseAsset, ReleaseId
 from modules.github.result_models import Confirmation
 from modules.github.text_pages import cut_page, parse_position
 from modules.kit import Context, ToolError, tool
@@ -19,9 +20,8 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, Text, Word
+from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Word
 
-NO_RELEASE = "no such release; it may be deleted already"
 MAX_NOTES = 125_000
 """Characters of a release's notes: GitHub's own limit."""
 
@@ -31,15 +31,6 @@ Notes = Annotated[
 Target = Annotated[OptionalParameter[Ref], Field(description="Branch or SHA for a new tag")]
 ReleaseTitle = Annotated[OptionalParameter[ShortText], Field(description="Title")]
 Prerelease = Annotated[OptionalParameter[bool], Field(description="Not for production")]
-ReleaseId = Annotated[Id, Field(description="The release's id")]
-
-
-class ReleaseAsset(ResultModel):
-    id: Missable[int] = None
-    name: Name
-    size: Count = 0
-    content_type: Word = ""
-    download_count: Count = 0
 
 
 class ListedRelease(ResultModel):
@@ -64,10 +55,6 @@ class Release(ListedRelease):
 
 class Releases(ListPage):
     releases: list[ListedRelease]
-
-
-class ReleaseAssets(ListPage):
-    assets: list[ReleaseAsset]
 
 
 class SavedRelease(ResultModel):
@@ -176,18 +163,6 @@ async def delete_release(context: Context, owner: Owner, repo: Repo, release_id:
     return await rest_client.fetch_confirmation(context, "DELETE", address, missing=NO_RELEASE)
 
 
-@tool(hints=READ_HINTS, scopes=[REPO])
-async def list_release_assets(
-    context: Context, owner: Owner, repo: Repo, release_id: ReleaseId, per_page: PerPage = 30, cursor: CursorText = None
-) -> ReleaseAssets:
-    """Files of a release."""
-    address = rest_client.build_repository_path(owner, repo, "/releases/{}/assets", release_id)
-    page = await rest_client.fetch_page(
-        context, ReleaseAsset, address, cursor=cursor, per_page=per_page, missing=NO_RELEASE
-    )
-    return ReleaseAssets(assets=page.rows, **page.fields)
-
-
 TOOLS = (
     list_releases,
     get_latest_release,
@@ -195,5 +170,4 @@ TOOLS = (
     create_release,
     update_release,
     delete_release,
-    list_release_assets,
 )

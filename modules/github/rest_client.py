@@ -8,12 +8,14 @@ from pydantic import BaseModel, Field
 
 from modules.github.error_messages import explain_problem
 from modules.github.result_models import Confirmation
-from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
+from modules.kit import Context, Download, RawBody, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
 from modules.kit.paging import LinkHeader, ReadPage, parse_cursor, read_page
 from modules.kit.results import Line, ResultModel, read_object
 
 PAGING = LinkHeader(total="total_count")
 
+UPLOADS = "uploads"
+HOSTS = {UPLOADS: "https://uploads.github.com"}
 HEADERS = {
     "Accept": "application/vnd.github+json",
     "X-GitHub-Api-Version": "2022-11-28",
@@ -35,6 +37,9 @@ class GitHubSettings(VendorSettings):
     (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
 
     concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 32
+    uploads_url: Annotated[
+        str | None, Field(max_length=500, description="Own server's URL for files, https://HOST/api/uploads")
+    ] = None
 
 
 async def send_request(
@@ -46,22 +51,41 @@ async def send_request(
     json: Mapping[str, Any] | None = None,
     nulls: Iterable[str] = (),
     headers: Mapping[str, str] | None = None,
+    body: RawBody | None = None,
+    host: str = "",
     missing: str = "",
     repeatable: bool | None = None,
 ) -> VendorAnswer:
     """Send one request. None values in `json` are left out, as in a query; `nulls` are the fields to send as null.
-    `missing` is what a 404 means here; `repeatable` is that of :meth:`modules.kit.Vendor.request`.
+    `body` is sent as it is in the place of `json`, and `host` is one of :data:`HOSTS`. `missing` is what a 404 means
+    here; `repeatable` is that of :meth:`modules.kit.Vendor.request`.
 
     Raises:
         VendorProblem: GitHub refused it; the text says what to do.
     """
-    body = None if json is None else {name: value for name, value in json.items() if value is not None}
-    if body is not None:
-        body |= dict.fromkeys(nulls)
+    fields = None if json is None else {name: value for name, value in json.items() if value is not None}
+    if fields is not None:
+        fields |= dict.fromkeys(nulls)
     try:
         return await context.vendor.request(
-            method, address, query=query, json=body, headers=headers, repeatable=repeatable
+            method, address, query=query, json=fields, headers=headers, repeatable=repeatable, body=body, host=host
         )
+    except VendorProblem as problem:
+        raise await _explain(context, problem, missing) from None
+
+
+async def fetch_file_part(
+    context: Context,
+    address: str,
+    *,
+    limit: int,
+    offset: int = 0,
+    headers: Mapping[str, str] | None = None,
+    missing: str = "",
+) -> Download:
+    """Fetch at most `limit` bytes of a file from `offset` on, which GitHub sends or gives a link to."""
+    try:
+        return await context.vendor.download(address, limit=limit, offset=offset, headers=headers)
     except VendorProblem as problem:
         raise await _explain(context, problem, missing) from None
 

@@ -3,9 +3,8 @@
 from typing import Any
 
 from tests.modules.github.conftest import Hub, named
-from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
 from tests.support.github_double import Repository
-from tests.support.github_double.parts import Label, LineComment, Milestone, Workflow
+from tests.support.github_double.parts import Asset, Job, Label, LineComment, Milestone, Workflow
 from tests.support.github_double.world import Comment, Notification, Pull, Release, Run
 
 READS: dict[str, dict[str, Any]] = {
@@ -40,6 +39,8 @@ READS: dict[str, dict[str, Any]] = {
     "get_latest_release": {},
     "get_release": {"tag": "v0"},
     "list_release_assets": {"release_id": 1},
+    "get_release_asset": {"asset_id": 1},
+    "get_job_logs": {"job_id": 1},
 }
 WRITES: dict[str, dict[str, Any]] = {
     "create_branch": {"branch": "new"},
@@ -57,8 +58,31 @@ WRITES: dict[str, dict[str, Any]] = {
     "add_issue_comment": {"issue_number": 2, "body": "b"},
     "create_pull_request_review": {"pull_number": 1, "event": "APPROVE"},
     "mark_notification_read": {"thread_id": "1"},
-    **FURTHER_WRITES,
-    **CONFIRMED_WRITES,
+    "update_issue_comment": {"comment_id": 1, "body": "b"},
+    "create_label": {"name": "new"},
+    "update_label": {"name": "l", "color": "ffffff"},
+    "add_issue_labels": {"issue_number": 1, "labels": ["l"]},
+    "remove_issue_label": {"issue_number": 1, "name": "l"},
+    "create_milestone": {"title": "t"},
+    "update_milestone": {"milestone_number": 1, "title": "t"},
+    "add_sub_issue": {"issue_number": 1, "sub_issue_number": 2},
+    "remove_sub_issue": {"issue_number": 1, "sub_issue_number": 2},
+    "reply_to_review_comment": {"pull_number": 1, "comment_id": 1, "body": "b"},
+    "update_review_comment": {"comment_id": 1, "body": "b"},
+    "request_reviewers": {"pull_number": 1, "reviewers": ["mona"]},
+    "dispatch_workflow": {"workflow": "ci.yml", "ref": "main"},
+    "create_release": {"tag_name": "v1"},
+    "update_release": {"release_id": 1, "name": "n"},
+    "upload_release_asset": {"release_id": 1, "name": "new.txt", "text": "x"},
+    "update_release_asset": {"asset_id": 1, "name": "n"},
+    "delete_issue_comment": {"comment_id": 1},
+    "delete_label": {"name": "l"},
+    "delete_milestone": {"milestone_number": 1},
+    "delete_review_comment": {"comment_id": 1},
+    "delete_release": {"release_id": 1},
+    "delete_release_asset": {"asset_id": 1},
+    "rerun_workflow_run": {"run_id": 1},
+    "cancel_workflow_run": {"run_id": 1},
 }
 REQUESTS_BEFORE = {"create_branch": 1, "push_files": 4, "add_sub_issue": 1, "remove_sub_issue": 1}
 """Requests before the one that changes, where there are any."""
@@ -93,7 +117,10 @@ def furnish(hub: Hub, home: Repository) -> None:
     world.issue(home, "Two", "eve").comments.append(Comment(1, "eve", "Mine", home.created))
     home.parts.labels["l"] = Label("l")
     home.parts.milestones[1] = Milestone(1, "M")
-    home.releases[:] = [Release("v0", None, None, home.created, id=1)]
+    home.releases[:] = [Release("v0", None, None, home.created, id=1, assets=[Asset(1, "a.txt", b"x")])]
     home.parts.workflows[:] = [Workflow(1, "CI", ".github/workflows/ci.yml", inputs={})]
-    home.runs[:] = [Run(1, "CI", "main", home.branches["main"], "push", "completed", "success", "mona", home.created)]
+    at = home.created
+    jobs = [Job(1, "test", "completed", "success", at, at, log=b"Done\n")]
+    run = Run(1, "CI", "main", home.branches["main"], "push", "completed", "success", "mona", at, jobs=jobs)
+    home.runs[:] = [run]
     world.notifications["mona"] = [Notification("1", home, 2, "Two", "mention", unread=True, at=world.now())]

@@ -37,7 +37,7 @@ async def test_a_refusal_says_what_to_do(hub: Hub, home: Repository, tool: str) 
 ODD = [Reply(200, text="<html>Sign in</html>"), Reply(200, [1]), Reply(200, {})]
 
 
-@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize("tool", [tool for tool in CALLS if tool != "get_job_logs"])  # a log has any form
 async def test_an_answer_of_another_form_is_told(hub: Hub, home: Repository, tool: str) -> None:
     """A proxy in between may answer anything with 200. A write that may have been made is never asked for again."""
     before = [None] * REQUESTS_BEFORE.get(tool, 0)

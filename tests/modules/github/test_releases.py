@@ -1,11 +1,10 @@
-"""Tags, releases and their assets."""
+"""Tags and releases."""
 
 import pytest
 from pydantic import ValidationError
 
 from modules.kit import ToolError, VendorProblem
 from tests.modules.github.conftest import GitHubApp
-from tests.support.github_double.parts import Asset
 from tests.support.github_double.world import Release
 
 APP = {"owner": "mona", "repo": "app"}
@@ -61,24 +60,6 @@ async def test_notes_are_read_on(app: GitHubApp) -> None:
     app.app.releases[0].body = "Other"
     with pytest.raises(ToolError, match="the release's body has changed since the page before"):
         await app.mona.call("get_release", **APP, tag="v1", cursor=first["nextCursor"])
-
-
-async def test_assets(app: GitHubApp) -> None:
-    files = [Asset(n, f"app-{n}.zip", b"x" * n, "application/zip", downloads=2) for n in (1, 2)]
-    app.app.releases = [Release("v1", "One", None, app.github.world.now(), id=9, assets=files)]
-    listed = [
-        {"id": n, "name": f"app-{n}.zip", "size": n, "content_type": "application/zip", "download_count": 2}
-        for n in (1, 2)
-    ]
-    assert (await app.mona.call("get_release", **APP, release_id=9))["assets"] == listed
-    first = await app.mona.call("list_release_assets", **APP, release_id=9, per_page=1)
-    rest = await app.mona.call("list_release_assets", **APP, release_id=9, cursor=first["nextCursor"])
-    assert first["assets"] + rest["assets"] == listed
-    assert "nextCursor" not in rest
-    app.app.releases[0].assets.clear()
-    assert await app.mona.call("list_release_assets", **APP, release_id=9) == {"assets": []}
-    with pytest.raises(VendorProblem, match="no such release"):
-        await app.mona.call("list_release_assets", **APP, release_id=8)
 
 
 async def test_releases_that_github_does_not_take(app: GitHubApp) -> None:

@@ -1,63 +1,28 @@
-"""Tools of checks, workflows, line comments, labels, milestones, sub-issues and releases: answers that are not as
-described, ids that are none, and rights that lack."""
+"""Tools of checks, workflows, line comments, labels, milestones, sub-issues and releases: rights that lack, rows that
+lack fields, and ids that are none."""
 
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from modules.kit import OUTCOME_UNKNOWN, VendorProblem
+from modules.kit import VendorProblem
+from tests.modules.github.calls import WRITES
 from tests.modules.github.conftest import GitHubApp
-from tests.modules.github.write_tables import CONFIRMED_WRITES, FURTHER_WRITES
 from tests.support.github_double.call import Reply
-from tests.support.github_double.parts import Label, Milestone, Workflow
+from tests.support.github_double.parts import Asset, Label, Milestone, Workflow
 from tests.support.github_double.world import Comment, Release, Run
 
 APP = {"owner": "mona", "repo": "app"}
-HTML = "<html>Sign in to the guest network</html>"
 NEEDED = {
     "update_issue_comment": "issues=write", "delete_issue_comment": "issues=write", "create_label": "issues=write",
     "update_label": "issues=write", "delete_label": "issues=write", "create_milestone": "issues=write",
     "update_milestone": "issues=write", "delete_milestone": "issues=write", "create_release": "contents=write",
-    "update_release": "contents=write", "delete_release": "contents=write", "dispatch_workflow": "actions=write",
+    "update_release": "contents=write", "delete_release": "contents=write", "upload_release_asset": "contents=write",
+    "update_release_asset": "contents=write", "delete_release_asset": "contents=write",
+    "dispatch_workflow": "actions=write",
     "rerun_workflow_run": "actions=write", "cancel_workflow_run": "actions=write",
 }  # fmt: skip
-
-
-def first_answers(tool: str) -> list[Reply]:
-    """Those before the write: a sub-issue's id is asked for first."""
-    return [Reply(200, {"id": 7})] if tool in ("add_sub_issue", "remove_sub_issue") else []
-
-
-@pytest.mark.parametrize("tool", [*FURTHER_WRITES, *CONFIRMED_WRITES])
-async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(app: GitHubApp, tool: str) -> None:
-    """A proxy's page, nothing at all, and an answer that lacks what GitHub describes."""
-    params = {**FURTHER_WRITES, **CONFIRMED_WRITES}[tool]
-    replies = [Reply(200, text=HTML), Reply(201, text=HTML), Reply(202, text=HTML), Reply(203, {})]
-    for reply in replies if tool in CONFIRMED_WRITES else [*replies, Reply(201, text="")]:
-        app.github.next_answers = [*first_answers(tool), reply]
-        app.github.seen.clear()
-        with pytest.raises(VendorProblem) as caught:
-            await app.mona.call(tool, **APP, **params)
-        assert OUTCOME_UNKNOWN in str(caught.value)
-        assert "try again later" not in str(caught.value)
-        assert sum(not one.startswith("GET") for one in app.github.seen) == 1
-
-
-@pytest.mark.parametrize("tool", [*FURTHER_WRITES, *CONFIRMED_WRITES])
-async def test_writes_that_find_nothing_or_may_not(app: GitHubApp, tool: str) -> None:
-    """In a hidden repository and in none alike; an unknown outcome is told as one."""
-    params = {**FURTHER_WRITES, **CONFIRMED_WRITES}[tool]
-    texts: set[str] = set()
-    for repo in ("secret", "nothing"):
-        with pytest.raises(VendorProblem) as caught:
-            await app.eve.call(tool, owner="mona", repo=repo, **params)
-        assert caught.value.kind == "not_found"
-        texts.add(str(caught.value))
-    assert len(texts) == 1
-    app.github.next_answers = [*first_answers(tool), Reply(502, text=HTML)]
-    with pytest.raises(VendorProblem, match=OUTCOME_UNKNOWN):
-        await app.mona.call(tool, **APP, **params)
 
 
 def furnish(app: GitHubApp) -> None:
@@ -67,7 +32,7 @@ def furnish(app: GitHubApp) -> None:
     issue.comments.append(Comment(1, "mona", "Mine", at))
     home.parts.labels["l"] = Label("l")
     home.parts.milestones[1] = Milestone(1, "M")
-    home.releases.append(Release("v0", None, None, at, id=1))
+    home.releases.append(Release("v0", None, None, at, id=1, assets=[Asset(1, "a.txt", b"x")]))
     home.parts.workflows.append(Workflow(1, "CI", ".github/workflows/ci.yml", inputs={}))
     home.runs.append(Run(1, "CI", "main", home.branches["main"], "push", "completed", "success", "mona", at))
 
@@ -75,7 +40,7 @@ def furnish(app: GitHubApp) -> None:
 @pytest.mark.parametrize("tool", NEEDED)
 async def test_a_right_that_lacks_is_named(app: GitHubApp, tool: str) -> None:
     furnish(app)
-    params = {**FURTHER_WRITES, **CONFIRMED_WRITES}[tool]
+    params = WRITES[tool]
     app.github.world.token("fine", "eve", scopes=None, writes=False)
     with pytest.raises(VendorProblem, match=f"this needs the permission {NEEDED[tool]}") as caught:
         await app.caller("fine").call(tool, **APP, **params)
@@ -114,24 +79,6 @@ async def test_rows_that_lack_fields_or_are_none(app: GitHubApp, tool: str) -> N
     assert {"n", "t", "v", "p"} & set(map(str, found[shown][0].values()))
 
 
-@pytest.mark.parametrize("tool", [*LISTS, "get_checks", "get_release", "get_issue_comment"])
-async def test_an_answer_that_is_none(app: GitHubApp, tool: str) -> None:
-    more = {"get_checks": {"ref": "main"}, "get_release": {"tag": "v"}, "get_issue_comment": {"comment_id": 1}}
-    params = LISTS[tool][0] if tool in LISTS else more[tool]
-    for reply in (Reply(200, text=HTML), Reply(200, {"message": 3}), Reply(200, None), Reply(200, [5])):
-        app.github.next_answers = [reply, reply]
-        with pytest.raises(VendorProblem, match=r"cannot be read|does not have the documented form") as caught:
-            await app.mona.call(tool, **APP, **params)
-        assert "try again later" in str(caught.value)
-    app.github.next_answers.clear()
-    texts: set[str] = set()
-    for repo in ("secret", "nothing"):
-        with pytest.raises(VendorProblem) as caught:
-            await app.eve.call(tool, owner="mona", repo=repo, **params)
-        texts.add(str(caught.value))
-    assert len(texts) == 1, "a hidden repository looks like none"
-
-
 async def test_checks_of_which_much_is_missing(app: GitHubApp) -> None:
     run = {"name": "build", "status": 3, "app": None, "output": None}
     app.github.next_answers = [Reply(200, {"check_runs": [run, 5]}), Reply(200, {"sha": "abc", "statuses": [None]})]
@@ -147,6 +94,8 @@ IDS = {
     "run_id": ("list_workflow_jobs", {}),
     "comment_id": ("get_issue_comment", {}),
     "release_id": ("delete_release", {}),
+    "asset_id": ("get_release_asset", {}),
+    "job_id": ("get_job_logs", {}),
     "milestone_number": ("delete_milestone", {}),
     "pull_number": ("list_review_comments", {}),
     "issue_number": ("list_sub_issues", {}),

@@ -119,6 +119,16 @@ def _job(call: Call, one: Job, run: Run) -> Any:
     return call.fill("job", known)
 
 
+def job_logs(call: Call) -> Reply:
+    number = int(call.values["job_id"])
+    found = [one for run in call.repository().runs for one in run.jobs if one.id == number and one.completed]
+    if not found:
+        raise Refused(404, "Not Found")
+    if found[0].log is None:
+        raise Refused(410, "The logs for this run have expired and are no longer available.")
+    return Reply(302, headers={"Location": call.store.link(call.origin, found[0].log)}, text="")
+
+
 def rerun(call: Call) -> Reply:
     run = _finished(call)
     return _again(call, run, [one for one in run.jobs if one.attempt == run.attempt])
@@ -166,6 +176,7 @@ ROUTES = {
     ("get", f"{ACTIONS}/workflows"): workflows,
     ("post", f"{ACTIONS}/workflows/{{workflow_id}}/dispatches"): dispatch,
     ("get", f"{ACTIONS}/runs/{{run_id}}/jobs"): jobs,
+    ("get", f"{ACTIONS}/jobs/{{job_id}}/logs"): job_logs,
     ("post", f"{ACTIONS}/runs/{{run_id}}/rerun"): rerun,
     ("post", f"{ACTIONS}/runs/{{run_id}}/rerun-failed-jobs"): rerun_failed,
     ("post", f"{ACTIONS}/runs/{{run_id}}/cancel"): cancel,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support.github_double.file_store import FileStore
 from tests.support.github_double.world import Repository, Token, World
 
 DOCUMENTATION = "https://docs.github.test/rest"
@@ -46,6 +47,12 @@ class Call:
     root: str
     address: str
     is_reading: bool
+    raw: bytes
+    store: FileStore
+
+    @property
+    def origin(self) -> str:
+        return "/".join(self.root.split("/")[:3])
 
     def repository(self) -> Repository:
         """The repository that the path names, as far as the caller may see it."""

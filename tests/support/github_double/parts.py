@@ -87,6 +87,8 @@ class Asset:
     content_type: str = "application/octet-stream"
     label: str | None = None
     downloads: int = 0
+    state: str = "uploaded"
+    updated: str = "2026-01-01T00:00:00Z"
 
 
 @dataclass

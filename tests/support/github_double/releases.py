@@ -11,6 +11,7 @@ from tests.support.github_double.world import Release, Repository
 
 REPO = "/repos/{owner}/{repo}"
 RELEASE = f"{REPO}/releases/{{release_id}}"
+ASSET = f"{REPO}/releases/assets/{{asset_id}}"
 MOST_NOTES = 125_000
 _TAG = re.compile(r"[^\s~^:?*\[\\]{1,250}")
 
@@ -107,14 +108,47 @@ def assets(call: Call) -> Reply:
     return paged(call, one.assets, lambda asset: render_asset(call, asset, home))
 
 
+def asset(call: Call) -> Reply:
+    home = call.repository()
+    _, one = _find_asset(call, home)
+    if call.headers.get("Accept") == "application/octet-stream":
+        return Reply(302, headers={"Location": call.store.link(call.origin, one.content)}, text="")
+    return Reply(200, render_asset(call, one, home))
+
+
+def upload_asset(call: Call) -> Reply:
+    home, release = _own(call)
+    name = re.sub(r"[^A-Za-z0-9_.-]+", ".", call.query["name"]).strip(".")
+    if not call.raw:
+        raise Refused(400, "Bad Content-Length: ")
+    if any(one.name == name for one in release.assets):
+        raise Refused(
+            422, "Validation Failed", [{"resource": "ReleaseAsset", "code": "already_exists", "field": "name"}]
+        )
+    made = Asset(call.world.id(), name, call.raw, call.headers["Content-Type"], call.query.get("label"))
+    release.assets.append(made)
+    return Reply(201, render_asset(call, made, home))
+
+
+def change_asset(call: Call) -> Reply:
+    home = call.writable()
+    _, one = _find_asset(call, home)
+    one.name, one.label = call.body.get("name", one.name), call.body.get("label", one.label)
+    return Reply(200, render_asset(call, one, home))
+
+
 def delete_asset(call: Call) -> Reply:
-    home, number = call.writable(), int(call.values["asset_id"])
-    for one in home.releases:
-        for asset in one.assets:
-            if asset.id == number:
-                one.assets.remove(asset)
-                return Reply(204, text="")
-    raise Refused(404, "Not Found")
+    release, one = _find_asset(call, call.writable())
+    release.assets.remove(one)
+    return Reply(204, text="")
+
+
+def _find_asset(call: Call, home: Repository) -> tuple[Release, Asset]:
+    number = int(call.values["asset_id"])
+    found = [(release, one) for release in home.releases for one in release.assets if one.id == number]
+    if not found:
+        raise Refused(404, "Not Found")
+    return found[0]
 
 
 def render_release(call: Call, one: Release, home: Repository) -> Any:
@@ -132,7 +166,8 @@ def render_asset(call: Call, one: Asset, home: Repository) -> Any:
     """A release's asset as GitHub gives it."""
     known = {
         "id": one.id, "name": one.name, "size": len(one.content), "content_type": one.content_type, "label": one.label,
-        "state": "uploaded", "download_count": one.downloads,
+        "state": one.state, "download_count": one.downloads,
+        "updated_at": one.updated,
         "browser_download_url": f"{answers.HTML}/{home.full_name}/releases/download/{one.name}",
     }  # fmt: skip
     return call.fill("release-asset", known)
@@ -165,5 +200,9 @@ ROUTES = {
     ("patch", RELEASE): change_release,
     ("delete", RELEASE): delete_release,
     ("get", f"{RELEASE}/assets"): assets,
-    ("delete", f"{REPO}/releases/assets/{{asset_id}}"): delete_asset,
+    ("get", ASSET): asset,
+    ("patch", ASSET): change_asset,
+    ("delete", ASSET): delete_asset,
 }
+UPLOAD_ROUTES = {("post", f"{RELEASE}/assets"): upload_asset}
+"""Those at the host for uploads."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -13,6 +13,8 @@ from aiohttp import web
 from tests.support.github_contract import github_contract
 from tests.support.github_double import builds, code, git_data, issue_parts, line_talk, people, releases, talk
 from tests.support.github_double.call import Call, Refused, Reply
+from tests.support.github_double.file_store import PATH as STORE_PATH
+from tests.support.github_double.file_store import FileStore
 from tests.support.github_double.world import Token, World
 from tests.support.vendor_contract import Contract, Sent
 
@@ -21,6 +23,8 @@ ROUTES: dict[tuple[str, str], Handler] = {
     **builds.ROUTES, **releases.ROUTES, **issue_parts.ROUTES, **line_talk.ROUTES, **code.ROUTES, **git_data.ROUTES,
     **talk.ROUTES, **people.ROUTES,
 }  # fmt: skip
+UPLOAD_ROUTES: dict[tuple[str, str], Handler] = dict(releases.UPLOAD_ROUTES)
+UPLOADS_PATH = "/api/uploads"  # where a GitHub Enterprise Server has what is a host of its own elsewhere
 # GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
 MANY_SEGMENTS = {"path", "ref", "tree_sha", "tag"}
 RESET = 1767232800  # 2026-01-01T02:00:00Z
@@ -39,6 +43,16 @@ class GitHubDouble:
     seen: list[str] = field(default_factory=list[str])
     next_answers: list[Reply | None] = field(default_factory=list[Reply | None])
     """For the next requests that are as described, one each; None lets one through."""
+    store: FileStore = field(default_factory=FileStore)
+
+    @property
+    def origin(self) -> str:
+        return self.url.removesuffix(self.base_path)
+
+    @property
+    def hosts(self) -> dict[str, str]:
+        """Base URLs of GitHub's further hosts."""
+        return {"uploads": f"{self.origin}{UPLOADS_PATH}"}
 
     def slow_down(self, status: int = 403, retry_after: int | None = 30) -> None:
         """Answer the next request with the secondary rate limit."""
@@ -48,6 +62,8 @@ class GitHubDouble:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Any request."""
+        if request.path.startswith(STORE_PATH):
+            return await self.store.answer(request)
         self.seen.append(f"{request.method} {request.raw_path}")
         headers: dict[str, str] = {"Date": NOW, "X-GitHub-Request-Id": "MADE:UP"}
         try:
@@ -69,27 +85,33 @@ class GitHubDouble:
             )
         token = self._token(request)
         raw_path = request.raw_path.partition("?")[0]
-        if not raw_path.startswith(f"{self.base_path}/"):
+        is_upload = raw_path.startswith(f"{UPLOADS_PATH}/")
+        base_path, routes = (UPLOADS_PATH, UPLOAD_ROUTES) if is_upload else (self.base_path, ROUTES)
+        if not raw_path.startswith(f"{base_path}/"):
             raise Refused(404, "Not Found")
-        route = _route(request.method.lower(), self._name_repository(raw_path.removeprefix(self.base_path)))
+        route = _route(routes, request.method.lower(), self._name_repository(raw_path.removeprefix(base_path)))
         if route is None:
             self.wrong.append(f"no such operation: {request.method} {raw_path}")
             raise Refused(404, "Not Found")
         template, values = route
         body = await request.read()
         query = dict(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True))
-        sent = Sent(request.method.lower(), template, values, query, dict(request.headers), body)
+        headers_sent = dict(request.headers)
+        if is_upload:
+            headers_sent["Content-Type"] = "application/octet-stream"  # GitHub takes any; its description has one
+        sent = Sent(request.method.lower(), template, values, query, headers_sent, body)
         if wrong := self.contract.wrong(sent):
             self.wrong.append(f"{request.method} {raw_path}: {wrong}")
             raise Refused(400, "Problems parsing JSON")
         self._count(token, headers)
         if self.next_answers and (queued := self.next_answers.pop(0)) is not None:
             return queued
+        fields = orjson.loads(body) if body and not is_upload else {}
         call = Call(
-            self.world, token, values, query, request.headers, orjson.loads(body) if body else {}, self.contract.fill,
-            self.url, raw_path.removeprefix(self.base_path), sent.method == "get",
+            self.world, token, values, query, request.headers, fields, self.contract.fill, self.url,
+            raw_path.removeprefix(base_path), sent.method == "get", body, self.store,
         )  # fmt: skip
-        reply = ROUTES[sent.method, template](call)
+        reply = routes[sent.method, template](call)
         self._check_own(sent, reply)
         return reply
 
@@ -137,17 +159,14 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{(\w+)\}", group, template))
 
 
-# What has more segments is looked at first: `commits/{ref}` would take `commits/main/status` too.
-_PATTERNS = {
-    (method, template): _pattern(template)
-    for method, template in sorted(ROUTES, key=lambda operation: -operation[1].count("/"))
-}
+_PATTERNS = {template: _pattern(template) for _, template in (*ROUTES, *UPLOAD_ROUTES)}
 
 
-def _route(method: str, raw_path: str) -> tuple[str, dict[str, str]] | None:
+def _route(routes: Iterable[tuple[str, str]], method: str, raw_path: str) -> tuple[str, dict[str, str]] | None:
     """The template that a path fits, and its values decoded."""
-    for (known, template), pattern in _PATTERNS.items():
-        if known == method and (found := pattern.fullmatch(raw_path)):
+    # What has more segments is looked at first: `commits/{ref}` would take `commits/main/status` too.
+    for known, template in sorted(routes, key=lambda operation: -operation[1].count("/")):
+        if known == method and (found := _PATTERNS[template].fullmatch(raw_path)):
             return template, {name: unquote(value) for name, value in found.groupdict().items()}
     return None
 
@@ -159,7 +178,7 @@ async def github_double(base_path: str = "") -> AsyncIterator[GitHubDouble]:
     Raises:
         AssertionError: at the end, if a request or an answer was not as GitHub describes it.
     """
-    double = GitHubDouble(github_contract(frozenset(ROUTES)), base_path=base_path)
+    double = GitHubDouble(github_contract(frozenset({*ROUTES, *UPLOAD_ROUTES})), base_path=base_path)
     app: Any = web.Application(client_max_size=8 * 2**20)
     app.router.add_route("*", "/{anything:.*}", double.handle)
     runner = web.AppRunner(app, access_log=None)
@@ -172,5 +191,5 @@ async def github_double(base_path: str = "") -> AsyncIterator[GitHubDouble]:
         yield double
     finally:
         await runner.cleanup()
-    if double.wrong:
-        raise AssertionError("\n".join(double.wrong[:10]))
+    if wrong := [*double.wrong, *double.store.wrong]:
+        raise AssertionError("\n".join(wrong[:10]))
