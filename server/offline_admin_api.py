@@ -89,11 +89,10 @@ class _OfflineApplication:
         self._opening = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"].removeprefix(API_PREFIX)
-        if _has_route(self._directory, scope, path):
+        if _has_route(self._directory, scope):
             name = "directory"
         else:
-            name = "connect" if path.startswith(CONNECT_PATHS) else "identity"
+            name = "connect" if scope["path"].removeprefix(API_PREFIX).startswith(CONNECT_PATHS) else "identity"
         async with self._opening:
             app = self._apps.get(name) or await self._open(name)
         await app(scope, receive, send)
@@ -110,7 +109,7 @@ class _OfflineApplication:
         return app
 
     def _build(self, section: ApiSection) -> ASGIApp:
-        return build_application(self._security, [section], version("mcpist"), describe=False)
+        return build_application(self._security, [section], version("mcpist"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +148,8 @@ def _get_public_url(settings: Settings) -> str:
     return settings.public_url if server is None else server.mcp_url.removesuffix("/mcp")
 
 
-def _has_route(section: ApiSection, scope: Scope, path: str) -> bool:
-    inner = {**scope, "path": path}
-    return any(route.matches(inner)[0] is not Match.NONE for router in section.routers for route in router.routes)
+def _has_route(section: ApiSection, scope: Scope) -> bool:
+    return any(route.matches(scope)[0] is not Match.NONE for router in section.routers for route in router.routes)
 
 
 def _load_catalogue() -> "Catalogue":

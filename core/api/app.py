@@ -1,5 +1,7 @@
 """One application out of routers: the same errors, limits and OpenAPI document for the routes of every part."""
 
+import asyncio
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,13 @@ from core.api.security import ApiSecurity
 
 API_PREFIX = "/api/v1"
 OPENAPI_PATH = f"{API_PREFIX}/openapi.json"
+_ERROR_RESPONSE: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "model": ProblemDetails,
+        "description": "Error, as a problem document.",
+        "content": {MEDIA_TYPE: {}},
+    }
+}
 _SECURITY: Mapping[str, Any] = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API token, or an access token of MCPist's own."},
     "session": {
@@ -28,8 +37,8 @@ _SECURITY: Mapping[str, Any] = {
 
 
 def create_router(tag: str) -> APIRouter:
-    """Create an empty router whose routes have to declare who may call them."""
-    return APIRouter(route_class=DeclaredRoute, tags=[tag])
+    """Create an empty router below ``/api/v1`` whose routes have to declare who may call them."""
+    return APIRouter(prefix=API_PREFIX, route_class=DeclaredRoute, tags=[tag], responses=_ERROR_RESPONSE)
 
 
 def describe_existing_response(view: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
@@ -45,21 +54,16 @@ class ApiSection:
     state: Mapping[str, object]
 
 
-def build_application(
-    security: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
-) -> ASGIApp:
-    """Build the application that serves these sections under ``/api/v1``, with one OpenAPI document unless it is not to
-    `describe` itself: that takes as long as all the rest.
+def build_application(security: ApiSecurity, sections: Sequence[ApiSection], version: str) -> ASGIApp:
+    """Build the application that serves these sections under ``/api/v1``, with one OpenAPI document.
 
     Raises:
         TypeError: a route does not declare who may call it.
     """
-    return ApiMiddleware(build_fastapi_app(security, sections, version, describe=describe))
+    return ApiMiddleware(build_fastapi_app(security, sections, version))
 
 
-def build_fastapi_app(
-    security: ApiSecurity, sections: Sequence[ApiSection], version: str, *, describe: bool = True
-) -> FastAPI:
+def build_fastapi_app(security: ApiSecurity, sections: Sequence[ApiSection], version: str) -> FastAPI:
     """Build the FastAPI application without the middleware around it, for tests that look at its routes."""
     app = FastAPI(
         title="MCPist",
@@ -69,25 +73,16 @@ def build_fastapi_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses={
-            "default": {
-                "model": ProblemDetails,
-                "description": "Error, as a problem document.",
-                "content": {MEDIA_TYPE: {}},
-            }
-        },
     )
     app.state.door = security
     for section in sections:
         for name, part in section.state.items():
             setattr(app.state, name, part)
         for router in section.routers:
-            app.include_router(router, prefix=API_PREFIX)
+            app.router.routes.extend(router.routes)  # include_router() builds each a second time: 150 ms for all
     install_error_handlers(app)
-    routes = tuple(list_declared_routes(sections))
-    if describe:
-        _build_openapi_document(app, routes)
-        app.add_route(OPENAPI_PATH, _serve_openapi, include_in_schema=False)
+    app.state.openapi = OpenApiDocument(app, tuple(list_declared_routes(sections)))
+    app.add_route(OPENAPI_PATH, _serve_openapi, include_in_schema=False)
     return app
 
 
@@ -104,13 +99,30 @@ def list_declared_routes(sections: Sequence[ApiSection]) -> Iterator[DeclaredRou
             yield route
 
 
-def _build_openapi_document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> None:
-    """Make the OpenAPI document: who may call each route stands in it, and errors have their own media type."""
+class OpenApiDocument:
+    """The OpenAPI document of an application, built when it is first read: that takes longer than all the rest."""
+
+    def __init__(self, app: FastAPI, routes: Iterable[DeclaredRoute]) -> None:
+        self._app = app
+        self._routes = routes
+        self._document: dict[str, Any] | None = None
+        self._lock = threading.Lock()
+
+    def read(self) -> dict[str, Any]:
+        """Return the document. Blocks for half a second at the first call."""
+        with self._lock:
+            if self._document is None:
+                self._document = _build_openapi_document(self._app, self._routes)
+            return self._document
+
+
+def _build_openapi_document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> dict[str, Any]:
+    """Build the OpenAPI document: who may call each route stands in it, and errors have their own media type."""
     document = app.openapi()
     document.setdefault("components", {})["securitySchemes"] = dict(_SECURITY)
     for route in routes:
         for method in route.methods or ():
-            operation = document["paths"][API_PREFIX + route.path_format][method.lower()]
+            operation = document["paths"][route.path_format][method.lower()]
             operation["x-access"] = route.access.to_openapi()
             operation["security"] = [] if route.access.required_role == "anyone" else [{"bearer": []}, {"session": []}]
     if "JsonValue" in document["components"].setdefault("schemas", {}):
@@ -120,7 +132,7 @@ def _build_openapi_document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> No
             operation["summary"] = _get_summary(operation)
             content = operation["responses"]["default"]["content"]
             content[MEDIA_TYPE] = content.pop("application/json")
-    app.state.openapi = document
+    return document
 
 
 def _get_summary(operation: Mapping[str, Any]) -> str:
@@ -130,4 +142,4 @@ def _get_summary(operation: Mapping[str, Any]) -> str:
 
 
 async def _serve_openapi(request: Request) -> Response:
-    return JSONResponse(request.app.state.openapi)
+    return JSONResponse(await asyncio.to_thread(request.app.state.openapi.read))

@@ -64,11 +64,14 @@ def _extract_file(diff: str, path: str) -> str:
 
 
 def _quote_name(name: str) -> str:
-    """Quote a name as git does where it has characters beyond ASCII (git-config, core.quotePath)."""
-    escaped = "".join(
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\{byte:03o}" for byte in name.encode()
-    )
-    return f'"{escaped}"'
+    """Quote a name as git does where it has characters beyond printable ASCII (git-config, core.quotePath)."""
+    return '"' + "".join(_escape_byte(byte) for byte in name.encode()) + '"'
+
+
+def _escape_byte(byte: int) -> str:
+    if byte in b'"\\':
+        return f"\\{byte:c}"
+    return f"{byte:c}" if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
 
 
 TOOLS = (get_diff,)

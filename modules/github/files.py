@@ -14,7 +14,19 @@ from modules.github.text_pages import Position, check_version, cut_page, parse_p
 from modules.kit import Context, VendorAnswer, VendorProblem, tool
 from modules.kit.cursors import encode_cursor
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
-from modules.kit.results import Count, Flag, Line, Name, ResultModel, ResultPage, Text, Word, read_at
+from modules.kit.results import (
+    Count,
+    Flag,
+    Line,
+    ListPage,
+    Name,
+    ResultModel,
+    Text,
+    Word,
+    read_at,
+    read_part,
+    read_rows,
+)
 
 RAW = {"Accept": "application/vnd.github.raw+json"}
 """The media type for the bytes of a file up to 100 MB."""
@@ -34,7 +46,7 @@ class FolderEntry(ResultModel):
     size: Count = 0
 
 
-class _ContentsHead(ResultPage):
+class _ContentsHead(ListPage):
     type: Line
     path: Name = ""
     sha: Word = ""
@@ -76,8 +88,10 @@ async def get_file_contents(
     )
     raw = answer.json()
     if isinstance(raw, list):
-        return _build_folder_page(answer, path, cast("list[Any]", raw), position.offset)
-    head = answer.read_part(_ContentsHead, raw)
+        return await _build_folder_page(answer, path, cast("list[Any]", raw), position.offset)
+    head = read_part(answer, _ContentsHead, raw)
+    if not head.type:
+        raise answer.build_unreadable_problem()
     if head.type != "file":
         return Contents(**head.__dict__)
     check_version(position, "the file", head.sha)
@@ -164,13 +178,15 @@ async def _fetch_raw(context: Context, address: str, ref: str | None, size: int)
     return answer.body
 
 
-def _build_folder_page(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
+async def _build_folder_page(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
     end = start + PAGE_ENTRIES
     is_truncated = len(raw) > end
+    read = await read_rows(answer, FolderEntry, raw[start:end])
     return Contents(
         type="dir",
         path=path,
-        entries=answer.read_part(list[FolderEntry], raw[start:end]),
+        entries=read.rows,
+        unreadable=read.unreadable,
         truncated=is_truncated or len(raw) >= GITHUB_MAX_ENTRIES,
         nextCursor=encode_cursor([end, ""]) if is_truncated else "",
     )

@@ -58,7 +58,7 @@ class ListedIssue(ResultModel):
     labels: Names = ()
     assignees: Names = ()
     comments: Count = 0
-    pull_request: Flag = False
+    pull_request: Annotated[Flag, read_at("pull_request", "url")] = False
     updated_at: Line
     body: Text = ""
     truncated: Flag = False
@@ -128,15 +128,16 @@ async def list_issues(
         "direction": direction,
     }
     address = rest_client.build_repository_path(owner, repo) + "/issues"
-    for _ in range(MAX_PAGES):
+    pages, unreadable = 0, 0
+    while True:
         page = await rest_client.fetch_page(
             context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page
         )
+        pages, unreadable = pages + 1, unreadable + page.fields["unreadable"]
         issues = [row for row in page.rows if not row.pull_request]
         cursor = page.fields["nextCursor"]
-        if issues or not cursor:
-            return Issues(issues=issues, **page.fields)
-    return Issues(issues=[], nextCursor=cursor or "")
+        if issues or not cursor or pages >= MAX_PAGES:
+            return Issues(issues=issues, **{**page.fields, "unreadable": unreadable})
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])

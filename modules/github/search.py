@@ -12,7 +12,7 @@ from modules.github.parameters import REPO
 from modules.github.repositories import Repository
 from modules.kit import Context, text_cleaning, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at, read_part
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at
 
 # GitHub refuses a search that has none of these.
 _KIND = re.compile(r"(?i)(?:^|[\s(-])(?:is|type):(?:issue|pr|pull-request)\b")
@@ -134,8 +134,12 @@ async def _search(
     page = await rest_client.fetch_page(
         context, shape, address, query=query, field="items", cursor=cursor, per_page=per_page, headers=headers
     )
-    totals = {name: page.document.get(name) for name in ("total_count", "incomplete_results")}
-    return read_part(page.answer, results, {**totals, "items": page.rows, **page.fields})
+    found = {
+        "total_count": page.fields["total"],
+        "incomplete_results": page.document.get("incomplete_results"),
+        "items": page.rows,
+    }
+    return results.model_validate({**found, **page.fields})
 
 
 TOOLS = (search_issues, search_code, search_repositories)

@@ -192,7 +192,7 @@ class AdminApp:
         return build_admin_api(replace(self.door, **door), parts, *others, version="test")
 
     def openapi(self) -> dict[str, Any]:
-        return build_fastapi_app(self.door, self.sections(), "test").state.openapi
+        return build_fastapi_app(self.door, self.sections(), "test").state.openapi.read()
 
     def caller(self, **headers: str) -> httpx2.AsyncClient:
         """A client of the API without a credential, unless the headers hold one."""

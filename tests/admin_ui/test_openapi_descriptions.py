@@ -28,7 +28,7 @@ def document() -> dict[str, Any]:
 
     door = ApiSecurity(nobody, "https://mcp.test", lambda: datetime.now(UTC), lambda request: "192.0.2.1")
     routers = (*directory_api.ROUTERS, *identity_api.ROUTERS, *connect_api.ROUTERS)
-    return build_fastapi_app(door, [ApiSection(routers, {})], "test").state.openapi
+    return build_fastapi_app(door, [ApiSection(routers, {})], "test").state.openapi.read()
 
 
 def operations_of(found: Mapping[str, Any]) -> Iterator[Described]:

@@ -27,6 +27,7 @@ def test_numbers_come_out():
     assert all(one["calls"] > 0 for one in found["samples"])
 
 
+@pytest.mark.long
 @pytest.mark.timeout(PATIENCE + 30)
 def test_access_tokens_can_be_measured():
     argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--jwt", "--only", "P6"]

@@ -35,6 +35,7 @@ async def test_a_small_storm(tmp_path: Path, way: str, fault: str) -> None:
         assert fault != "none" or cell.dead == 0
 
 
+@pytest.mark.long
 async def test_what_the_script_prints() -> None:
     require_node_packages()
     few = ("--only", "mcpist", "--profiles", "grace", "--faults", "none", "--connections", "2", "--seconds", "3")

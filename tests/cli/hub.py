@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -51,11 +52,13 @@ HUB = Module(
 )
 
 
+@functools.cache
 def catalogue() -> Catalogue:
     """What is installed, and the hub."""
     return build_catalogue([*REAL().modules, HUB])
 
 
+@functools.cache
 def manifests() -> tuple[ModuleManifest, ...]:
     """The same as data."""
     return build_module_manifests(catalogue())

@@ -27,4 +27,4 @@ def assert_complete(surface: Surface, turns: Turns, rows: set[str]) -> None:
     for row in tools.keys() - left_out:
         one = tools[row]
         for path, schema in places(one.input_schema, one.input_schema):
-            assert turns.has_tried(one.module, schema), f"{row}: {path}"
+            assert turns.has_tried(schema), f"{row}: {path}"

@@ -64,16 +64,16 @@ class Turns:
         self.wide = wide
         self._units, self._shapes = cycle(UNITS), cycle(SHAPES)
 
-        self._kinds: set[tuple[str, str]] = set()
+        self._kinds: set[str] = set()
 
-    def is_new(self, module: str, schema: Any) -> bool:
-        """Whether nothing of this schema was tried in the module before; in the wide form everything is new."""
+    def is_new(self, schema: Any) -> bool:
+        """Whether nothing of this schema was tried before; in the wide form everything is new."""
         known = len(self._kinds)
-        self._kinds.add((module, _text_of_schema(schema)))
+        self._kinds.add(_text_of_schema(schema))
         return self.wide or len(self._kinds) > known
 
-    def has_tried(self, module: str, schema: Any) -> bool:
-        return (module, _text_of_schema(schema)) in self._kinds
+    def has_tried(self, schema: Any) -> bool:
+        return _text_of_schema(schema) in self._kinds
 
     def units(self) -> Sequence[str]:
         return UNITS if self.wide else [next(self._units)]
@@ -337,7 +337,7 @@ def tool(surface: Surface, one: CatalogueTool, turns: Turns) -> Iterator[Asked]:
         yield asked(f"all at their limits, recorded {unit!r}", whole, recorded=True)
     small = values_of(schema, schema, "a", 4_000)
     for path, its_schema in places(schema, schema):
-        if not turns.is_new(one.module, its_schema):
+        if not turns.is_new(its_schema):
             continue
         name = ".".join(map(str, path))
         for unit in turns.units():
@@ -346,7 +346,7 @@ def tool(surface: Surface, one: CatalogueTool, turns: Turns) -> Iterator[Asked]:
             yield asked(f"{name} {each}", replaced(small, path, MARK), shape(each))
         wrong = replaced(values_of(schema, schema, "a", 400_000), path, 1)
         yield asked(f"{name} wrong", wrong)
-    if not turns.is_new(one.module, {"fields": len(schema.get("properties", {}))}):
+    if not turns.is_new({"fields": len(schema.get("properties", {}))}):
         return
     yield asked("unknown fields", MARK, shape("fields"))
     yield asked("unknown fields, recorded", MARK, shape("fields"), recorded=True)

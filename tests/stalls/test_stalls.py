@@ -10,7 +10,11 @@ from tests.stalls.completeness import assert_complete
 from tests.stalls.requests import Asked, Turns, every
 from tests.stalls.surface import Surface
 
-pytestmark = [pytest.mark.no_canary("the canary's own work would be measured"), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.no_canary("the canary's own work would be measured"),
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 MOST_SECONDS = 0.5
 GOAL_SECONDS = 0.05

@@ -10,7 +10,11 @@ from tests.stalls.surface import Surface
 from tests.stalls.test_stalls import GOAL_SECONDS, MOST_SECONDS
 from tests.support.mcp_client import envelope
 
-pytestmark = [pytest.mark.no_canary("the canary's own work would be measured"), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.no_canary("the canary's own work would be measured"),
+    pytest.mark.timeout(300),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 
 async def stall(surface: Surface, tool: str, **params: Any) -> float:

@@ -28,8 +28,11 @@ def large(surface: Surface, tool: str, value: bytes, revision: str = "2025-11-25
 
 
 @pytest.mark.guarantee("G17")
-@pytest.mark.parametrize("tool", ["call", "batch"])
-@pytest.mark.parametrize("what", ["a", '"', "numbers", "fields", "small"])
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    ("tool", "what"),
+    [("call", "a"), ("batch", '"'), ("batch", "numbers"), ("call", "fields"), ("call", "small"), ("batch", "small")],
+)
 async def test_many_large_requests_at_once(surface: Surface, tool: str, what: str) -> None:
     """One large step of all of them runs in each turn."""
     if what == "small":  # as many as one credential may run, each just too small to wait
@@ -65,6 +68,7 @@ ON_THE_WIRE = {
 
 
 @pytest.mark.guarantee("G17")
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", ON_THE_WIRE)
 async def test_bytes_on_a_connection(surface: Surface, name: str) -> None:
     """The client runs in a thread, whose time does not count."""

@@ -108,7 +108,7 @@ def issue(call: Call, one: Issue, home: Repository, schema: str = "issue", **mor
         "repository_url": f"{call.root}/repos/{home.full_name}",
     }  # fmt: skip
     if one.pull:
-        known["pull_request"] = {}
+        known["pull_request"] = {"url": f"{call.root}/repos/{home.full_name}/pulls/{one.number}"}
     if one.body is None and schema == "issue-search-result-item":
         del known["body"]  # the description allows no null there
     return call.fill(schema, {**known, **more})

@@ -21,6 +21,8 @@ def issues(call: Call) -> Reply:
         and labels <= set(one.labels)
         and asked.get("creator", one.user) == one.user
         and _assigned(asked.get("assignee"), one)
+        and f"@{asked.get('mentioned', '')}" in f"@{one.body}"
+        and _planned(asked.get("milestone"), one)
         and asked.get("since", "") <= one.updated
     ]
     order = {
@@ -36,6 +38,12 @@ def _assigned(wanted: str | None, one: Issue) -> bool:
     if wanted in (None, "*", "none"):
         return wanted is None or bool(one.assignees) == (wanted == "*")
     return wanted in one.assignees
+
+
+def _planned(wanted: str | None, one: Issue) -> bool:
+    if wanted in (None, "*", "none"):
+        return wanted is None or (one.milestone is not None) == (wanted == "*")
+    return one.milestone == int(wanted)
 
 
 def issue(call: Call) -> Reply:
@@ -135,7 +143,9 @@ def reviews(call: Call) -> Reply:
 
 def new_pull(call: Call) -> Reply:
     home = call.writable()
-    demand_filled(call, "PullRequest", "title")
+    issue = home.issues.get(call.body.get("issue", 0))
+    if issue is None:
+        demand_filled(call, "PullRequest", "title")
     head, base = call.body["head"].removeprefix(f"{home.owner}:"), call.body["base"]
     for name, field in ((head, "head"), (base, "base")):
         if name not in home.branches:
@@ -148,6 +158,9 @@ def new_pull(call: Call) -> Reply:
     made = Pull(head, base, call.body.get("draft", False))
     if not answers.ahead(made, home):
         raise _custom(f"No commits between {base} and {head}")
+    if issue is not None:
+        issue.pull = made
+        return Reply(201, answers.pull(call, issue, home))
     one = call.world.issue(home, call.body["title"], call.token.login, body=call.body.get("body"), pull=made)
     return Reply(201, answers.pull(call, one, home))
 
