@@ -1,12 +1,21 @@
 """The text of a failed run. Whoever reads it may do what it says, so where something may have been changed already it
-never asks for the same call again."""
+never asks for the same call again. And the object of an error that has a code."""
 
 import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+import orjson
 
 from core.errors import MCPistError, Unavailable
 from gateway.change_tracker import ChangeTracker
 from modules.kit import OUTCOME_UNKNOWN, ToolError, VendorProblem
+from modules.kit.text_cleaning import clean_line, clean_text
 
+MAX_DETAILS_BYTES = 2_000
+MAX_CODE_LENGTH = 60
+LEFT_OUT = {"left_out": True}
+"""In the place of details that are too large, or no JSON."""
 CHANGED_BEFORE = f"a change had been sent before this error: {OUTCOME_UNKNOWN}"
 
 
@@ -25,6 +34,36 @@ def format_internal_error(request_id: str, changes: ChangeTracker) -> str:
     """Format an unexpected error for the caller, without its own text."""
     text = f"the tool failed inside MCPist; reference {request_id}"
     return f"{text}; {OUTCOME_UNKNOWN}" if changes else text
+
+
+def build_error_object(error: Exception, text: str) -> dict[str, Any] | None:
+    """Build the object that an error with a code has beside its `text`; None for every other. Its details may quote
+    what strangers wrote: they are cleaned, and left out where they are larger than a text may be."""
+    if not isinstance(error, ToolError) or error.code is None:
+        return None
+    code = clean_line(error.code)[:MAX_CODE_LENGTH] if isinstance(error.code, str) else error.code
+    problem: dict[str, Any] = {"code": code, "message": text}
+    if error.details is not None:
+        problem["data"] = _clean_details(error.details)
+    return {"success": False, "error": problem}
+
+
+def _clean_details(details: Mapping[str, Any]) -> Any:
+    try:
+        encoded = orjson.dumps(dict(details))
+    except (orjson.JSONEncodeError, RecursionError):
+        return LEFT_OUT
+    return _clean_value(orjson.loads(encoded)) if len(encoded) <= MAX_DETAILS_BYTES else LEFT_OUT
+
+
+def _clean_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [_clean_value(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {clean_text(name): _clean_value(item) for name, item in cast("dict[str, Any]", value).items()}
+    return value
 
 
 def _split_error(error: ToolError | MCPistError) -> tuple[str, str]:

@@ -41,9 +41,10 @@ from gateway.mcp.request_context import RequestContext
 from gateway.observability.tracing import Tracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import TaskExecution, ToolContext
-from gateway.tool_error_text import format_error, format_internal_error
+from gateway.tool_error_text import build_error_object, format_error, format_internal_error
 from gateway.vendor_connections import VendorConnections
 from modules.kit import ToolError
+from modules.kit.text_cleaning import clean_text
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
 NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
@@ -53,11 +54,12 @@ log = logging.getLogger(__name__)
 
 class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
-    first."""
+    first; `error_object` where the error has a code."""
 
     result: BaseModel | None = None
     error: str | None = None
     not_connected: NotConnected | None = None
+    error_object: dict[str, Any] | None = None
 
 
 class ToolRun(msgspec.Struct, frozen=True, eq=False):
@@ -233,7 +235,8 @@ class ToolRunner:
             # Whoever is asked to connect has the same call made once more: not after a change.
             return ToolOutcome(error=format_error(error, changes), not_connected=None if changes else error)
         if isinstance(error, ToolError | MCPistError):
-            return ToolOutcome(error=f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
+            text = clean_text(f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
+            return ToolOutcome(error=text, error_object=build_error_object(error, text))
         if is_disk_full(error):
             return ToolOutcome(error=format_error(DiskFull(), changes))
         fields = {"tool": tool.full_name, "request_id": request.request_id}

@@ -97,7 +97,7 @@ class MetaTools:
             return request.elicit_url(
                 UrlElicitation(not_connected.module, not_connected.url, not_connected.elicitation_message)
             )
-        return build_error_result(outcome.error or TOOL_FAILED)
+        return build_error_result(outcome.error or TOOL_FAILED, outcome.error_object, short=request.short_text)
 
 
 def _parse_params(params: Any) -> dict[str, Any]:

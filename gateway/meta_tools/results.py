@@ -15,9 +15,18 @@ TOOL_FAILED = "the tool failed"
 SHORT_TEXT = "The result is in structuredContent."
 
 
-def build_error_result(text: str) -> Result:
-    """Build an error that a model can act on: errors inside the meta-tools are results, never protocol errors."""
-    return {"content": [{"type": "text", "text": text}], "isError": True}
+def build_error_result(text: str, error_object: dict[str, Any] | None = None, *, short: bool = False) -> Result:
+    """Build an error that a model can act on: errors inside the meta-tools are results, never protocol errors. The
+    object of an error with a code stands behind the text, too."""
+    if error_object is None:
+        return {"content": [{"type": "text", "text": text}], "isError": True}
+    encoded = orjson.dumps(error_object)
+    shown = text if short else f"{' '.join(text.split())}\n{encoded.decode()}"
+    return {
+        "content": [{"type": "text", "text": shown}],
+        "structuredContent": orjson.Fragment(encoded),
+        "isError": True,
+    }
 
 
 def build_value_result(value: dict[str, Any], *, short: bool) -> Result:

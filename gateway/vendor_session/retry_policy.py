@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
 
 from core.log_events import describe_error
 from gateway.vendor_session.answer_reader import ExchangeFailure
@@ -27,6 +28,7 @@ _FIRST_UNIX_TIME = 10**9
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 Clock = Callable[[], float]
+Read = TypeVar("Read")
 LimitReader = Callable[[VendorAnswer], RateLimit | None]
 
 log = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ def find_rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader 
     """
     if not 400 <= answer.status < 500:
         return None
-    limit = _read_header_limit(answer, wall_clock) or (_read_module_limit(reads, answer) if reads else None)
+    limit = _read_header_limit(answer, wall_clock) or _read_module_limit(reads, answer)
     if limit is not None:
         return replace(limit, seconds=min(max(0.0, limit.seconds), MAX_ANNOUNCED_PAUSE))
     is_unannounced = answer.status == 429 or (answer.status == 403 and _is_spent(answer))
@@ -59,13 +61,20 @@ def _read_header_limit(answer: VendorAnswer, wall_clock: Clock) -> RateLimit | N
     return None if seconds is None else RateLimit(seconds, everything=False)
 
 
-def _read_module_limit(reads: LimitReader, answer: VendorAnswer) -> RateLimit | None:
+def _read_module_limit(reads: LimitReader | None, answer: VendorAnswer) -> RateLimit | None:
+    limit = read_with_module(reads, answer)
+    return limit if limit is not None and math.isfinite(limit.seconds) else None
+
+
+def read_with_module(reads: Callable[[VendorAnswer], Read] | None, answer: VendorAnswer) -> Read | None:
+    """Let a module read an answer; None where it has no reader, or one that fails."""
+    if reads is None:
+        return None
     try:
-        limit = reads(answer)
-        return limit if limit is not None and math.isfinite(limit.seconds) else None
+        return reads(answer)
     except Exception as error:  # noqa: BLE001 a body that a module did not expect must not hide the refusal itself
         log.error(
-            "a module's rate limit reader failed", extra={"event": "rate_limit_reader_failed", **describe_error(error)}
+            "a module's reader of refusals failed", extra={"event": "refusal_reader_failed", **describe_error(error)}
         )
         return None
 

@@ -16,13 +16,20 @@ from gateway.vendor_session.connection_pool import ConnectionPool
 from gateway.vendor_session.credential_limits import ALL_PATHS, CredentialLimits, derive_limit_scope
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.module_headers import format_header_lines, format_request_head, validate_headers
-from gateway.vendor_session.retry_policy import OVERLOAD_STATUSES, compute_pause, find_rate_limit, parse_retry_after
+from gateway.vendor_session.retry_policy import (
+    OVERLOAD_STATUSES,
+    compute_pause,
+    find_rate_limit,
+    parse_retry_after,
+    read_with_module,
+)
 from gateway.vendor_session.vendor_connection import ConnectionOwner
 from gateway.vendor_session.vendor_endpoint import VendorEndpoint
 from gateway.vendor_session.vendor_problems import (
     EXCHANGE_ERRORS,
     RATE_LIMITED_TEXT,
     REDIRECT_STATUSES,
+    SCOPE_MISSING_TEXT,
     OriginNotAllowed,
     build_answer_problem,
     build_failure_problem,
@@ -102,7 +109,7 @@ class VendorClient(msgspec.Struct, eq=False):
         outcome = await self._send_with_retries(request, lease)
         refused_twice = None
         if isinstance(outcome, VendorAnswer) and outcome.status == 401:
-            outcome, refused_twice = await self._retry_with_new_lease(request, lease)
+            outcome, refused_twice = await self._retry_with_new_lease(request, lease, outcome)
         if isinstance(outcome, VendorAnswer):
             if outcome.write is request.repeatable:  # the caller knows better
                 outcome = outcome._replace(write=not request.repeatable)
@@ -143,13 +150,15 @@ class VendorClient(msgspec.Struct, eq=False):
         return format_header_lines({**self._endpoint.headers, **fields}) if fields else self._endpoint.header_lines
 
     async def _retry_with_new_lease(
-        self, request: OutgoingRequest, refused: LeaseLike
+        self, request: OutgoingRequest, refused: LeaseLike, refusal: VendorAnswer
     ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
         """Send the request once more after a 401. A second 401 is reported to the lease source, whose error counts for
-        more."""
+        more. One that says that a scope is missing is neither."""
+        if self._lacks_scope(refusal):
+            return refusal, None
         lease = await self._lease.lease(refused.version)
         outcome = await self._send_with_retries(request, lease)
-        if isinstance(outcome, ExchangeFailure) or outcome.status != 401:
+        if isinstance(outcome, ExchangeFailure) or outcome.status != 401 or self._lacks_scope(outcome):
             return outcome, None
         problem = None
         with suppress(MCPistError):
@@ -190,6 +199,9 @@ class VendorClient(msgspec.Struct, eq=False):
         scope = ALL_PATHS if limit.everything else derive_limit_scope(request.path)
         self._transport.limits.block(self._owner.credential, scope, limit.seconds)
         return limit.seconds
+
+    def _lacks_scope(self, answer: VendorAnswer) -> bool:
+        return read_with_module(self._endpoint.api.lacks_scope, answer) is True
 
     def _read_rate_limit(self, answer: VendorAnswer) -> RateLimit | None:
         return find_rate_limit(answer, self._transport.wall_clock, self._endpoint.api.rate_limit)
@@ -246,6 +258,8 @@ class VendorClient(msgspec.Struct, eq=False):
     def _build_problem(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
         if isinstance(outcome, ExchangeFailure):
             return build_failure_problem(outcome, writes=not request.repeatable)
+        if outcome.status == 401 and self._lacks_scope(outcome):
+            return VendorProblem("forbidden", SCOPE_MISSING_TEXT, answer=outcome)
         limit = self._read_rate_limit(outcome)
         wait = limit.seconds if limit else parse_retry_after(outcome, self._transport.wall_clock)
         return build_answer_problem(outcome, wait=wait, limited=limit is not None)

@@ -21,6 +21,9 @@ LINK_STATUSES = frozenset({302, 303})
 """What leads to another thing for the moment. The others say where this one is: 307 too, at GitHub."""
 AMBIGUOUS_STATUS = 302
 """After a write some servers say with it that it was done (RFC 9110 §15.4.3, note), others that it was not."""
+SCOPE_MISSING_TEXT = (
+    "the connected account was not granted the scope that this needs; connect it again and agree to what the tool needs"
+)
 RATE_LIMITED_TEXT = "the vendor's rate limit for this credential is used up"
 
 

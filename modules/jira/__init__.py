@@ -33,5 +33,6 @@ MODULE = Module(
         account=AccountRequest("/rest/api/3/myself", name="/displayName"),
         headers={"Accept": "application/json"},
         rate_limit=error_messages.read_rate_limit,
+        lacks_scope=error_messages.lacks_scope,
     ),
 )

@@ -14,6 +14,7 @@ from modules.kit.vendor import VendorProblemKind
 
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,60}")
 _MAX_MESSAGE_LENGTH = 2000
+_SCOPE = "scope does not match"
 
 _KNOWN = [
     (re.compile(pattern, re.IGNORECASE), text)
@@ -52,7 +53,7 @@ def explain_problem(problem: VendorProblem) -> VendorProblem:
     if answer is None or problem.unknown or problem.kind == "rate_limited":
         return problem
     message, fields = _read_refusal(answer)
-    if answer.status in (401, 403) and "scope" in message.lower():
+    if answer.status in (401, 403) and _SCOPE in message.lower():
         text = "the connection lacks the scope for this: connect the account again and agree to what this tool needs"
         return VendorProblem("forbidden", text, answer=answer)
     if answer.status == 401:
@@ -67,6 +68,12 @@ def explain_problem(problem: VendorProblem) -> VendorProblem:
 def _explain_values(known: str, fields: list[str]) -> str:
     named = f"look at {', '.join(fields)}" if fields else ""
     return "; ".join(part for part in (known, named) if part) or "check them against the tool schema"
+
+
+def lacks_scope(answer: VendorAnswer) -> bool:
+    """Check whether a 401 is the gateway's for a token without the scope: ``Unauthorized; scope does not match``
+    (https://developer.atlassian.com/cloud/jira/platform/oauth-2-3lo-apps/)."""
+    return _SCOPE in _read_refusal(answer)[0].lower()
 
 
 def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:

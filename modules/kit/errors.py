@@ -1,5 +1,8 @@
 """Error that a tool raises for its caller."""
 
+from collections.abc import Mapping
+from typing import Any
+
 OUTCOME_UNKNOWN = "whether the change was made is not known; look before you try again"
 """What is said of a write that may have arrived. Whoever obeyed "try again later" could make the change twice."""
 
@@ -9,9 +12,22 @@ class ToolError(Exception):
 
     `retry` says when to call again, such as "try again in 30 s". It is shown behind the text, and left out where the
     tool has sent a change before: then the caller is told to look first.
+
+    With a `code` the result has an object beside the text, for callers that branch on it:
+    ``{"success": false, "error": {"code": code, "message": the text, "data": details}}``. `details` hold plain JSON
+    values, at most 2,000 bytes; what is more is left out, and invisible characters are.
     """
 
-    def __init__(self, text: str, *, retry: str = "") -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        retry: str = "",
+        code: int | str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(f"{text}; {retry}" if retry else text)
         self.text = text
         self.retry = retry
+        self.code = code
+        self.details = details

@@ -230,6 +230,9 @@ class VendorApi:
     not say it, such as from a code in its body; None for any other refusal. The session remembers it for the
     credential, waits for a short one and tells the caller of a long one.
 
+    `lacks_scope` tells whether an answer of status 401 says that a working credential has not the scope for this
+    request. Such an answer ends no credential: every other 401 is reported as the end of one.
+
     The path of `base_url` may hold placeholders such as ``{site}``, which what is known of the connection fills
     (:meth:`Vendor.get_connection`): ``https://api.atlassian.com/ex/jira/{site}``.
 
@@ -244,6 +247,7 @@ class VendorApi:
     settings: type[VendorSettings] = VendorSettings
     rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None
     hosts: Mapping[str, str] = field(default_factory=dict[str, str])
+    lacks_scope: Callable[[VendorAnswer], bool] | None = None
 
     def __post_init__(self) -> None:
         for name, url in self.hosts.items():

@@ -57,6 +57,12 @@ def explain_problem(problem: VendorProblem) -> VendorProblem:
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
 
 
+def is_conflict(problem: VendorProblem) -> bool:
+    """Check whether another change came in between (https://learn.microsoft.com/graph/errors)."""
+    answer = problem.answer
+    return answer is not None and answer.status == 409 and _read_code(answer) == "errorirresolvableconflict"
+
+
 def _choose_text(answer: VendorAnswer, kind: VendorProblemKind) -> tuple[VendorProblemKind, str]:
     code = _read_code(answer)
     if code in _TEXTS:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from modules.kit import Context, VendorAnswer, VendorProblem
+from modules.kit.conflicts import retry_conflicts
 from modules.kit.paging import NextLink, ReadPage, parse_cursor, read_page
-from modules.microsoft_todo.error_messages import explain_problem
+from modules.microsoft_todo.error_messages import explain_problem, is_conflict
 
 MAX_PAGE = 100
 PAGING = NextLink(size="$top", next="@odata.nextLink", numbers=("$skip",), tokens=("$skiptoken",))
@@ -19,13 +20,19 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 async def send_request(context: Context, method: str, address: str, **options: Any) -> VendorAnswer:
-    """Send one request; `options` are those of :meth:`modules.kit.Vendor.request`.
+    """Send one request; `options` are those of :meth:`modules.kit.Vendor.request`. It is sent once more where another
+    change came in the same moment, unless it is for one version only.
 
     Raises:
         VendorProblem: Microsoft refused it; the text says what to do.
     """
-    try:
+
+    async def send() -> VendorAnswer:
         return await context.vendor.request(method, address, **options)
+
+    is_bound = "If-Match" in (options.get("headers") or {})
+    try:
+        return await send() if is_bound else await retry_conflicts(send, is_conflict)
     except VendorProblem as problem:
         raise explain_problem(problem) from None
 

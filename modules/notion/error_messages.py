@@ -58,6 +58,12 @@ def explain_problem(problem: VendorProblem) -> VendorProblem:
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
 
 
+def is_conflict(problem: VendorProblem) -> bool:
+    """Check whether Notion asks to send the request again (https://developers.notion.com/reference/status-codes)."""
+    answer = problem.answer
+    return answer is not None and answer.status == 409 and _read_refusal(answer)[0] == "conflict_error"
+
+
 def _explain_values(message: str) -> str:
     known = next((text for form, text in _KNOWN if form.search(message)), "")
     place = _PLACE.search(message)

@@ -6,9 +6,10 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel
 
 from modules.kit import Context, VendorAnswer, VendorProblem
+from modules.kit.conflicts import retry_conflicts
 from modules.kit.paging import BodyCursor, ReadPage, parse_cursor, read_page
 from modules.kit.results import read_object
-from modules.notion.error_messages import explain_problem
+from modules.notion.error_messages import explain_problem, is_conflict
 
 HEADERS = {"Notion-Version": "2025-09-03"}
 PAGING = BodyCursor(size="page_size", parameter="start_cursor", next="next_cursor", more="has_more")
@@ -25,13 +26,18 @@ async def send_request(
     json: Mapping[str, Any] | None = None,
     repeatable: bool | None = None,
 ) -> VendorAnswer:
-    """Send one request.
+    """Send one request; once more where Notion could not save it for another change in the same moment. No request
+    rests on a version that was read before.
 
     Raises:
         VendorProblem: Notion refused it; the text says what to do.
     """
-    try:
+
+    async def send() -> VendorAnswer:
         return await context.vendor.request(method, address, query=query, json=json, repeatable=repeatable)
+
+    try:
+        return await retry_conflicts(send, is_conflict)
     except VendorProblem as problem:
         raise explain_problem(problem) from None
 

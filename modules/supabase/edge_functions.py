@@ -1,11 +1,13 @@
 """Edge functions: listing, reading their source, deploying and deleting."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator, Field, model_validator
+import orjson
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import BodyPart, Context, MultipartBody, ToolError, build_path, tool
 from modules.kit.parameters import (
     CHANGE_HINTS,
     READ_HINTS,
@@ -13,13 +15,14 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
     format_timestamp,
+    limit_items,
     limit_length,
 )
 from modules.kit.results import PAGE_CHARACTERS, Line, Name, ResultModel, ResultPage, Word
 from modules.kit.untrusted import UntrustedPage
 from modules.supabase import paging, rest_client
 from modules.supabase.multipart_reading import SourceFile, parse_boundary, parse_files, shorten_path
-from modules.supabase.parameters import READ_FUNCTIONS, WRITE_FUNCTIONS, FunctionSlug, ProjectRef
+from modules.supabase.parameters import READ_FUNCTIONS, WRITE_FUNCTIONS, FunctionSlug, ProjectRef, check_source_path
 
 _FUNCTION = "/v1/projects/{}/functions/{}"
 _MISSING = "the project has no edge function of that slug: look at the list of its functions"
@@ -31,6 +34,9 @@ def _format_milliseconds(value: Any) -> Any:
     return value
 
 
+_SourcePath = Annotated[
+    str, limit_length(1, 300), AfterValidator(check_source_path), Field(description="Such as lib/a.ts")
+]
 _Moment = Annotated[Word, BeforeValidator(_format_milliseconds)]
 _Path = Annotated[Word, BeforeValidator(lambda value: shorten_path(value) if isinstance(value, str) else value)]
 
@@ -83,6 +89,13 @@ class FunctionSource(UntrustedPage):
 
 class DeletedFunction(ResultModel):
     deleted: bool
+
+
+class FileToDeploy(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: _SourcePath
+    content: Annotated[str, limit_length(maximum=5_000_000)]
 
 
 @tool(hints=READ_HINTS, scopes=[READ_FUNCTIONS])
@@ -148,10 +161,49 @@ def _choose_file(files: list[SourceFile], path: str | None, entrypoint: str) -> 
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_FUNCTIONS])
+async def deploy_edge_function(
+    context: Context,
+    ref: ProjectRef,
+    slug: FunctionSlug,
+    files: Annotated[list[FileToDeploy], limit_items(1, 100), Field(description="All of its files")],
+    entrypoint_path: Annotated[OptionalParameter[_SourcePath], Field(description="File that runs, or index.ts")] = None,
+    import_map_path: Annotated[OptionalParameter[_SourcePath], Field(description="Import map or deno.json")] = None,
+    name: Annotated[OptionalParameter[Annotated[str, limit_length(1, 100)]], Field(description="Name")] = None,
+    verify_jwt: Annotated[bool, Field(description="Callers need a JWT")] = True,
+) -> FunctionRow:
+    """Create an edge function or put a new version in its place: files that are not given again are gone."""
+    entrypoint = entrypoint_path or (files[0].path if len(files) == 1 else "index.ts")
+    _require_files(files, entrypoint, import_map_path)
+    metadata = {
+        "entrypoint_path": entrypoint,
+        "import_map_path": import_map_path,
+        "name": name,
+        "verify_jwt": verify_jwt,
+    }
+    given = orjson.dumps({field: value for field, value in metadata.items() if value is not None})
+    parts = [BodyPart("metadata", given, media_type="application/json")]
+    parts += [BodyPart("file", one.content, one.path, "application/typescript") for one in files]
+    address = build_path("/v1/projects/{}/functions/deploy", ref)
+    return await rest_client.fetch(
+        context, FunctionRow, address, method="POST", query={"slug": slug}, body=MultipartBody(parts)
+    )
+
+
+def _require_files(files: Sequence[FileToDeploy], entrypoint: str, import_map: str | None) -> None:
+    """Raises: ToolError: a path is given twice, or a file that is named is not there."""
+    paths = [one.path for one in files]
+    if len(set(paths)) < len(paths):
+        raise ToolError("files has two files of one path: give each once")
+    for parameter, path in (("entrypoint_path", entrypoint), ("import_map_path", import_map)):
+        if path is not None and path not in paths:
+            raise ToolError(f"{parameter} is the path of none of the files: name one of them")
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_FUNCTIONS])
 async def delete_edge_function(context: Context, ref: ProjectRef, slug: FunctionSlug) -> DeletedFunction:
     """Delete an edge function; its address answers no more."""
     await rest_client.send_request(context, "DELETE", build_path(_FUNCTION, ref, slug), missing=_MISSING)
     return DeletedFunction(deleted=True)
 
 
-TOOLS = (list_edge_functions, get_edge_function, delete_edge_function)
+TOOLS = (list_edge_functions, get_edge_function, deploy_edge_function, delete_edge_function)

@@ -29,6 +29,7 @@ _REF_ADDRESS = re.compile(
 _BRANCH_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ORGANIZATION = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
+_SOURCE_PATH = re.compile(r"[^/\\\x00-\x1f\x7f\"]+(?:/[^/\\\x00-\x1f\x7f\"]+)*")
 _VERSION = re.compile(r"[0-9]{1,20}")
 _SCHEMA = re.compile(r"[^\x00-\x1f\x7f,]{1,63}")
 
@@ -68,6 +69,17 @@ def _check_function(text: str) -> str:
 def _check_version(text: str) -> str:
     if not _VERSION.fullmatch(text):
         raise ValueError("is no migration's version: digits, as in the list of migrations")
+    return text
+
+
+def check_source_path(text: str) -> str:
+    """Check that a path stays inside the function's folder, and has nothing that a file name should not.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if not _SOURCE_PATH.fullmatch(text) or not {".", ".."}.isdisjoint(text.split("/")):
+        raise ValueError("is no path inside the function: such as index.ts or lib/a.ts, without .. and a slash before")
     return text
 
 

@@ -14,7 +14,10 @@ READERS = (
     r"""headers\.values\.get\(\s*b["']([A-Za-z-]+)["']""",
     r"""alias=["']([A-Za-z]+-[A-Za-z-]+)["']""",
 )
-OF_VENDORS = {"age", "cache-control", "content-encoding", "date", "link", "location", "ratelimit-reason", "retry-after"}
+OF_VENDORS = {
+    "age", "cache-control", "content-encoding", "content-range", "date", "link", "location", "ratelimit-reason",
+    "retry-after",
+}  # fmt: skip
 """Read in the answers of others: tests/stalls/test_vendor_answers.py."""
 
 

@@ -14,11 +14,13 @@ _MAX_PROBLEMS = 50
 
 
 class StepReport(BaseModel):
-    """One step: how it ended, or with `dry_run` in which wave it would run and after which steps."""
+    """One step: how it ended, or with `dry_run` in which wave it would run and after which steps. `details` has
+    the code and the data of an error that has a code."""
 
     id: str
     status: Literal["ok", "error", "skipped", "planned"]
     error: str = ""
+    details: Any = None
     result: Any = None
     wave: int = 0
     after: list[str] = []
@@ -100,6 +102,8 @@ def _render_step(outcome: StepOutcome) -> dict[str, Any]:
     step: dict[str, Any] = {"id": outcome.id, "status": outcome.status}
     if outcome.error:
         step["error"] = make_printable(outcome.error)
+    if outcome.error_object is not None:
+        step["details"] = _get_details(outcome.error_object)
     if outcome.result is not None:
         step["result"] = outcome.result
     return step
@@ -108,7 +112,15 @@ def _render_step(outcome: StepOutcome) -> dict[str, Any]:
 def _render_line(outcome: StepOutcome) -> str:
     if outcome.result is not None:
         return f"{outcome.id} {outcome.status} {(encode_compact_json(outcome.result) or b'').decode()}"
-    return f"{outcome.id} {outcome.status}" + (f": {_join_lines(outcome.error)}" if outcome.error else "")
+    line = f"{outcome.id} {outcome.status}" + (f": {_join_lines(outcome.error)}" if outcome.error else "")
+    if outcome.error_object is None:
+        return line
+    return f"{line} {(encode_compact_json(_get_details(outcome.error_object)) or b'').decode()}"
+
+
+def _get_details(error_object: dict[str, Any]) -> dict[str, Any]:
+    """Get what the step's own text does not say already."""
+    return {name: value for name, value in error_object["error"].items() if name != "message"}
 
 
 def _format_wave_step(step: str, needs: list[str]) -> str:

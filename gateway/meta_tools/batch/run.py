@@ -26,21 +26,25 @@ _INTERNAL = "internal error; whether it took effect is unknown"
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """Result of a tool. `structured` is None where it answered text alone; references then read the text."""
+    """Result of a tool. `structured` is None where it answered text alone; references then read the text.
+    `error_object` is that of an error with a code."""
 
     structured: Any | None
     text: str
     is_error: bool = False
+    error_object: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """Outcome of one step. `error` says why it failed or was skipped, or why a good result is left out."""
+    """Outcome of one step. `error` says why it failed or was skipped, or why a good result is left out; `error_object`
+    is that of an error with a code."""
 
     id: str
     status: Literal["ok", "error", "skipped"]
     error: str = ""
     result: Any = None
+    error_object: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class _PlanRun:
         result = _get_result(task)
         value = result.text if result.structured is None else result.structured
         if result.is_error:
-            outcome = StepOutcome(step.id, "error", cut_text(result.text, _MAX_ERROR))
+            outcome = StepOutcome(step.id, "error", cut_text(result.text, _MAX_ERROR), error_object=result.error_object)
         else:
             outcome = StepOutcome(step.id, "ok", result=value if step.output else None)
             if step.id in self._referenced_ids:

@@ -1,6 +1,6 @@
 """A vendor on loopback, and clients that are allowed to reach it."""
 
-from collections.abc import AsyncIterator, Container
+from collections.abc import AsyncIterator, Callable, Container
 from dataclasses import dataclass, field
 
 import pytest
@@ -12,7 +12,7 @@ from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.retry_policy import LimitReader
 from gateway.vendor_session.vendor_client import VendorClient
 from gateway.vendor_session.vendor_connection import ConnectionOwner
-from modules.kit import AccountRequest, ToolError, VendorApi, VendorSettings
+from modules.kit import AccountRequest, ToolError, VendorAnswer, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor
 
 TOKEN = "canary-token-3f9d"
@@ -85,10 +85,13 @@ class VendorSessionApp:
         key: str = "k",
         tenant: str = "",
         rate_limit: LimitReader | None = None,
+        lacks_scope: Callable[[VendorAnswer], bool] | None = None,
         **settings: float,
     ) -> VendorClient:
         headers = {"accept": "application/json"}
-        api = VendorApi(self.vendor.url + base, NO_ACCOUNT, headers=headers, rate_limit=rate_limit)
+        api = VendorApi(
+            self.vendor.url + base, NO_ACCOUNT, headers=headers, rate_limit=rate_limit, lacks_scope=lacks_scope
+        )
         return self.sessions.create_client(
             api, VendorSettings.model_validate(settings), self.leases, ConnectionOwner(tenant or key, key), deadline
         )

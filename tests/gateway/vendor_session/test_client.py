@@ -156,6 +156,31 @@ async def test_a_second_401_is_told_and_not_tried_again(app: VendorSessionApp) -
     assert "canary" not in str(caught)
 
 
+async def test_a_401_for_a_missing_scope_ends_no_credential(app: VendorSessionApp) -> None:
+    client = app.client(lacks_scope=lambda answer: b"scope" in answer.body)
+    app.vendor.scripts = [answering(401, b'"no scope"')]
+    with pytest.raises(VendorProblem) as caught:
+        await client.request("POST", "/x", json={})
+    assert (caught.value.kind, app.leases.asked, len(app.vendor.requests)) == ("forbidden", [None], 1)
+    assert "scope" in str(caught.value)
+    assert caught.value.answer is not None
+    app.vendor.scripts = [answering(401, b"old"), answering(401, b'"no scope"')]
+    with pytest.raises(VendorProblem) as caught:
+        await client.request("GET", "/x")
+    assert (caught.value.kind, app.leases.asked) == ("forbidden", [None, None, 1])
+    app.vendor.scripts = [answering(401, b"no")]
+    with pytest.raises(VendorProblem) as caught:
+        await client.request("GET", "/x")
+    assert caught.value.kind == "unauthorized"
+
+
+async def test_a_reader_that_fails_hides_no_401(app: VendorSessionApp) -> None:
+    app.vendor.scripts = [answering(401)]
+    with pytest.raises(VendorProblem) as caught:
+        await app.client(lacks_scope=lambda answer: answer.json()["no"]).request("GET", "/x")
+    assert (caught.value.kind, app.leases.asked) == ("unauthorized", [None, 1, 1])
+
+
 async def test_what_the_broker_says_of_a_broken_credential_is_what_the_caller_reads(app: VendorSessionApp) -> None:
     app.leases.broken_after = 1
     app.vendor.scripts = [answering(401)]

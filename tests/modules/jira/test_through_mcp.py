@@ -265,10 +265,16 @@ async def test_a_rate_limit_is_told(app: ModuleApp, vendor: JiraDouble, issue: s
 
 
 async def test_a_connection_without_the_scope(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
-    vendor.tokens["reader"] = {"read:jira-work", "read:jira-user"}
-    answer = await app.call_as(app.eve, "delete_issue", issue=issue)
-    assert answer.failed
+    vendor.tokens["narrow"] = {"read:jira-work", "read:jira-user"}
+    await app.connect(app.eve, "narrow")
+    before = len(vendor.seen)
+    for _ in range(3):  # a refusal for the scope alone ends no credential
+        answer = await app.call_as(app.eve, "delete_issue", issue=issue)
+        assert answer.failed
+        assert "lacks the scope" in answer.text
+    assert len(vendor.seen) == before + 3
     assert issue in vendor.world.issues
+    assert not (await app.call_as(app.eve, "get_issue", issue=issue)).failed
 
 
 async def test_odd_rows_cost_themselves_only(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:

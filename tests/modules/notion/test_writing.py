@@ -67,14 +67,15 @@ async def test_behind_a_block(app: NotionApp) -> None:
 
 
 async def test_what_was_written_before_a_refusal_is_told(app: NotionApp) -> None:
-    app.notion.refusals = [None, Refused(409, "conflict_error", "Conflict occurred while saving.")]
+    conflict = Refused(409, "conflict_error", "Conflict occurred while saving.")
+    app.notion.refusals = [None, *[conflict] * 3]
     with pytest.raises(ToolError, match=r"Of 150 blocks 100 were written before, the last is \S+: go on behind it"):
         await app.call("append_block_children", block_id=app.home, markdown="\n\n".join(["---"] * 150))
     app.notion.refusals = [None, Refused(429, "rate_limited", headers={"Retry-After": "9"})]
     with pytest.raises(ToolError, match=r"The page \S+ was created, without the rest of its content") as caught:
         await app.call("create_page", parent_id=app.home, title="x", markdown=deep(5))
     assert "try again" not in str(caught.value)
-    app.notion.refusals = [None, Refused(409, "conflict_error")]
+    app.notion.refusals = [None, *[conflict] * 3]
     with pytest.raises(ToolError, match=r"The block \S+ was written, but not all of what is in it"):
         await app.call("append_block_children", block_id=app.home, markdown=deep(5))
 
@@ -199,10 +200,25 @@ async def test_nothing_to_change(app: NotionApp) -> None:
 async def test_a_refusal_says_what_to_do_and_nothing_of_notions_text(
     app: NotionApp, refused: Refused, reason: str
 ) -> None:
-    app.notion.refusals = [refused]
+    app.notion.refusals = [refused] * (3 if refused.status == 409 else 1)
     with pytest.raises(ToolError, match=reason) as caught:
         await app.call("delete_block", block_id=STRANGER)
     assert "Ignore" not in str(caught.value)
+
+
+async def test_a_conflict_of_the_moment_is_not_told(app: NotionApp) -> None:
+    app.notion.refusals = [Refused(409, "conflict_error"), Refused(409, "conflict_error")]
+    made = await app.call("append_block_children", block_id=app.home, markdown="once")
+    assert app.world.children[app.home] == made["ids"]
+    assert len(app.notion.seen) == 3
+    app.notion.refusals = [Refused(409, "conflict_error"), Refused(502, "bad_gateway")]
+    with pytest.raises(ToolError, match="look before you try again"):
+        await app.call("append_block_children", block_id=app.home, markdown="twice")
+    assert len(app.notion.seen) == 5
+    app.notion.refusals = [Refused(409, "another_error")]
+    with pytest.raises(ToolError):
+        await app.call("append_block_children", block_id=app.home, markdown="never")
+    assert len(app.notion.seen) == 6
 
 
 async def test_a_missing_object_and_a_missing_capability(app: NotionApp) -> None:

@@ -34,6 +34,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "restore_project": PROJECT,
     "execute_sql_write": {**PROJECT, "query": "select 1"},
     "apply_migration": {**PROJECT, "name": "x", "query": "select 1"},
+    "deploy_edge_function": {**PROJECT, "slug": "hello", "files": [{"path": "index.ts", "content": "x"}]},
     "delete_edge_function": {**PROJECT, "slug": "hello"},
     "create_branch": {**PROJECT, "name": "x", "confirm_cost": BRANCH_PRICE.text},
     "delete_branch": {"branch": BRANCH},

@@ -22,7 +22,10 @@ READ, ADD, CHANGE, ACT = (True, False, False), (False, False, False), (False, Tr
 HINTS = {
     **dict.fromkeys((*READS, "get_project_url"), READ),
     **dict.fromkeys(("create_project", "create_branch"), ADD),
-    **dict.fromkeys(("pause_project", "delete_edge_function", "delete_branch", "update_storage_config"), CHANGE),
+    **dict.fromkeys(
+        ("pause_project", "deploy_edge_function", "delete_edge_function", "delete_branch", "update_storage_config"),
+        CHANGE,
+    ),
     **dict.fromkeys(("execute_sql_write", "apply_migration", "merge_branch", "reset_branch", "rebase_branch"), ACT),
     "restore_project": (False, False, True),
 }
@@ -46,7 +49,7 @@ def test_what_reads_needs_no_scope_for_writing() -> None:
 def test_scopes_are_those_of_the_operations() -> None:
     operations = contract("supabase").operations()
     assert ROUTES.keys() <= set(operations)
-    assert {scope for scope, _ in ROUTES.values()} - {"edge_functions:write"} <= MODULE.scopes
+    assert {scope for scope, _ in ROUTES.values()} <= MODULE.scopes
 
 
 def test_the_provider_that_registers_itself_asks_for_the_scopes_of_the_tools() -> None:

@@ -101,6 +101,16 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("get_logs", {**PROJECT, "service": "api", "search": "x' or 1=1"}, "search"),
     ("get_logs", {**PROJECT, "service": "api", "search": "back\\slash"}, "search"),
     ("get_advisors", {**PROJECT, "type": "all"}, "type"),
+    *(
+        ("deploy_edge_function", {**PROJECT, "slug": "a", "files": [{"path": path, "content": ""}]}, "path")
+        for path in ("", "../a.ts", "/a.ts", "a//b.ts", "a/./b", "a\\b", 'a";x="', "a\r\nX: y", "a/", "x" * 301)
+    ),
+    ("deploy_edge_function", {**PROJECT, "slug": "a", "files": []}, "files"),
+    ("deploy_edge_function", {**PROJECT, "slug": "a", "files": [{"path": "a", "content": ""}] * 2}, "files"),
+    ("deploy_edge_function", {**PROJECT, "slug": "a", "files": [{"path": "a", "content": ""}],
+                              "entrypoint_path": "b"}, "entrypoint_path"),
+    ("deploy_edge_function", {**PROJECT, "slug": "a", "files": [{"path": "a", "content": ""}],
+                              "import_map_path": "b"}, "import_map_path"),
     ("update_storage_config", {**PROJECT, "file_size_limit": 536_870_912_001}, "file_size_limit"),
     ("get_project", {"ref": REF, "unknown": 1}, "unknown"),
 ]  # fmt: skip

@@ -119,6 +119,31 @@ async def test_a_branch_from_its_price_to_its_end(app: ModuleApp, vendor: Supaba
     assert vendor.world.branches == {}
 
 
+async def test_an_edge_function_is_deployed_and_read_back(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    files = [
+        {"path": "index.ts", "content": "import './lib/größe 1.ts'; // \r\n--MCPist-\r\n"},
+        {"path": "lib/größe 1.ts", "content": ""},
+        {"path": "deno.json", "content": "{}"},
+    ]
+    made = await change(
+        app, "deploy_edge_function", ref=REF, slug="new-one", files=files, import_map_path="deno.json", verify_jwt=False
+    )
+    assert (made["slug"], made["version"], made["verify_jwt"]) == ("new-one", 1, False)
+    assert vendor.seen[-1] == f"POST /v1/projects/{REF}/functions/deploy?slug=new-one"
+    for one in files:
+        read = await change(app, "get_edge_function", ref=REF, slug="new-one", path=one["path"])
+        assert read.get("content", "") == one["content"]
+    assert [one["path"] for one in read["files"]] == [one["path"] for one in files]
+    one = [{"path": "main.ts", "content": "x"}]
+    assert (await change(app, "deploy_edge_function", ref=REF, slug="new-one", files=one))["version"] == 2
+    read = await change(app, "get_edge_function", ref=REF, slug="new-one")
+    assert ([file["path"] for file in read["files"]], read["content"]) == (["main.ts"], "x")
+    vendor.refusals.append(Refused(400, "Failed to bundle the function (reason: …)"))
+    answer = await app.call("deploy_edge_function", ref=REF, slug="new-one", files=one)
+    assert "cannot be bundled" in answer.text
+    del vendor.world.functions["new-one"]
+
+
 async def test_an_edge_function_is_deleted(app: ModuleApp, vendor: SupabaseDouble) -> None:
     vendor.world.function("doomed", {"index.ts": b""}, "index.ts")
     assert await change(app, "delete_edge_function", ref=REF, slug="doomed") == {"deleted": True}

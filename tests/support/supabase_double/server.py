@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
 from email.parser import BytesParser
+from email.policy import HTTP
 from typing import Any, NamedTuple
 
 import orjson
@@ -195,7 +196,7 @@ def _deploy(call: Call) -> VendorReply:
     head = f"Content-Type: {call.sent.headers['Content-Type']}\r\n\r\n".encode()
     metadata: Json = {}
     files: dict[str, bytes] = {}
-    message: Any = BytesParser().parsebytes(head + call.sent.raw)
+    message: Any = BytesParser(policy=HTTP).parsebytes(head + call.sent.raw)
     for part in message.get_payload():
         if part.get_param("name", header="content-disposition") == "metadata":
             metadata = orjson.loads(part.get_payload(decode=True))
