@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from graphql import (
@@ -36,7 +35,7 @@ from tests.support.node import package_file, require_node_packages
 PACKAGE = "@octokit/graphql-schema"
 _WITH_FIELDS = (ObjectTypeDefinitionNode, InterfaceTypeDefinitionNode, InputObjectTypeDefinitionNode)
 _KEPT = (*_WITH_FIELDS, EnumTypeDefinitionNode, ScalarTypeDefinitionNode)
-_Fielded = TypeVar("_Fielded", ObjectTypeDefinitionNode, InterfaceTypeDefinitionNode)
+_Fielded = ObjectTypeDefinitionNode | InterfaceTypeDefinitionNode
 _BUILT_IN = {"String", "Int", "Float", "Boolean", "ID"}
 
 
@@ -71,18 +70,20 @@ def _prune(document: DocumentNode, parts: Mapping[str, tuple[str, ...]]) -> Docu
         if name in kept or name in _BUILT_IN:
             continue
         found = replace(known[name], description=None, directives=())
-        if isinstance(found, ObjectTypeDefinitionNode | InterfaceTypeDefinitionNode):
+        if isinstance(found, _Fielded):
             found = _pick_fields(found, parts)
         if isinstance(found, _WITH_FIELDS):
-            found = replace(found, fields=tuple(replace(one, description=None, directives=()) for one in found.fields))
-            waiting += [_name_of(kind) for one in found.fields for kind in _list_types(one)]
+            found = replace(
+                found, fields=tuple(replace(one, description=None, directives=()) for one in found.fields or ())
+            )
+            waiting += [_name_of(kind) for one in found.fields or () for kind in _list_types(one)]
         kept[name] = found
     return DocumentNode(definitions=tuple(kept.values()))
 
 
 def _pick_fields(found: _Fielded, parts: Mapping[str, tuple[str, ...]]) -> _Fielded:
     wanted = parts[found.name.value]
-    fields = tuple(one for one in found.fields if one.name.value in wanted)
+    fields = tuple(one for one in found.fields or () if one.name.value in wanted)
     assert len(fields) == len(wanted), f"{found.name.value} lacks one of {wanted}"
     return replace(
         found, fields=fields, interfaces=tuple(one for one in found.interfaces or () if one.name.value in parts)
