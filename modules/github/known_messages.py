@@ -39,6 +39,7 @@ KNOWN_MESSAGES = [
         (r"(merge commits|squash merg\w*|rebase merg\w*) (are|is) not allowed",
          "the repository forbids this merge_method: use another one"),
         (r"no new commits on the base branch", "head has all commits of base already: there is nothing to do"),
+        (r"draft pull requests are not supported", "the repository's plan has no draft pull requests"),
         (r"requested from pull request author", "the author of a pull request cannot review it"),
         (r"reviews may only be requested", "reviewers must be collaborators: one of these accounts or teams is not"),
         (r"issues (are|has been) disabled", "issues are switched off in this repository"),

@@ -14,8 +14,8 @@ from modules.kit.results import Line, ResultModel, read_object
 
 PAGING = LinkHeader(total="total_count")
 
-UPLOADS = "uploads"
-HOSTS = {UPLOADS: "https://uploads.github.com"}
+UPLOADS, GRAPHQL = "uploads", "graphql"
+HOSTS = {UPLOADS: "https://uploads.github.com", GRAPHQL: "https://api.github.com"}
 HEADERS = {
     "Accept": "application/vnd.github+json",
     "X-GitHub-Api-Version": "2022-11-28",
@@ -39,6 +39,9 @@ class GitHubSettings(VendorSettings):
     concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 32
     uploads_url: Annotated[
         str | None, Field(max_length=500, description="Own server's URL for files, https://HOST/api/uploads")
+    ] = None
+    graphql_url: Annotated[
+        str | None, Field(max_length=500, description="Own server's URL before /graphql, https://HOST/api")
     ] = None
 
 

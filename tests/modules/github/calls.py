@@ -41,6 +41,7 @@ READS: dict[str, dict[str, Any]] = {
     "list_release_assets": {"release_id": 1},
     "get_release_asset": {"asset_id": 1},
     "get_job_logs": {"job_id": 1},
+    "list_review_threads": {"pull_number": 1},
 }
 WRITES: dict[str, dict[str, Any]] = {
     "create_branch": {"branch": "new"},
@@ -83,8 +84,16 @@ WRITES: dict[str, dict[str, Any]] = {
     "delete_release_asset": {"asset_id": 1},
     "rerun_workflow_run": {"run_id": 1},
     "cancel_workflow_run": {"run_id": 1},
+    "resolve_review_thread": {"thread_id": "PRRT_1"},
+    "set_pull_request_draft": {"pull_number": 1, "draft": True},
 }
-REQUESTS_BEFORE = {"create_branch": 1, "push_files": 4, "add_sub_issue": 1, "remove_sub_issue": 1}
+REQUESTS_BEFORE = {
+    "set_pull_request_draft": 1,
+    "create_branch": 1,
+    "push_files": 4,
+    "add_sub_issue": 1,
+    "remove_sub_issue": 1,
+}
 """Requests before the one that changes, where there are any."""
 OF_NO_REPOSITORY = {
     "list_repositories",
@@ -95,6 +104,7 @@ OF_NO_REPOSITORY = {
     "list_user_events",
     "list_notifications",
     "mark_notification_read",
+    "resolve_review_thread",
 }
 CALLS = READS | WRITES
 

@@ -118,8 +118,9 @@ def pull(call: Call, one: Issue, home: Repository, schema: str = "pull-request")
     assert one.pull is not None
     head, base = home.resolve(one.pull.head), home.resolve(one.pull.base)
     known: dict[str, Any] = {
-        "number": one.number, "title": one.title, "state": one.state, "user": user(one.user), "body": one.body,
-        "head": _end(call, home, one.pull.head, head), "base": _end(call, home, one.pull.base, base),
+        "node_id": f"PR_{one.id}", "number": one.number, "title": one.title, "state": one.state,
+        "user": user(one.user), "body": one.body, "head": _end(call, home, one.pull.head, head),
+        "base": _end(call, home, one.pull.base, base),
         "draft": one.pull.draft, "created_at": one.created, "updated_at": one.updated,
         "labels": [{"id": 1, "name": name, "color": "ffffff", "default": False} for name in one.labels],
         "html_url": f"{HTML}/{home.full_name}/pull/{one.number}",

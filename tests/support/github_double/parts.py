@@ -77,6 +77,7 @@ class LineComment:
     side: str = "RIGHT"
     reply_to: int | None = None
     hunk: str = "@@ -1 +1 @@\n-one\n+two"
+    resolved_by: str | None = None
 
 
 @dataclass

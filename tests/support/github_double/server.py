@@ -11,7 +11,17 @@ import orjson
 from aiohttp import web
 
 from tests.support.github_contract import github_contract
-from tests.support.github_double import builds, code, git_data, issue_parts, line_talk, people, releases, talk
+from tests.support.github_double import (
+    builds,
+    code,
+    git_data,
+    graphql_api,
+    issue_parts,
+    line_talk,
+    people,
+    releases,
+    talk,
+)
 from tests.support.github_double.call import Call, Refused, Reply
 from tests.support.github_double.file_store import PATH as STORE_PATH
 from tests.support.github_double.file_store import FileStore
@@ -24,7 +34,8 @@ ROUTES: dict[tuple[str, str], Handler] = {
     **talk.ROUTES, **people.ROUTES,
 }  # fmt: skip
 UPLOAD_ROUTES: dict[tuple[str, str], Handler] = dict(releases.UPLOAD_ROUTES)
-UPLOADS_PATH = "/api/uploads"  # where a GitHub Enterprise Server has what is a host of its own elsewhere
+# Where a GitHub Enterprise Server has what is at a host of its own elsewhere.
+UPLOADS_PATH, GRAPHQL_PATH = "/api/uploads", "/api/graphql"
 # GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
 MANY_SEGMENTS = {"path", "ref", "tree_sha", "tag"}
 RESET = 1767232800  # 2026-01-01T02:00:00Z
@@ -52,7 +63,7 @@ class GitHubDouble:
     @property
     def hosts(self) -> dict[str, str]:
         """Base URLs of GitHub's further hosts."""
-        return {"uploads": f"{self.origin}{UPLOADS_PATH}"}
+        return {"uploads": f"{self.origin}{UPLOADS_PATH}", "graphql": f"{self.origin}{GRAPHQL_PATH.rpartition('/')[0]}"}
 
     def slow_down(self, status: int = 403, retry_after: int | None = 30) -> None:
         """Answer the next request with the secondary rate limit."""
@@ -85,6 +96,8 @@ class GitHubDouble:
             )
         token = self._token(request)
         raw_path = request.raw_path.partition("?")[0]
+        if raw_path == GRAPHQL_PATH:
+            return await self._answer_document(request, token, headers)
         is_upload = raw_path.startswith(f"{UPLOADS_PATH}/")
         base_path, routes = (UPLOADS_PATH, UPLOAD_ROUTES) if is_upload else (self.base_path, ROUTES)
         if not raw_path.startswith(f"{base_path}/"):
@@ -113,6 +126,20 @@ class GitHubDouble:
         )  # fmt: skip
         reply = routes[sent.method, template](call)
         self._check_own(sent, reply)
+        return reply
+
+    async def _answer_document(self, request: web.Request, token: Token, headers: dict[str, str]) -> Reply:
+        body = orjson.loads(await request.read())
+        if wrong := graphql_api.find_wrong(body):
+            self.wrong.append(f"GraphQL: {wrong}")
+            return Reply(200, {"errors": [{"message": wrong}]})
+        self._count(token, headers)
+        headers["X-RateLimit-Resource"] = "graphql"
+        if self.next_answers and (queued := self.next_answers.pop(0)) is not None:
+            return queued
+        reply, wrong = graphql_api.answer_document(self.world, token, body)
+        if wrong:
+            self.wrong.append(f"GraphQL: {wrong}")
         return reply
 
     def _name_repository(self, path: str) -> str:

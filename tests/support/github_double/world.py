@@ -137,6 +137,7 @@ class Repository:
     description: str | None = None
     archived: bool = False
     has_issues: bool = True
+    has_drafts: bool = True
     default_branch: str = "main"
     writers: set[str] = field(default_factory=set[str])
     branches: dict[str, str] = field(default_factory=dict[str, str])
