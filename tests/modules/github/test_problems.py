@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.github.error_messages import explain_problem, read_rate_limit
+from modules.github.shared.error_messages import explain_problem, read_rate_limit
 from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from tests.modules.github.conftest import GitHubApp
 from tests.support.github_double.call import Reply
