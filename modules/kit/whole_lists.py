@@ -1,9 +1,11 @@
 """Lists and texts that a vendor gives whole, cut into pages of ours::
 
-asked = parse_cursor(cursor, WHOLE, address, per_page)
-read = await read_rows(answer, Bucket, answer.read(list[Any]))
-page = cut_page(asked, read)
-return Buckets(buckets=page.rows, **page.fields)
+    asked = parse_cursor(cursor, WHOLE, address, per_page)
+    read = await read_rows(answer, Bucket, answer.read(list[Any]))
+    page = cut_page(asked, read)
+    return Buckets(buckets=page.rows, **page.fields)
+
+The vendor is asked for the whole each time: what changed meanwhile may stand on two pages, or on none.
 """
 
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -16,9 +18,8 @@ from modules.kit.results import PAGE_CHARACTERS, ReadRows
 
 Row = TypeVar("Row", bound=BaseModel)
 
-
 WHOLE = Offset(size="", parameter="from")
-"""The vendor is asked for the same each time, and we skip as much as `from` says."""
+"""The way of paging of such a list: `from` says how much comes before a page."""
 
 
 class CutPage(NamedTuple, Generic[Row]):
