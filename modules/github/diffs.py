@@ -1,18 +1,20 @@
 """Changes as unified diffs."""
 
-import re
 from typing import Annotated
 
 from pydantic import Field
 
 from modules.github import rest_client
 from modules.github.parameters import REPO, FilePath, Owner, Ref, Repo
-from modules.github.text_pages import TextPage, cut_page, parse_position
+from modules.github.text_pages import TextPage, compute_version, cut_page, parse_position
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, Positive
 
 DIFF = {"Accept": "application/vnd.github.diff"}
-_NEXT_FILE = re.compile(r"(?m)^(?=diff --git )")
+BEGINNING = "diff --git "
+"""Of each file's part; the lines of a file never begin so, as each has a sign before it."""
+MAX_FILES = 20_000
+"""Of a diff that are looked at: more than GitHub ever puts into one."""
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -31,9 +33,10 @@ async def get_diff(
     address = _build_address(owner, repo, pull_number, ref, base)
     answer = await rest_client.send_request(context, "GET", address, headers=DIFF)
     diff = answer.body.decode("utf-8", "replace")
-    if diff and not diff.startswith("diff --git "):
+    if diff and not diff.startswith(BEGINNING):
         raise answer.build_unreadable_problem()
-    return cut_page(diff if path is None else _extract_file(diff, path), position, "the diff")
+    part = diff if path is None else _extract_file(diff, path)
+    return cut_page(part, position, "the diff", version=compute_version(answer.body))
 
 
 def _build_address(owner: str, repo: str, pull_number: int | None, ref: str | None, base: str | None) -> str:
@@ -55,11 +58,17 @@ def _extract_file(diff: str, path: str) -> str:
     Raises:
         ToolError: there is none.
     """
-    names = {name for side in ("a", "b") for name in (f"{side}/{path}", _quote_name(f"{side}/{path}"))}
-    for part in _NEXT_FILE.split(diff):
-        header = part.partition("\n")[0].removeprefix("diff --git ")
-        if any(header.startswith(f"{name} ") or header.endswith(f" {name}") for name in names):
-            return part
+    beginnings = tuple(f"{BEGINNING}{name} " for name in (f"a/{path}", _quote_name(f"a/{path}")))
+    endings = tuple(f" {name}" for name in (f"b/{path}", _quote_name(f"b/{path}")))
+    start = 0
+    for _ in range(MAX_FILES):
+        header = diff[start : diff.find("\n", start)]
+        following = diff.find(f"\n{BEGINNING}", start) + 1
+        if header.startswith(beginnings) or header.endswith(endings):
+            return diff[start:following] if following else diff[start:]
+        if not following:
+            break
+        start = following
     raise ToolError("path: the diff has no such file; names are case-sensitive")
 
 

@@ -52,7 +52,7 @@ def cut_page(text: str, position: Position, what: str, *, version: str = "") -> 
     Raises:
         ToolError: the text is another one than that of the page before.
     """
-    version = version or hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    version = version or compute_version(text.encode("utf-8", "surrogatepass"))
     check_version(position, what, version)
     end = position.offset + PAGE_CHARACTERS
     part = text[position.offset : end]
@@ -60,6 +60,11 @@ def cut_page(text: str, position: Position, what: str, *, version: str = "") -> 
     is_truncated = len(text) > end
     next_cursor = encode_cursor([end, version]) if is_truncated else ""
     return TextPage(text=visible, hidden=len(part) - len(visible), truncated=is_truncated, nextCursor=next_cursor)
+
+
+def compute_version(content: bytes) -> str:
+    """Compute a short checksum, which is another for another content."""
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def check_version(position: Position, what: str, version: str) -> None:
