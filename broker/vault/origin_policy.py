@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from core.http.origins import get_origin, is_within_origins
+from core.http.origins import get_origin, is_same_domain, is_within_origins
 
 ORIGIN_CHANGED = "elsewhere"
 """The cause of a credential whose service was given another address since."""
@@ -35,11 +35,13 @@ class OriginPolicy:
 
     def list_permitted_origins(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:
         """List the same with the origins of the module's further hosts. They are the public vendor's, so they are only
-        for a credential that may go to the public vendor itself."""
+        for a credential that may go to the public vendor itself; and one under another domain is none of its."""
         bound = self.get_origins(module, origins)
         if module not in self._hosts or get_origin(self._base_urls[module]) not in bound:
             return bound
-        return tuple(dict.fromkeys((*bound, *map(get_origin, self._hosts[module]))))
+        base_url = self._base_urls[module]
+        hosts = [get_origin(url) for url in self._hosts[module] if is_same_domain(base_url, url)]
+        return tuple(dict.fromkeys((*bound, *hosts)))
 
     def is_origin_changed(self, module: str, origins: Sequence[str], settings: Mapping[str, Any]) -> bool:
         """Check whether the service's current base URL is outside the origins that the credential was stored for."""

@@ -22,6 +22,26 @@ def get_origin(url: str) -> str:
     return f"{split.scheme}://{host}{port}"
 
 
+def is_same_domain(url: str, other: str) -> bool:
+    """Check whether `other` is a host of the domain that `url` is of, by the same scheme: ``uploads.vendor.com`` beside
+    ``api.vendor.com``, never ``vendor.com.evil.com``. An address in numbers has no domain but itself.
+
+    Raises:
+        ValueError: one of them is no http or https URL.
+    """
+    (scheme, host), (other_scheme, other_host) = (_split_origin(get_origin(one)) for one in (url, other))
+    if scheme != other_scheme or not host or not other_host:
+        return False
+    parent = host.partition(".")[2]
+    domain = parent if "." in parent and not host[-1].isdigit() and ":" not in host else host
+    return other_host in (host, domain) or other_host.endswith(f".{domain}")
+
+
+def _split_origin(origin: str) -> tuple[str, str]:
+    split = urlsplit(origin)
+    return split.scheme, split.hostname or ""
+
+
 def is_within_origins(url: str, origins: Collection[str]) -> bool:
     """Check whether `url` has one of these origins; false for a text that is no URL."""
     try:

@@ -237,8 +237,8 @@ class VendorApi:
     (:meth:`Vendor.get_connection`): ``https://api.atlassian.com/ex/jira/{site}``.
 
     `hosts` are further base URLs of the same vendor by name, such as ``uploads``, to which the credential is sent as
-    well (docs/decisions/0055). Each needs a setting ``<name>_url`` in `settings`, for services with a base URL of their
-    own.
+    well, if they are of the base URL's domain (docs/decisions/0055). Each needs a setting ``<name>_url`` in `settings`,
+    for services with a base URL of their own.
     """
 
     base_url: str
@@ -251,7 +251,8 @@ class VendorApi:
 
     def __post_init__(self) -> None:
         for name, url in self.hosts.items():
-            if not _HOST_NAME.fullmatch(name) or f"{name}_url" not in self.settings.model_fields or "{" in url:
+            is_plain = url.startswith(("https://", "http://")) and "{" not in url
+            if not _HOST_NAME.fullmatch(name) or not is_plain or f"{name}_url" not in self.settings.model_fields:
                 raise TypeError(f"a further host has a plain name, a plain URL and a setting {name}_url")
         host, _, path = self.base_url.partition("://")[2].partition("/")
         if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", path)).isdisjoint("{}"):

@@ -4,6 +4,7 @@ import pytest
 
 from broker.connections.credential_origins import list_host_origins
 from broker.vault.origin_policy import OriginPolicy
+from core.http.origins import get_origin
 from core.module_manifest import ModuleManifest
 
 BOUNDS = OriginPolicy({"shop": "https://api.shop.test/v3"}, {"shop": ("https://uploads.shop.test/v1",)})
@@ -48,6 +49,32 @@ def test_further_hosts_are_for_the_public_vendor_s_credentials(origins: list[str
     assert BOUNDS.list_permitted_origins("shop", origins) == permitted
     assert BOUNDS.get_origins("shop", origins) == permitted[: max(1, len(origins))]
     assert BOUNDS.list_permitted_origins("made_up", []) == ()
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host", "same"),
+    [
+        ("https://api.github.com", "https://uploads.github.com", True),
+        ("https://api.github.com", "https://github.com", True),
+        ("https://api.github.com", "https://GitHub.com.:443/x", True),
+        ("https://github.com", "https://uploads.github.com", True),
+        ("https://api.vendor.co.uk", "https://up.vendor.co.uk", True),
+        ("https://github.com", "https://evil.com", False),
+        ("https://api.github.com", "https://evilgithub.com", False),
+        ("https://api.github.com", "https://github.com.evil.com", False),
+        ("https://api.vendor.co.uk", "https://evil.co.uk", False),
+        ("https://api.github.com", "http://uploads.github.com", False),
+        ("https://10.0.0.1", "https://10.0.0.2", False),
+        ("https://10.0.0.1", "https://x.0.0.1", False),
+        ("https://[fd00::1]", "https://[fd00::2]", False),
+        ("http://127.0.0.1:1", "http://127.0.0.1:2", True),
+    ],
+)
+def test_a_declaration_leads_no_credential_to_another_domain(base_url: str, host: str, same: bool) -> None:
+    policy = OriginPolicy({"shop": base_url}, {"shop": (host,)})
+    permitted = [get_origin(base_url)] + [get_origin(host)] * same
+    assert policy.list_permitted_origins("shop", []) == tuple(permitted)
+    assert get_origin(host) in policy.list_permitted_origins("shop", [get_origin(base_url), get_origin(host)])
 
 
 def test_a_further_host_is_no_base_url() -> None:

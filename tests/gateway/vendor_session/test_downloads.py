@@ -16,7 +16,7 @@ import pytest
 from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.download_client import download_part
-from gateway.vendor_session.part_reader import MAX_SKIPPED_BYTES
+from gateway.vendor_session.part_reader import MAX_SKIPPED_BYTES, MAX_SKIPPED_UNPACKED_BYTES
 from modules.kit import Download, VendorApi, VendorProblem, VendorSettings
 from modules.kit.vendor import MAX_DOWNLOAD_BYTES
 from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, TOKEN, Leases
@@ -302,7 +302,8 @@ async def test_a_packed_file_is_unpacked_within_limits(stored: Stored) -> None:
 async def test_a_bomb_is_told(stored: Stored) -> None:
     bomb = gzip.compress(bytes(2**25), 9)
     stored.store.scripts = [serving(bomb, ranges=False, content_encoding="gzip")]
-    assert (await stored.problem(offset=2**24)).kind == "too_large"
+    assert (await stored.problem(offset=2**22)).kind == "too_large"
+    assert (await stored.problem(offset=MAX_SKIPPED_UNPACKED_BYTES + 1)).kind == "too_large"
     stored.store.scripts = [serving(bomb[:-20], ranges=False, content_encoding="br")]
     assert (await stored.problem()).kind == "unavailable"
 
@@ -343,6 +344,27 @@ async def test_the_rest_of_a_cut_file_is_nobodys_answer(stored: Stored) -> None:
     stored.store.scripts = [serving(ranges=False)]
     parts = await asyncio.gather(*(stored.download(10, offset) for offset in range(0, 200, 10)))
     assert b"".join(part.content for part in parts) == TEXT[:200]
+
+
+async def test_a_second_answer_changes_nothing_of_the_first(stored: Stored) -> None:
+    async def twice(exchange: Exchange) -> None:
+        exchange.write(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none")
+        exchange.write(b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\ntwo")
+
+    stored.store.scripts = [twice]
+    for _ in range(2):
+        assert (await stored.download()).content == b"one"
+    assert [request.connection for request in stored.store.requests] == [1, 2]
+
+
+async def test_a_link_that_is_sent_twice_is_none(stored: Stored) -> None:
+    async def twice(exchange: Exchange) -> None:
+        link = f"Location: {stored.store.url}{SIGNED}\r\n"
+        exchange.write(f"HTTP/1.1 302 Found\r\n{link}{link}Content-Length: 0\r\n\r\n".encode())
+
+    stored.vendor.scripts = [twice]
+    assert (await stored.problem()).kind == "refused"
+    assert stored.store.accepted == 0
 
 
 @pytest.mark.parametrize(("limit", "offset"), [(0, 0), (-1, 0), (1, -1)])

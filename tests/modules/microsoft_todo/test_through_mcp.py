@@ -208,13 +208,15 @@ async def test_a_documented_error_says_what_to_do(
 
 
 async def test_a_conflict_of_the_moment_is_told_only_of_a_version(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
-    conflict: VendorRefusal = GraphRefused(409, "ErrorIrresolvableConflict")
+    conflict = GraphRefused(409, "ErrorIrresolvableConflict")
     task = vendor.add_task(vendor.home)
-    before, vendor.refusals = len(vendor.seen), [conflict, conflict]
+    before = len(vendor.seen)
+    vendor.refusals = [conflict, conflict]
     assert not (await app.call("delete_task", list_id=vendor.home, task_id=task["id"])).failed
     assert (len(vendor.seen), task["id"] in vendor.tasks) == (before + 3, False)
     task = vendor.add_task(vendor.home)
-    before, vendor.refusals = len(vendor.seen), [conflict]
+    before = len(vendor.seen)
+    vendor.refusals = [conflict]
     answer = await app.call("delete_task", list_id=vendor.home, task_id=task["id"], etag=task["@odata.etag"])
     assert "changed it meanwhile" in answer.text
     assert (len(vendor.seen), task["id"] in vendor.tasks) == (before + 1, True)
