@@ -8,8 +8,13 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from gateway.catalogue import CatalogueTool
+from gateway.mcp.jsonrpc import MAX_CONTAINERS, count_containers, has_too_many_values, measure_depth
 
 MAX_PROBLEMS = 5
+MAX_ROUNDS = 3
+"""Validations of one call: as it is, then with what may be mended mended; JSON text may itself hold nulls."""
+MAX_TEXT_DEPTH = 32
+"""Levels of JSON text that stands where an object or a list is meant."""
 MAX_VALUE_LENGTH = 60
 MAX_EXPLAINED = 1_000
 """Errors of which the first are named. pydantic renders all of them or none, at 2 µs each."""
@@ -19,6 +24,9 @@ SURE = 0.75
 """Likeness of names from which on the right one is told alone; following a wrong guess makes a wrong call."""
 
 
+_NO_OBJECT = frozenset({"dict_type", "list_type", "model_type", "model_attributes_type"})
+
+
 class InvalidToolArguments(Exception):
     """The arguments do not fit the schema; the text names each field, what was expected and the nearest right name."""
 
@@ -26,22 +34,26 @@ class InvalidToolArguments(Exception):
 def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     """Validate the arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
 
-    Null for an optional argument counts as leaving it out, unless null is one of its values: clients in OpenAI's strict
-    mode, and libraries that fill in what was left out, send it. Schemas do not say so, which keeps them short.
+    Two things that clients send are taken all the same, and only where the arguments do not fit without: null for an
+    optional argument counts as leaving it out, unless null is one of its values (OpenAI's strict mode and libraries
+    that fill in what was left out send it), and JSON text where an object or a list is meant counts as that. Schemas
+    say neither, which keeps them short.
 
     Raises:
-        WrongArguments: they do not fit.
+        InvalidToolArguments: they do not fit.
     """
-    try:
-        return tool.tool.arguments.model_validate_json(arguments, strict=True)
-    except ValidationError as error:
-        problems = _list_problems(error)
-    if (cleaned := _without_nulls(tool.input_schema, arguments, problems)) is not None:
+    text, tried, problems = arguments, arguments, list[Any]()
+    for _ in range(MAX_ROUNDS):
+        tried = text
         try:
-            return tool.tool.arguments.model_validate_json(cleaned, strict=True)
+            return tool.tool.arguments.model_validate_json(text, strict=True)
         except ValidationError as error:
             problems = _list_problems(error)
-    raise InvalidToolArguments(_explain(tool, orjson.loads(arguments), problems))
+        mended = _mend(tool.input_schema, text, problems)
+        if mended is None:
+            break
+        text = mended
+    raise InvalidToolArguments(_explain(tool, orjson.loads(tried), problems))
 
 
 def find_closest_match(name: str, candidates: Sequence[str], *, likeness: float = 0.5) -> str | None:
@@ -51,17 +63,62 @@ def find_closest_match(name: str, candidates: Sequence[str], *, likeness: float 
     return next(iter(difflib.get_close_matches(name, candidates, n=1, cutoff=likeness)), None)
 
 
-def _list_problems(error: ValidationError) -> Sequence[Any]:
+def _list_problems(error: ValidationError) -> list[Any]:
     if (count := error.error_count()) > MAX_EXPLAINED:
         raise InvalidToolArguments(f"{count} mistakes in the arguments; see the tool's schema") from None
-    return error.errors(include_url=False, include_context=True)
+    return list(error.errors(include_url=False, include_context=True))
 
 
-def _without_nulls(schema: Mapping[str, Any], arguments: bytes, problems: Sequence[Any]) -> bytes | None:
-    """Remove the nulls that are invalid and may be left out; return None where there are none."""
+def _mend(schema: Mapping[str, Any], arguments: bytes, problems: Sequence[Any]) -> bytes | None:
+    """Remove the nulls that are invalid and may be left out, and put objects and lists in the place of their JSON text;
+    return None where there are none."""
     value = orjson.loads(arguments)
-    removed_nulls = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
-    return orjson.dumps(value) if removed_nulls else None
+    nulls = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
+    places = [_find_text(value, problem["loc"]) for problem in problems if problem["type"] in _NO_OBJECT]
+    is_decoded = _decode_texts([place for place in places if place])
+    return orjson.dumps(value) if nulls or is_decoded else None
+
+
+def _find_text(value: Any, location: Sequence[str | int]) -> tuple[Any, str | int] | None:
+    """Find the text at `location`, or at a beginning of it, by its owner: a union adds the names of its members."""
+    for step in location:
+        if not _has(value, step):
+            return None
+        if isinstance(value[step], str):
+            return value, step
+        value = value[step]
+    return None
+
+
+def _has(value: Any, step: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and step < len(cast("list[Any]", value))
+    return isinstance(value, dict) and step in value
+
+
+def _decode_texts(places: Sequence[tuple[Any, str | int]]) -> bool:
+    """Put objects and lists in the place of their JSON text; together the texts keep the limits of one message."""
+    texts = [owner[step].encode("utf-8", "replace") for owner, step in places]
+    if sum(map(count_containers, texts)) > MAX_CONTAINERS or has_too_many_values(texts):
+        return False
+    is_decoded = False
+    for (owner, step), text in zip(places, texts, strict=True):
+        decoded = _parse_text(text)
+        if decoded is not None:
+            owner[step] = decoded
+            is_decoded = True
+    return is_decoded
+
+
+def _parse_text(text: bytes) -> Any:
+    """Parse JSON text of an object or a list; return None for any other text."""
+    if measure_depth(text) > MAX_TEXT_DEPTH:
+        return None
+    try:
+        value: Any = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return cast("Any", value) if isinstance(value, dict | list) else None
 
 
 def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str | int]) -> bool:

@@ -7,7 +7,12 @@ import pytest
 
 from tests.support import postgres
 
-pytest_plugins = ("tests.support.canary_plugin", "tests.support.reuse_plugin", "tests.support.made_once")
+pytest_plugins = (
+    "tests.support.canary_plugin",
+    "tests.support.reuse_plugin",
+    "tests.support.made_once",
+    "tests.support.loop_start_plugin",
+)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Bodies of requests that make or change an event."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from pydantic import AfterValidator, Field
@@ -46,6 +46,11 @@ Reminders = Annotated[
 ColorId = OptionalParameter[Annotated[str, Field(pattern=r"^[0-9]{1,2}$", json_schema_extra=drop_bounds)]]
 
 
+StatusKind = Annotated[
+    OptionalParameter[Literal["focus_time", "out_of_office"]], Field(description="Status in the own calendar")
+]
+
+
 def build_details(
     *,
     summary: str | None,
@@ -74,3 +79,15 @@ def build_meeting() -> dict[str, Any]:
     return {
         "createRequest": {"requestId": uuid4().hex, "conferenceSolutionKey": {"type": "hangoutsMeet"}},
     }
+
+
+def build_status(kind: str, declines: bool) -> dict[str, Any]:
+    """Build what makes an event a focus time or an absence
+    (https://developers.google.com/workspace/calendar/api/guides/calendar-status)."""
+    mode = {"autoDeclineMode": "declineOnlyNewConflictingInvitations" if declines else "declineNone"}
+    if kind == "focus_time":
+        return {
+            "eventType": "focusTime", "transparency": "opaque",
+            "focusTimeProperties": {**mode, "chatStatus": "doNotDisturb"},
+        }  # fmt: skip
+    return {"eventType": "outOfOffice", "transparency": "opaque", "outOfOfficeProperties": mode}

@@ -9,8 +9,10 @@ from modules.google_calendar.event_bodies import (
     ColorId,
     Recurrence,
     Reminders,
+    StatusKind,
     build_details,
     build_meeting,
+    build_status,
 )
 from modules.google_calendar.event_reading import VendorEvent, change_guests, fetch_event
 from modules.google_calendar.event_times import (
@@ -61,10 +63,16 @@ async def create_event(
     reminders: Reminders = None,
     color_id: Annotated[ColorId, Field(description="Id of a color")] = None,
     add_meet: Annotated[bool, Field(description="With Google Meet")] = False,
+    status: StatusKind = None,
+    decline: Annotated[bool, Field(description="Status declines invitations")] = False,
     notify: Notify = False,
 ) -> SavedEvent:
     """Create an event."""
     span = parse_span(start, end, time_zone)
+    if status and (span.is_all_day or attendees or add_meet or calendar_id != "primary"):
+        raise ToolError("status is for the primary calendar, from a time to a time, without attendees and add_meet")
+    if decline and not status:
+        raise ToolError("decline goes with status: no other event declines invitations")
     if recurrence and not span.is_all_day and time_zone is None:
         raise ToolError("time_zone is missing: an event that recurs needs it, as clocks change")
     body: dict[str, Any] = {
@@ -78,6 +86,8 @@ async def create_event(
         body["attendees"] = [{"email": one} for one in dict.fromkeys(attendees)]
     if add_meet:
         body["conferenceData"] = build_meeting()
+    if status:
+        body |= build_status(status, decline)
     query = {"sendUpdates": write_send_updates(notify), "conferenceDataVersion": 1 if add_meet else None}
     return await _save(context, build_path(EVENTS, calendar_id), notify, query=query, json=body)
 

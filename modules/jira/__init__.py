@@ -7,6 +7,7 @@ from modules.jira import (
     issue_changes,
     issue_reading,
     lookups,
+    record_changes,
     transitions,
     worklogs,
 )
@@ -19,6 +20,7 @@ TOOLS = (
     *transitions.TOOLS,
     *comments.TOOLS,
     *worklogs.TOOLS,
+    *record_changes.TOOLS,
     *field_tools.TOOLS,
 )
 

@@ -24,13 +24,15 @@ def format_visibility(value: Any) -> Any:
 
 
 class JiraComment(ResultModel):
-    """`visible_to` is missing where everybody who sees the issue sees the comment."""
+    """`visible_to` is missing where everybody who sees the issue sees the comment, but customers where it is
+    `internal`."""
 
     id: Line
     author: Person = ""
     created: Moment = ""
     updated: Moment = ""
     visible_to: Word = ""
+    internal: Flag = False
     text: str
     truncated: Flag = False
 
@@ -42,6 +44,7 @@ class JiraComment(ResultModel):
         found = cast("dict[str, Any]", raw)
         updated = found.get("updated") if found.get("updated") != found.get("created") else ""
         more = {"visible_to": format_visibility(found.get("visibility")), "text": format_adf(found.get("body"))}
+        more["internal"] = found.get("jsdPublic") is False
         return {**found, "updated": updated, **more}
 
 
@@ -81,6 +84,7 @@ async def add_comment(
     text: Annotated[Markdown, Field(description="Markdown; [@](mention:ACCOUNTID)")],
     visible_to_role: Annotated[OptionalParameter[ShortText], Field(description="Only this project role")] = None,
     visible_to_group: Annotated[OptionalParameter[ShortText], Field(description="Only this group")] = None,
+    internal: Annotated[bool, Field(description="Service project: hide from customers")] = False,
 ) -> SavedJiraComment:
     """Comment on an issue."""
     if visible_to_role and visible_to_group:
@@ -89,6 +93,10 @@ async def add_comment(
     if visible_to_role or visible_to_group:
         kind = "role" if visible_to_role else "group"
         body["visibility"] = {"type": kind, "value": visible_to_role or visible_to_group}
+    if internal:
+        # Jira Service Management's mark of an internal note (the description has no more of it than `properties`): a
+        # role hides nothing in its portal (https://github.com/atlassian/atlassian-mcp-server/issues/139).
+        body["properties"] = [{"key": "sd.public.comment", "value": {"internal": True}}]
     address = build_path("/rest/api/3/issue/{}/comment", issue)
     return (await rest_client.send_request(context, "POST", address, json=body)).read(SavedJiraComment)
 

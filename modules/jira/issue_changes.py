@@ -9,12 +9,14 @@ from modules.jira import rest_client
 from modules.jira.fields import make_fields
 from modules.jira.parameters import (
     MAX_TEXT,
+    NO_ISSUE,
     READ_WORK,
     WRITE_WORK,
     AccountId,
     Day,
     FieldValues,
     IssueKey,
+    IssueKeyOrNone,
     Markdown,
     ProjectKey,
 )
@@ -39,6 +41,7 @@ Labels = Annotated[
 ]
 OptionalDay = Annotated[OptionalParameter[Day], Field(description="Due day, 2026-01-31")]
 Parent = Annotated[OptionalParameter[IssueKey], Field(description="Epic or parent issue")]
+ChangedParent = Annotated[OptionalParameter[IssueKeyOrNone], Field(description="Epic or parent issue; none removes it")]
 Priority = Annotated[OptionalParameter[ShortText], Field(description="Name")]
 
 
@@ -118,7 +121,7 @@ async def update_issue(
         OptionalParameter[Annotated[list[TextChange], limit_items(1, 50)]],
         Field(description="Replace parts, each as it is read, there once"),
     ] = None,
-    parent: Parent = None,
+    parent: ChangedParent = None,
     priority: Priority = None,
     labels: Annotated[OptionalParameter[Labels], Field(description="Replaces all")] = None,
     due: OptionalDay = None,
@@ -133,12 +136,14 @@ async def update_issue(
         description = await _change_description(context, issue, description_changes)
         made["description"] = await parse_adf_in_turns(description)
         description = None
-    made |= await _make_common(summary, description, parent, priority, labels, due)
-    if not made:
+    # The parent is removed by an operation; null as its value is not documented.
+    update = {"update": {"parent": [{"set": {"none": True}}]}} if parent == NO_ISSUE else {}
+    made |= await _make_common(summary, description, None if update else parent, priority, labels, due)
+    if not made and not update:
         raise ToolError("there is nothing to change: give at least one of summary, description, labels, fields, ...")
     address = build_path("/rest/api/3/issue/{}", issue)
     query = None if notify else {"notifyUsers": False}
-    await rest_client.send_request(context, "PUT", address, json={"fields": made}, query=query)
+    await rest_client.send_request(context, "PUT", address, json={"fields": made, **update}, query=query)
     return SavedJiraIssue(key=issue)
 
 

@@ -158,6 +158,8 @@ async def search_issues(
     if named:
         raw = cast("list[dict[str, Any]]", found["issues"])
         rows = [_add_fields(row, one.get("fields") or {}, named) for row, one in zip(rows, raw, strict=True)]
+    else:  # what was read as `fields` are Jira's own, which the row has already
+        rows = [row.model_copy(update={"fields": {}}) for row in rows]
     about = await _count(context, jql) if following and not token else 0
     return FoundJiraIssues(issues=rows, nextCursor=following, about=about)
 

@@ -24,11 +24,18 @@ MAX_TEXT = 32_767
 """Characters of a description or comment (Jira's limit on the text of a field)."""
 
 
+NO_ISSUE = "none"
+
+
 def _check_issue(text: str) -> str:
     found = _ISSUE.fullmatch(text.strip())
     if not found:
         raise ValueError("is no issue: give its key, such as ABC-123, its id or its address")
     return found[1].upper()
+
+
+def _check_issue_or_none(text: str) -> str:
+    return NO_ISSUE if text.strip().lower() == NO_ISSUE else _check_issue(text)
 
 
 def _check_project(text: str) -> str:
@@ -65,6 +72,7 @@ def check_day(text: str) -> str:
 
 
 IssueKey = Annotated[str, limit_length(1, 300), AfterValidator(_check_issue), Field(description="Issue: ABC-1")]
+IssueKeyOrNone = Annotated[str, limit_length(1, 300), AfterValidator(_check_issue_or_none)]
 ProjectKey = Annotated[str, limit_length(1, 100), AfterValidator(_check_project), Field(description="Project key")]
 AccountId = Annotated[str, limit_length(1, 200), AfterValidator(_check_account), Field(description="accountId")]
 Jql = Annotated[str, limit_length(1, 10_000), AfterValidator(_check_jql)]

@@ -64,6 +64,9 @@ def _check_time(text: str) -> str:
     return text
 
 
+WorkTime = Annotated[str, limit_length(1, 60), AfterValidator(_check_time)]
+
+
 class JiraWorklog(ResultModel):
     id: Line
     author: Person = ""
@@ -111,9 +114,7 @@ async def list_worklogs(
 async def add_worklog(
     context: Context,
     issue: IssueKey,
-    time: Annotated[
-        str, limit_length(1, 60), AfterValidator(_check_time), Field(description="Such as 1h 30m, 2d, 1.5h")
-    ],
+    time: Annotated[WorkTime, Field(description="Such as 1h 30m, 2d, 1.5h")],
     started: Annotated[Timestamp, Field(description="With zone; now if left out")] = None,
     text: Annotated[OptionalParameter[Markdown], Field(description="What was done, Markdown")] = None,
     keep_estimate: Annotated[bool, Field(description="Leave the remaining estimate as it is")] = False,

@@ -36,6 +36,7 @@ from modules.notion.parameters import (
 from modules.notion.properties import make_properties, read_property
 from modules.notion.results import PageRow, RowOfValues, SavedObject
 from modules.notion.rich_text import parse_rich_text
+from modules.notion.templates import find_template
 
 ParentKind = Annotated[Literal["page", "data_source"], Field(description="What the parent is")]
 Emoji = Annotated[OptionalParameter[Annotated[str, limit_length(1, 20)]], Field(description="Emoji")]
@@ -105,10 +106,18 @@ async def get_page(context: Context, page_id: PageId) -> RowOfValues:
 
 
 @tool(hints=READ_HINTS, scopes=[READ_CONTENT])
-async def get_page_markdown(context: Context, page_id: PageId, cursor: CursorText = None) -> PageMarkdown:
+async def get_page_markdown(
+    context: Context,
+    page_id: PageId,
+    transcript: Annotated[bool, Field(description="With transcripts of meetings")] = False,
+    cursor: CursorText = None,
+) -> PageMarkdown:
     """The content of a page as Markdown."""
     start = _parse_place(cursor)
-    found = await rest_client.fetch_one(context, _VendorMarkdown, build_path("/v1/pages/{}/markdown", page_id))
+    found = await rest_client.fetch_one(
+        context, _VendorMarkdown, build_path("/v1/pages/{}/markdown", page_id),
+        query={"include_transcript": True} if transcript else None,
+    )  # fmt: skip
     text = clean_text(found.markdown)
     if start and start >= len(text):
         raise build_unknown_cursor_error()
@@ -181,10 +190,17 @@ async def create_page(
     properties: Properties = None,
     markdown: Annotated[OptionalParameter[Markdown], Field(description="Content")] = None,
     icon: Emoji = None,
+    template: Annotated[
+        OptionalParameter[Annotated[str, limit_length(1, 2_000)]], Field(description="Name of a template, or default")
+    ] = None,
 ) -> SavedObject:
     """Create a page: below a page, or as a row of a data source with its properties."""
+    if template and (markdown or parent_kind == "page"):
+        raise ToolError("template is for rows of a data source, and instead of markdown: Notion fills the page with it")
     blocks = parse_markdown(markdown) if markdown else []
     body: dict[str, Any] = {"parent": {f"{parent_kind}_id": parent_id}}
+    if template:
+        body["template"] = await find_template(context, parent_id, template)
     body["properties"] = await _make_new_properties(context, parent_id, parent_kind, title, properties or {})
     if icon:
         body["icon"] = {"type": "emoji", "emoji": icon}

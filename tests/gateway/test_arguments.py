@@ -13,6 +13,11 @@ from modules.kit.parameters import OptionalParameter
 from tests.support.toy_modules import READS, Said
 
 
+class Part(BaseModel):
+    old: str
+    new: str = ""
+
+
 @tool(hints=READS, scopes=["desk"])
 async def look(
     context: Context,
@@ -21,6 +26,9 @@ async def look(
     open: Annotated[bool, Field(description="Whether it is open")] = False,
     text: Annotated[str, Field(description="What it says")] = "",
     secret: Annotated[str, SensitiveParameter(), Field(description="What nobody else reads", max_length=5)] = "",
+    values: Annotated[dict[str, Any] | None, Field(description="Any object")] = None,
+    parts: Annotated[list[Part] | None, Field(description="Objects of a form")] = None,
+    either: Annotated[int | list[int], Field(description="One or several")] = 0,
 ) -> Said:
     """Look."""
     return Said(said=text)
@@ -57,6 +65,13 @@ async def note(
         {"open": 1},
         {"text": 7},
         {"other": 1},
+        {"values": "no JSON"},
+        {"values": "7"},
+        {"values": "[1]"},
+        {"values": '{"a":' * 40 + "1" + "}" * 40},
+        {"parts": '[{"new": "x"}]'},
+        {"parts": '["[]"]'},
+        {"either": '["a"]'},
     ],
 )
 def test_nothing_is_coerced(arguments: dict[str, Any]) -> None:
@@ -97,5 +112,30 @@ def test_a_mistake_within_a_list_is_told_with_its_place(arguments: dict[str, Any
 def test_what_fits_is_taken_as_it_is() -> None:
     arguments = {"number": 7, "share": 1, "open": True, "text": "7", "secret": "x"}
     taken = validate_arguments(TOOL, orjson.dumps(arguments)).model_dump()
-    assert taken == arguments
+    assert {name: taken[name] for name in arguments} == arguments
     assert type(taken["share"]) is float, "every integer of JSON is a number"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "taken"),
+    [
+        ({"values": '{"a": [1, null]}'}, {"values": {"a": [1, None]}}),
+        ({"parts": '[{"old": "x", "new": "y"}]'}, {"parts": [{"old": "x", "new": "y"}]}),
+        ({"parts": ['{"old": "x"}', {"old": "y"}]}, {"parts": [{"old": "x", "new": ""}, {"old": "y", "new": ""}]}),
+        ({"parts": '["{\\"old\\": \\"x\\"}"]', "number": None}, {"parts": [{"old": "x", "new": ""}], "number": 0}),
+        ({"either": "[7]", "text": '{"a": 1}'}, {"either": [7], "text": '{"a": 1}'}),
+    ],
+)
+def test_json_text_counts_as_the_object_that_is_meant(arguments: dict[str, Any], taken: dict[str, Any]) -> None:
+    """makenotion/notion-mcp-server#82 and many more: clients write JSON text in the place of objects."""
+    found = validate_arguments(TOOL, orjson.dumps(arguments)).model_dump()
+    assert {name: found[name] for name in taken} == taken
+
+
+def test_json_texts_keep_the_limits_of_one_message_together() -> None:
+    """One is taken, four of which each is within the limits are not."""
+    text = '{"a": [' + ",".join(["1"] * 30_000) + "]}"
+    assert validate_arguments(TOOL, orjson.dumps({"values": text})).model_dump()["values"]["a"][-1] == 1
+    parts = ['{"old": "x", "new": [' + "[]," * 30_000 + "1]}"] * 4
+    with pytest.raises(InvalidToolArguments, match=r"^parts\[0\]: input should be (?:an object|a valid dictionary)"):
+        validate_arguments(TOOL, orjson.dumps({"parts": parts}))

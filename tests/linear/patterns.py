@@ -15,6 +15,8 @@ PRODUCT = ("core", "broker", "gateway", "modules", "admin_ui", "server", "cli")
 METHODS = ("match", "fullmatch", "search", "split", "findall", "finditer", "sub", "subn")
 DECLARATIONS = frozenset({"Field", "StringConstraints", "Path", "Query", "Header", "Cookie", "Form", "Body"})
 """Calls whose `pattern` pydantic-core compiles with Rust's regex crate, which has no backtracking."""
+_MENTION = re.compile(rf"\bre\.|\bpattern\b|\.(?:{'|'.join(METHODS)})\b")
+"""Files without a match of this hold nothing to find; parsing all takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,9 @@ class Use:
 @cache
 def all_uses() -> tuple[Use, ...]:
     """Every expression, in the order of files and lines."""
-    calls = _method_calls(ast.parse(path.read_text(encoding="utf-8")) for path in source_files())
-    return tuple(use for path in source_files() for use in _uses_in(path, calls))
+    trees = {path: ast.parse(source) for path in source_files() if _MENTION.search(source := path.read_text("utf-8"))}
+    calls = _method_calls(trees.values())
+    return tuple(use for path, tree in trees.items() for use in _uses_in(path, tree, calls))
 
 
 def source_files() -> list[Path]:
@@ -57,8 +60,7 @@ def uses_in_text(source: str) -> list[Use]:
     return list(_uses(tree, "made_up.py", module, _method_calls([tree])))
 
 
-def _uses_in(path: Path, calls: Mapping[str, set[str]]) -> Iterator[Use]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def _uses_in(path: Path, tree: ast.Module, calls: Mapping[str, set[str]]) -> Iterator[Use]:
     if any(_engine(node) for node, _ in _expressions(tree)):
         yield from _uses(tree, path.relative_to(ROOT).as_posix(), _module(path), calls)
 

@@ -30,7 +30,7 @@ TOOLS = {
 # o200k tokens of name, description and parameters. Above other modules': half of the tools take a calendar, an event,
 # a span and its zone, and an event has a dozen fields that people set.
 MOST_TOKENS = 330
-MOST_ON_AVERAGE = 128
+MOST_ON_AVERAGE = 130  # create_event: focus time and absence
 
 
 def test_every_tool_with_its_hints_and_least_scope() -> None:

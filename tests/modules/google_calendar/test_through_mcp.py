@@ -351,6 +351,19 @@ async def test_an_expired_credential_and_a_missing_scope(app: ModuleApp, vendor:
 
 TIMES = {"start": "2030-01-01T09:00Z", "end": "2030-01-01T10:00Z"}
 DAY = "2030-01-02T00:00Z"
+
+
+async def test_focus_time_and_absence(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
+    focus = await app.call("create_event", **SPAN, summary="集中", status="focus_time", decline=True)
+    assert not focus.failed, focus.text
+    stored = vendor.events[OWNER][focus.value["id"]]
+    assert stored["focusTimeProperties"] == {
+        "autoDeclineMode": "declineOnlyNewConflictingInvitations", "chatStatus": "doNotDisturb",
+    }  # fmt: skip
+    away = await app.call("create_event", **SPAN, summary="Away", status="out_of_office")
+    assert (await app.call("get_event", event_id=away.value["id"])).value["type"] == "outOfOffice"
+
+
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_event", {"start": "2030-02-30"}, "start: the date 2030-02-30 does not exist"),
     ("create_event", {"start": "2030-01-01T09:00", "end": "2030-01-01T10:00"}, "start: 2030-01-01T09:00 has no offset"),
@@ -371,6 +384,9 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_event", {**SPAN, "description": "x" * 8193}, "description"),
     ("create_event", {**SPAN, "reminders": [99_999]}, "reminders"),
     ("create_event", {**SPAN, "colour": "red"}, "colour"),
+    ("create_event", {"start": "2030-01-01", "status": "out_of_office"}, "status is for the primary calendar"),
+    ("create_event", {**SPAN, "status": "focus_time", "attendees": ["bo@acme.test"]}, "status is for"),
+    ("create_event", {**SPAN, "decline": True}, "decline goes with status"),
     ("update_event", {"event_id": "abcdef"}, "there is nothing to change"),
     ("update_event", {"event_id": "Team meeting", "summary": "x"}, "event_id"),
     ("update_event", {"event_id": "abcdef", "summary": "x", "etag": "a b"}, "etag"),

@@ -13,8 +13,8 @@ from modules.jira import MODULE
 from modules.jira.parameters import READ_USERS, READ_WORK, WRITE_WORK
 from modules.jira.worklogs import read_time
 from tests.support.jira_double import ROUTES
+from tests.support.jira_double.server import load_description
 from tests.support.tokens import tokens
-from tests.support.vendor_contract import contract
 
 # (read-only, destructive, idempotent) of the design's table.
 READS, ADDS, CHANGES, ACTS = (True, False, False), (False, False, False), (False, True, True), (False, True, False)
@@ -23,7 +23,9 @@ HINTS = {
         ("list_projects", "search_users", "get_myself", "search_issues", "get_issue", "get_changelog",
          "list_transitions", "list_comments", "list_worklogs", "list_fields", "get_create_fields"), READS),
     **dict.fromkeys(("create_issue", "link_issues", "add_comment", "add_worklog"), ADDS),
-    **dict.fromkeys(("update_issue", "assign_issue", "delete_issue"), CHANGES),
+    **dict.fromkeys(
+        ("update_issue", "assign_issue", "delete_issue", "update_comment", "delete_comment", "update_worklog",
+         "delete_worklog"), CHANGES),
     "transition_issue": ACTS,
 }  # fmt: skip
 # o200k tokens of name, description and parameters as a client would list them. Raise one only with a reason.
@@ -59,7 +61,7 @@ def test_what_the_schemas_cost() -> None:
 
 
 def test_the_double_serves_what_the_module_asks_for() -> None:
-    assert set(ROUTES) <= set(contract("jira").operations())
+    assert set(ROUTES) <= set(load_description().operations())
 
 
 TIMES: dict[str, Any] = {

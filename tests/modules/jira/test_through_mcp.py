@@ -157,6 +157,40 @@ async def test_comments_work_and_links(app: ModuleApp, vendor: JiraDouble, issue
     assert (await read(app, "get_issue", issue=other))["links"] == [f"blocks {issue} linked"]
 
 
+async def test_what_was_added_is_changed_and_removed(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
+    first = await read(app, "add_comment", issue=issue, text="furst")
+    await read(app, "add_comment", issue=issue, text="only for us", internal=True)
+    await read(app, "update_comment", issue=issue, comment_id=first["id"], text="**first**", notify=False)
+    assert vendor.seen[-1].endswith("notifyUsers=false")
+    changed, internal = (await read(app, "list_comments", issue=issue))["comments"]
+    assert (changed["text"], changed["updated"]) == ("**first**", "2026-01-31T12:30:00+01:00")
+    assert "internal" not in changed
+    assert internal["internal"] is True
+    await read(app, "delete_comment", issue=issue, comment_id=first["id"])
+    assert [one["id"] for one in vendor.world.comments[issue]] == [internal["id"]]
+    work = await read(app, "add_worklog", issue=issue, time="1h", text="a")
+    await read(app, "update_worklog", issue=issue, worklog_id=work["id"], time="90m", started="2026-01-31T09:00:00Z")
+    (logged,) = (await read(app, "list_worklogs", issue=issue))["worklogs"]
+    assert (logged["time"], logged["text"], logged["started"]) == ("90m", "a", "2026-01-31T09:00:00+00:00")
+    await read(app, "delete_worklog", issue=issue, worklog_id=work["id"])
+    assert vendor.world.worklogs[issue] == []
+    for tool, params in (
+        ("update_comment", {"comment_id": "99", "text": "x"}),
+        ("delete_worklog", {"worklog_id": "9"}),
+    ):
+        answer = await app.call(tool, issue=issue, **params)
+        assert answer.failed
+        assert "no such object" in answer.text
+
+
+async def test_a_parent_is_set_and_removed(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
+    epic = vendor.world.add("Epic")
+    await read(app, "update_issue", issue=issue, parent=epic)
+    assert vendor.world.issues[issue]["parent"] == {"key": epic}
+    await read(app, "update_issue", issue=issue, parent="none", summary="alone")
+    assert (vendor.world.issues[issue]["parent"], vendor.world.issues[issue]["summary"]) == (None, "alone")
+
+
 async def test_people_projects_and_fields(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
     assert (await read(app, "get_myself"))["name"] == "Ada Lovelace"
     assert (await read(app, "list_projects"))["projects"][0]["lead"] == f"Ada Lovelace ({ADA})"
@@ -226,6 +260,10 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("add_worklog", {"issue": "ABC-1", "time": "1h", "started": "2026-01-31T12:00:00"}, "started"),
     ("add_comment", {"issue": "ABC-1", "text": "[](date:2026-02-30)"}, "no day"),
     ("add_comment", {"issue": "ABC-1", "text": "x", "visible_to_role": "a", "visible_to_group": "b"}, "either"),
+    ("update_comment", {"issue": "ABC-1", "comment_id": "../1", "text": "x"}, "comment_id"),
+    ("update_worklog", {"issue": "ABC-1", "worklog_id": "1"}, "nothing to change"),
+    ("update_worklog", {"issue": "ABC-1", "worklog_id": "1", "time": "soon"}, "time"),
+    ("update_issue", {"issue": "ABC-1", "parent": "nobody"}, "parent"),
     ("get_create_fields", {"project": "ABC", "type": "Epic"}, "Task, Bug"),
 ]  # fmt: skip
 
@@ -292,9 +330,11 @@ async def test_odd_rows_cost_themselves_only(app: ModuleApp, vendor: JiraDouble,
 
 async def test_an_answer_costs_a_third_of_jiras(app: ModuleApp, vendor: JiraDouble) -> None:
     person = {"accountId": ADA, "displayName": "Ada Lovelace", "accountType": "atlassian", "timeZone": "Europe/London"}
+    vendor.world.issues.clear()  # those of other tests, of which some have hardly a field
     for number in range(20):
         vendor.world.add(f"Something to do {number}", assignee=person)
     found = await read(app, "search_issues", jql="project = ABC", per_page=20)
+    assert all("fields" not in one for one in found["issues"])
     rows = [vendor.show(one["key"], ["*all"]) for one in found["issues"]]
     # What Jira sends of a person beside what the double does: three addresses and four of pictures.
     assert tokens(json.dumps(found)) * 3 <= tokens(json.dumps(rows)) + 20 * 2 * 200

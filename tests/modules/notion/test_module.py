@@ -28,7 +28,7 @@ HINTS = {
 }  # fmt: skip
 # o200k tokens of name, description and parameters as a client would list them. Raise one only with a reason.
 MOST_TOKENS = 220
-MOST_ON_AVERAGE = 90
+MOST_ON_AVERAGE = 92  # a template for a new page, the transcript of a meeting
 
 
 def test_every_tool_of_the_design_with_its_hints() -> None:

@@ -41,6 +41,50 @@ async def test_a_page_is_made_and_read(app: ModuleApp, vendor: NotionDouble) -> 
     assert [one["title"] for one in found.value["results"]] == ["議事録 ملاحظات"]
 
 
+async def test_objects_may_come_as_json_text(app: ModuleApp, vendor: NotionDouble) -> None:
+    """Clients send so what is an object in the schema (makenotion/notion-mcp-server#82)."""
+    source = vendor.world.database("Tasks", {}, {"Task": {"title": {}}, "Done": {"checkbox": {}}})["data_sources"][0]
+    made = await app.call(
+        "create_page", parent_id=source["id"], parent_kind="data_source", title="t", properties='{"Done": true}'
+    )
+    assert not made.failed, made.text
+    assert vendor.world.pages[made.value["id"]]["properties"]["Done"]["checkbox"] is True
+    vendor.world.markdown[made.value["id"]] = "one two"
+    changes = '[{"old": "two", "new": "2"}]'
+    changed = await app.call("update_page_markdown", page_id=made.value["id"], changes=changes)
+    assert changed.value["markdown"] == "one 2"
+
+
+async def test_a_page_from_a_template(app: ModuleApp, vendor: NotionDouble) -> None:
+    source = vendor.world.database("Notes", {}, {"Name": {"title": {}}})["data_sources"][0]["id"]
+    vendor.world.templates[source] = [
+        {"id": vendor.world.make_id(), "name": name, "is_default": name == "Minutes"}
+        for name in ("Minutes", "会議", "会議 long")
+    ]
+    page = {"parent_id": source, "parent_kind": "data_source", "title": "t"}
+    for template, text in (("default", "from Minutes"), ("会議", "from 会議"), ("MINUTES", "from Minutes")):
+        made = await app.call("create_page", **page, template=template)
+        assert not made.failed, made.text
+        assert vendor.world.markdown[made.value["id"]] == text
+    before = [one for one in vendor.seen if one.startswith("POST")]
+    unknown = await app.call("create_page", **page, template="議")
+    assert unknown.failed
+    assert "0 templates of that name, not one; similar: 会議, 会議 long" in unknown.text
+    for wrong in ({**page, "markdown": "x"}, {**page, "parent_kind": "page"}):
+        answer = await app.call("create_page", **wrong, template="default")
+        assert answer.failed
+        assert "template is for rows" in answer.text
+    assert [one for one in vendor.seen if one.startswith("POST")] == before
+
+
+async def test_a_meeting_with_its_transcript(app: ModuleApp, vendor: NotionDouble) -> None:
+    home = vendor.world.page("Meeting")["id"]
+    vendor.world.markdown[home] = "Summary"
+    assert (await app.call("get_page_markdown", page_id=home)).value["markdown"] == "Summary"
+    found = await app.call("get_page_markdown", page_id=home, transcript=True)
+    assert found.value["markdown"] == "Summary\n\nAda: Good morning"
+
+
 REFUSALS: list[tuple[Refused, str]] = [
     (Refused(404, "object_not_found"), "not shared with this connection"),
     (Refused(403, "restricted_resource"), "lacks the capability"),

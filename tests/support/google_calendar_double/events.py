@@ -45,6 +45,17 @@ def read_bound(call: VendorCall, name: str) -> datetime | None:
     return bound
 
 
+def check_status(event: Json, is_primary: bool) -> None:
+    """Refuse a status event that Google refuses: for all day, in another calendar, with another type's properties."""
+    kind = event.get("eventType", "default")
+    named = {name.removesuffix("Properties") for name in event if name.endswith("Properties")}
+    if kind not in ("default", "focusTime", "outOfOffice") or named - {kind, "extended"}:
+        raise GoogleRefused(400, "malformedFocusTimeEvent", "Malformed event.")
+    is_plain = "dateTime" in event["start"] and not {"attendees", "conferenceData"} & event.keys()
+    if kind != "default" and not (is_plain and is_primary and event.get("transparency") == "opaque"):
+        raise GoogleRefused(400, "eventTypeRestriction", "Event type does not allow it.")
+
+
 def check_event(event: Json) -> None:
     """Refuse what the description allows and Google does not."""
     start, end = event["start"], event["end"]

@@ -14,6 +14,7 @@ from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ
 from tests.support.google_calendar_double.events import (
     GoogleRefused,
     check_event,
+    check_status,
     expand,
     merge,
     page,
@@ -177,6 +178,7 @@ class GoogleCalendarDouble(VendorDouble):
     def create_event(self, call: VendorCall) -> Json:
         calendar = self._calendar(call.values["calendarId"], writes=True)
         check_event(call.body)
+        check_status(call.body, calendar == OWNER)
         return show(self.add_event(calendar, **self._completed(call, call.body)), "Europe/Berlin")
 
     def quick_add(self, call: VendorCall) -> Json:

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -15,6 +16,7 @@ from tests.support.jira_double.world import (
     ADA,
     BOB,
     FIELDS,
+    LATER,
     LINK_TYPES,
     MOMENT,
     STEPS,
@@ -39,6 +41,8 @@ PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
 MAX_TEXT = 32_767
 ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
+MORE_OPERATIONS = Path(__file__).with_name("more_operations.json")
+"""Operations of the document from which the description beside the repository was cut, by the same rules."""
 
 
 def refuse(status: int, *messages: str, **errors: str) -> VendorRefusal:
@@ -53,6 +57,7 @@ def load_description() -> Contract:
     contract("jira")  # skips without the descriptions
     document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
     document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
+    document["paths"] |= json.loads(MORE_OPERATIONS.read_text())["paths"]
     return Contract(_drop_format(document))
 
 
@@ -164,8 +169,11 @@ class JiraDouble(VendorDouble):
         return VendorReply(201, {"id": key.split("-")[1], "key": key})
 
     def edit(self, call: VendorCall) -> Any:
-        check_fields(call.body["fields"])
-        self._change(call.values["issueIdOrKey"], **call.body["fields"])
+        fields, update = call.body.get("fields", {}), call.body.get("update", {})
+        check_fields(fields)
+        if update not in ({}, {"parent": [{"set": {"none": True}}]}) or fields.keys() & update.keys():
+            raise refuse(400, "Field is set in both fields and update, or the operation is unknown.")
+        self._change(call.values["issueIdOrKey"], **fields, **dict.fromkeys(update))
         return VendorReply(204)
 
     def _change(self, key: str, **fields: Any) -> None:
@@ -210,15 +218,27 @@ class JiraDouble(VendorDouble):
 
     def _comment(self, key: str, body: Json) -> Json:
         check_document(body["body"], "comment")
+        marks = {one["key"]: one["value"] for one in body.get("properties", ())}
         made = {
-            "id": str(len(self.world.comments[key]) + 1),
+            "id": make_id(self.world.comments[key]),
             "author": ADA,
             "created": MOMENT,
             "updated": MOMENT,
-            **body,
+            "jsdPublic": not marks.get("sd.public.comment", {}).get("internal", False),
+            **{name: value for name, value in body.items() if name != "properties"},
         }
         self.world.comments[key].append(made)
         return made
+
+    def edit_comment(self, call: VendorCall) -> Any:
+        comment = find_row(self.world.comments, call)
+        check_document(call.body["body"], "comment")
+        comment |= {**call.body, "updated": LATER}
+        return comment
+
+    def delete_comment(self, call: VendorCall) -> Any:
+        self.world.comments[call.values["issueIdOrKey"]].remove(find_row(self.world.comments, call))
+        return VendorReply(204)
 
     def worklogs(self, call: VendorCall) -> Any:
         return page(self.world.worklogs[call.values["issueIdOrKey"]], call, "worklogs")
@@ -233,11 +253,22 @@ class JiraDouble(VendorDouble):
             "author": ADA,
             "started": MOMENT,
             **body,
-            "id": str(len(self.world.worklogs[key]) + 1),
+            "id": make_id(self.world.worklogs[key]),
             "timeSpent": spent,
         }
         self.world.worklogs[key].append(made)
         return VendorReply(201, made)
+
+    def edit_worklog(self, call: VendorCall) -> Any:
+        worklog, body = find_row(self.world.worklogs, call), call.body
+        if "timeSpentSeconds" in body:
+            worklog["timeSpent"] = f"{body['timeSpentSeconds'] // 60}m"
+        worklog |= {**body, "id": worklog["id"]}
+        return worklog
+
+    def delete_worklog(self, call: VendorCall) -> Any:
+        self.world.worklogs[call.values["issueIdOrKey"]].remove(find_row(self.world.worklogs, call))
+        return VendorReply(204)
 
     def link_types(self, _: VendorCall) -> Any:
         return {"issueLinkTypes": LINK_TYPES}
@@ -265,6 +296,10 @@ ROUTES: dict[Operation, tuple[str, str]] = {
     ("post", f"{ISSUE}/transitions"): (WRITE, "transition"),
     ("get", f"{ISSUE}/comment"): (READ, "comments"),
     ("post", f"{ISSUE}/comment"): (WRITE, "comment"),
+    ("put", f"{ISSUE}/comment/{{id}}"): (WRITE, "edit_comment"),
+    ("delete", f"{ISSUE}/comment/{{id}}"): (WRITE, "delete_comment"),
+    ("put", f"{ISSUE}/worklog/{{id}}"): (WRITE, "edit_worklog"),
+    ("delete", f"{ISSUE}/worklog/{{id}}"): (WRITE, "delete_worklog"),
     ("get", f"{ISSUE}/worklog"): (READ, "worklogs"),
     ("post", f"{ISSUE}/worklog"): (WRITE, "worklog"),
     ("get", f"{ISSUE}/changelog"): (READ, "changelog"),
@@ -281,6 +316,19 @@ def page(rows: list[Json], call: VendorCall, name: str) -> Json:
     start, most = int(call.query["startAt"]), int(call.query["maxResults"])
     more = {"isLast": start + most >= len(rows)} if name == "values" else {}
     return {name: rows[start : start + most], "startAt": start, "maxResults": most, "total": len(rows), **more}
+
+
+def make_id(rows: list[Json]) -> str:
+    """Make an id that none of the rows has, nor one that was removed from before the last."""
+    return str(max((int(one["id"]) for one in rows), default=0) + 1)
+
+
+def find_row(rows: Mapping[str, list[Json]], call: VendorCall) -> Json:
+    """Find a comment or a piece of work of an issue."""
+    found = next((one for one in rows[call.values["issueIdOrKey"]] if one["id"] == call.values["id"]), None)
+    if found is None:
+        raise refuse(404, "Can not find it.")
+    return found
 
 
 def show_step(step: Json) -> Json:

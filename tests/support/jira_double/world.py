@@ -9,6 +9,7 @@ ADA = {"accountId": "5b10a2844c20165700ede21g", "displayName": "Ada Lovelace", "
        "accountType": "atlassian", "timeZone": "Europe/London"}  # fmt: skip
 BOB = {"accountId": "557058:295406f3", "displayName": "ボブ", "active": True, "accountType": "atlassian"}
 MOMENT = "2026-01-31T12:00:00.000+0100"
+LATER = "2026-01-31T12:30:00.000+0100"
 FIELDS: list[Json] = [
     {"id": "summary", "name": "Summary", "custom": False, "schema": {"type": "string", "system": "summary"}},
     {"id": "description", "name": "Description", "custom": False,

@@ -63,7 +63,28 @@ def _new_page(call: Call) -> Json:
     _set_properties(call, page, call.body.get("properties", {}))
     _set_icon(call, page)
     call.world.append(page["id"], call.body.get("children", []))
+    if "template" in call.body:
+        _apply_template(call, page)
     return page
+
+
+def _apply_template(call: Call, page: Json) -> None:
+    """Notion fills the page a little later; here at once."""
+    if "children" in call.body or "data_source_id" not in page["parent"]:
+        raise Refused(400, "validation_error", "body.children should be not present with a template")
+    known = call.world.templates.get(page["parent"]["data_source_id"], [])
+    chosen = call.body["template"]
+    wanted = ("id", chosen["template_id"]) if chosen["type"] == "template_id" else ("is_default", True)
+    found = next((one for one in known if one[wanted[0]] == wanted[1]), None)
+    if found is None:
+        raise Refused(400, "validation_error", "body.template is not a template of the data source")
+    call.world.markdown[page["id"]] = f"from {found['name']}"
+
+
+def _templates(call: Call) -> Json:
+    known = call.world.templates.get(call.find("sources", call.value())["id"], [])
+    named = [one for one in known if call.query.get("name", "").lower() in one["name"].lower()]
+    return {"templates": named, "has_more": False, "next_cursor": None}
 
 
 def _set_properties(call: Call, page: Json, given: Json) -> None:
@@ -136,6 +157,8 @@ def _property(call: Call) -> Json:
 def _markdown(call: Call) -> Json:
     page_id = call.find("pages", call.value())["id"]
     text = call.world.markdown.get(page_id, "")
+    if call.query.get("include_transcript") == "true":
+        text += "\n\nAda: Good morning"
     return {"object": "page_markdown", "id": page_id, "markdown": text, "truncated": False, "unknown_block_ids": []}
 
 
@@ -288,6 +311,7 @@ ROUTES: dict[tuple[str, str], tuple[str, Handler]] = {
     ("post", "/v1/databases"): ("insert", _new_database),
     ("get", "/v1/data_sources/{data_source_id}"): ("read", lambda call: call.find("sources", call.value())),
     ("post", "/v1/data_sources/{data_source_id}/query"): ("read", _query),
+    ("get", "/v1/data_sources/{data_source_id}/templates"): ("read", _templates),
     ("get", "/v1/comments"): ("read_comments", _comments),
     ("post", "/v1/comments"): ("insert_comments", _new_comment),
     ("patch", "/v1/comments/{comment_id}"): ("insert_comments", _change_comment),

@@ -49,6 +49,7 @@ class World:
     databases: dict[str, Json] = field(default_factory=dict[str, Json])
     sources: dict[str, Json] = field(default_factory=dict[str, Json])
     comments: dict[str, Json] = field(default_factory=dict[str, Json])
+    templates: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
     ids: Any = field(default_factory=lambda: itertools.count(0x100))
 
     def make_id(self) -> str:
