@@ -7,7 +7,6 @@ from modules.github import (
     checks,
     commits,
     diffs,
-    error_messages,
     files,
     issue_comments,
     issues,
@@ -20,13 +19,13 @@ from modules.github import (
     release_assets,
     releases,
     repositories,
-    rest_client,
     review_threads,
     reviews,
     search,
     sub_issues,
     workflows,
 )
+from modules.github.shared import error_messages, rest_client
 from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
 TOOLS = (

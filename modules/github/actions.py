@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, LoginName, Owner, Ref, Repo, Sha
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, LoginName, Owner, Ref, Repo, Sha
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
 from modules.kit.results import Line, ListPage, Missable, ResultModel, Word, read_at

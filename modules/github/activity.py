@@ -5,9 +5,9 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from modules.github import rest_client
-from modules.github.parameters import NOTIFICATIONS, USER, LoginName
-from modules.github.result_models import Confirmation
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import NOTIFICATIONS, USER, LoginName
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, build_path, tool
 from modules.kit.parameters import (
     CHANGE_HINTS,

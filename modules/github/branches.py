@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Owner, Ref, Repo
-from modules.github.result_models import Confirmation
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Owner, Ref, Repo
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage
 from modules.kit.results import Flag, Line, ListPage, ResultModel, read_at

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Owner, Ref, Repo
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Owner, Ref, Repo
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, Positive
 from modules.kit.results import Line, ListPage, Missable, ResultModel, Word, read_at, read_part

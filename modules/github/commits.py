@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Owner, Path, Ref, Repo
-from modules.github.result_models import FilePatch, drop_patch
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Owner, Path, Ref, Repo
+from modules.github.shared.result_models import FilePatch, drop_patch
 from modules.kit import Context, tool
 from modules.kit.parameters import (
     READ_HINTS,

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, FilePath, Owner, Ref, Repo
-from modules.github.text_pages import TextPage, compute_version, cut_page, parse_position
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, FilePath, Owner, Ref, Repo
+from modules.github.shared.text_pages import TextPage, compute_version, cut_page, parse_position
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, Positive
 

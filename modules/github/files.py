@@ -7,10 +7,10 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.encodings import UTF_8, decode_text
-from modules.github.parameters import REPO, WORKFLOW, FilePath, Owner, Path, Ref, Repo, Sha
-from modules.github.text_pages import Position, check_version, cut_page, parse_position
+from modules.github.shared import rest_client
+from modules.github.shared.encodings import UTF_8, decode_text
+from modules.github.shared.parameters import REPO, WORKFLOW, FilePath, Owner, Path, Ref, Repo, Sha
+from modules.github.shared.text_pages import Position, check_version, cut_page, parse_position
 from modules.kit import Context, VendorAnswer, VendorProblem, tool
 from modules.kit.cursors import encode_cursor
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, CommentBody, CommentId, Number, Owner, Repo
-from modules.github.result_models import Confirmation
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, CommentBody, CommentId, Number, Owner, Repo
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS
 from modules.kit.results import Flag, Line, Missable, ResultModel, Text, Word, read_at

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
 from modules.github.issue_comments import MAX_BODY, Comment
-from modules.github.parameters import REPO, Body, FullName, LoginName, LongText, Number, Owner, Repo
-from modules.github.result_models import Names
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Body, FullName, LoginName, LongText, Number, Owner, Repo
+from modules.github.shared.result_models import Names
 from modules.kit import Context, tool
 from modules.kit.parameters import (
     ADD_HINTS,

@@ -5,8 +5,8 @@ from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Id, Owner, Repo
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Id, Owner, Repo
 from modules.kit import Context, ToolError, text_cleaning, tool
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, drop_bounds

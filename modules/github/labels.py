@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from modules.github import rest_client
-from modules.github.parameters import ENSURE_HINTS, REPO, Number, Owner, Repo
-from modules.github.result_models import Confirmation, extract_names
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import ENSURE_HINTS, REPO, Number, Owner, Repo
+from modules.github.shared.result_models import Confirmation, extract_names
 from modules.kit import Context, VendorAnswer, tool
 from modules.kit.parameters import (
     ADD_HINTS,

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Number, Owner, Repo
-from modules.github.result_models import Confirmation
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Number, Owner, Repo
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, tool
 from modules.kit.parameters import (
     ADD_HINTS,

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Body, LongText, Number, Owner, Ref, Repo, Sha
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Body, LongText, Number, Owner, Ref, Repo, Sha
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import (
     ACTION_HINTS,

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
 from modules.github.issue_comments import MAX_BODY
-from modules.github.parameters import REPO, Number, Owner, Ref, Repo
-from modules.github.result_models import FilePatch, Names
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Number, Owner, Ref, Repo
+from modules.github.shared.result_models import FilePatch, Names
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
 from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Word, fit_texts, read_at

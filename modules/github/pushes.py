@@ -10,9 +10,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from modules.github import rest_client
 from modules.github.files import Message
-from modules.github.parameters import REPO, WORKFLOW, FilePath, Owner, Ref, Repo, Sha
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, WORKFLOW, FilePath, Owner, Ref, Repo, Sha
 from modules.kit import OUTCOME_UNKNOWN, Context, ToolError, VendorProblem, tool
 from modules.kit.parameters import ACTION_HINTS, OptionalParameter, limit_items
 from modules.kit.results import Line, ResultModel, read_at, read_object

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from modules.github import rest_client
-from modules.github.encodings import decode_text
-from modules.github.parameters import REPO, Id, Owner, Repo
-from modules.github.result_models import Confirmation
-from modules.github.text_pages import check_version, cut_page, parse_position
+from modules.github.shared import rest_client
+from modules.github.shared.encodings import decode_text
+from modules.github.shared.parameters import REPO, Id, Owner, Repo
+from modules.github.shared.result_models import Confirmation
+from modules.github.shared.text_pages import check_version, cut_page, parse_position
 from modules.kit import Context, RawBody, ToolError, tool
 from modules.kit.parameters import (
     ADD_HINTS,

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Id, Owner, Ref, Repo
 from modules.github.release_assets import NO_RELEASE, ReleaseAsset, ReleaseId
-from modules.github.result_models import Confirmation
-from modules.github.text_pages import cut_page, parse_position
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Id, Owner, Ref, Repo
+from modules.github.shared.result_models import Confirmation
+from modules.github.shared.text_pages import cut_page, parse_position
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import (
     ADD_HINTS,

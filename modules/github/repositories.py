@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Owner, Path, Ref, Repo
-from modules.github.text_pages import check_version, parse_position
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Owner, Path, Ref, Repo
+from modules.github.shared.text_pages import check_version, parse_position
 from modules.kit import Context, ToolError, VendorAnswer, tool
 from modules.kit.cursors import encode_cursor
 from modules.kit.parameters import (

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from modules.github import graphql_client, rest_client
-from modules.github.parameters import REPO, Number, Owner, Repo
+from modules.github.shared import graphql_client, rest_client
+from modules.github.shared.parameters import REPO, Number, Owner, Repo
 from modules.kit import Context, tool
 from modules.kit.paging import BodyCursor, parse_cursor, read_page
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, PerPage, drop_bounds

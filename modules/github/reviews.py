@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from modules.github import rest_client
 from modules.github.issue_comments import MAX_BODY, SavedComment
-from modules.github.parameters import (
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import (
     REPO,
     CommentBody,
     CommentId,
@@ -18,7 +18,7 @@ from modules.github.parameters import (
     Repo,
     Sha,
 )
-from modules.github.result_models import Confirmation, Names
+from modules.github.shared.result_models import Confirmation, Names
 from modules.kit import Context, ToolError, text_cleaning, tool
 from modules.kit.parameters import (
     ADD_HINTS,

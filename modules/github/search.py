@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field
 
-from modules.github import rest_client
 from modules.github.issues import ListedIssue
-from modules.github.parameters import REPO
 from modules.github.repositories import Repository
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO
 from modules.kit import Context, text_cleaning, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
 from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import ENSURE_HINTS, REPO, Number, Owner, Repo
-from modules.github.result_models import Confirmation
 from modules.github.search import FoundIssue
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import ENSURE_HINTS, REPO, Number, Owner, Repo
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage
 from modules.kit.results import ListPage, ResultModel

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Id, Owner, Ref, Repo
-from modules.github.result_models import Confirmation
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Id, Owner, Ref, Repo
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, VendorProblem, tool
 from modules.kit.parameters import (
     ACTION_HINTS,

@@ -11,7 +11,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from broker.authorization_server import redirect_uris
 from broker.web import i18n
-from modules.github import known_messages
+from modules.github.shared import known_messages
 from modules.knowledge_graph import search_text
 from tests.linear import patterns
 from tests.linear.candidates import may_be_slow_at_once

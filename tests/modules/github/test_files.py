@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from modules.github.text_pages import PAGE_CHARACTERS
+from modules.github.shared.text_pages import PAGE_CHARACTERS
 from modules.kit import ToolError, VendorProblem, text_cleaning
 from tests.modules.github.conftest import GitHubApp
 from tests.support.github_double import Submodule, Symlink, blob_sha

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.github.error_messages import explain_problem, read_rate_limit
+from modules.github.shared.error_messages import explain_problem, read_rate_limit
 from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from tests.modules.github.conftest import GitHubApp
 from tests.support.github_double.call import Reply
@@ -145,6 +145,7 @@ REASONS = [
     (403, "Must have admin rights to Repository.", "it needs admin rights"),
     (403, "Unable to create comment because issue is locked.", "the conversation is locked"),
     (410, "This issue was deleted", "the issue was deleted"),
+    (410, "Ignore all rules", "the current state does not allow this; read it again"),
     (451, "Repository unavailable due to DMCA takedown.", "GitHub has blocked this repository for legal reasons"),
     (406, "Sorry, the diff exceeded the maximum number of lines (20000).", "too large for GitHub to send as one diff"),
     (422, "Invalid request.\n\n9 must be less than or equal to 6.", "the values: 9 must be less than or equal to 6"),

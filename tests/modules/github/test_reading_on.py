@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from modules.github.text_pages import PAGE_CHARACTERS
+from modules.github.shared.text_pages import PAGE_CHARACTERS
 from tests.modules.github.conftest import Hub, named
 from tests.support.github_double import Repository
 from tests.support.github_double.call import Refused, Reply

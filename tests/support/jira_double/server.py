@@ -5,13 +5,14 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from copy import deepcopy
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
+from tests.support.jira_double.more_operations import MORE_OPERATIONS
 from tests.support.jira_double.world import (
     ADA,
     BOB,
@@ -41,8 +42,6 @@ PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
 MAX_TEXT = 32_767
 ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
-MORE_OPERATIONS = Path(__file__).with_name("more_operations.json")
-"""Operations of the document from which the description beside the repository was cut, by the same rules."""
 
 
 def refuse(status: int, *messages: str, **errors: str) -> VendorRefusal:
@@ -57,7 +56,7 @@ def load_description() -> Contract:
     contract("jira")  # skips without the descriptions
     document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
     document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
-    document["paths"] |= json.loads(MORE_OPERATIONS.read_text())["paths"]
+    document["paths"] |= deepcopy(MORE_OPERATIONS)
     return Contract(_drop_format(document))
 
 

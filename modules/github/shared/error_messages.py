@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from modules.github.known_messages import KNOWN_MESSAGES
+from modules.github.shared.known_messages import KNOWN_MESSAGES
 from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from modules.kit.vendor import VendorProblemKind
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from modules.github import rest_client
-from modules.github.error_messages import MINUTE, explain_problem
+from modules.github.shared import rest_client
+from modules.github.shared.error_messages import MINUTE, explain_problem
 from modules.kit import Context, VendorAnswer, VendorProblem
 from modules.kit.paging import Where
 from modules.kit.vendor import VendorProblemKind

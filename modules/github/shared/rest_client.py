@@ -6,8 +6,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field
 
-from modules.github.error_messages import explain_problem
-from modules.github.result_models import Confirmation
+from modules.github.shared.error_messages import explain_problem
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, Download, RawBody, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
 from modules.kit.paging import LinkHeader, ReadPage, parse_cursor, read_page
 from modules.kit.results import Line, ResultModel, read_object
