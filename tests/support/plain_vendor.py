@@ -9,6 +9,7 @@ from uuid import UUID
 
 import aiohttp
 import orjson
+from pydantic import BaseModel
 from yarl import URL
 
 from gateway.vendor_session.retry_policy import find_rate_limit
@@ -115,9 +116,14 @@ def _writes(method: str, repeatable: bool | None) -> bool:
     return method not in ("GET", "HEAD") if repeatable is None else not repeatable
 
 
-def _written(query: Mapping[str, Any]) -> dict[str, str]:
+def _written(query: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Write a query as the product's session does: a parameter with several values stands there several times."""
     given = {name: value for name, value in query.items() if value is not None}
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+    lists = {name: value if isinstance(value, (list, tuple)) else [value] for name, value in given.items()}
+    return {
+        name: [str(one).lower() if isinstance(one, bool) else str(one) for one in cast("list[Any]", values)]
+        for name, values in lists.items()
+    }
 
 
 def _problem(answer: VendorAnswer, limit: RateLimit | None) -> VendorProblem:
@@ -137,11 +143,15 @@ class VendorCaller:
     user_id: UUID = NOBODY
 
     async def call(self, tool_name: str, **params: Any) -> dict[str, Any]:
-        """Validate `params` as the gateway does, run the tool, and give its result as a client gets it."""
+        """Run a tool, and give its result as a client gets it."""
+        result = await self.run(tool_name, params)
+        return orjson.loads(result.__pydantic_serializer__.to_json(result, by_alias=True))
+
+    async def run(self, tool_name: str, params: Mapping[str, Any]) -> BaseModel:
+        """Validate `params` as the gateway does, and run the tool."""
         tool = next(tool for tool in self.module.tools if tool.name == tool_name)
         arguments = tool.arguments.model_validate_json(orjson.dumps(params), strict=True)
-        result = await tool.run(cast("Context", self), **arguments.__dict__)
-        return orjson.loads(result.__pydantic_serializer__.to_json(result, by_alias=True))
+        return await tool.run(cast("Context", self), **arguments.__dict__)
 
 
 @contextlib.asynccontextmanager
