@@ -42,8 +42,9 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     Raises:
         InvalidToolArguments: they do not fit.
     """
-    text, problems = arguments, list[Any]()
+    text, tried, problems = arguments, arguments, list[Any]()
     for _ in range(MAX_ROUNDS):
+        tried = text
         try:
             return tool.tool.arguments.model_validate_json(text, strict=True)
         except ValidationError as error:
@@ -52,7 +53,7 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
         if mended is None:
             break
         text = mended
-    raise InvalidToolArguments(_explain(tool, orjson.loads(text), problems))
+    raise InvalidToolArguments(_explain(tool, orjson.loads(tried), problems))
 
 
 def find_closest_match(name: str, candidates: Sequence[str], *, likeness: float = 0.5) -> str | None:
