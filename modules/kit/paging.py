@@ -200,6 +200,33 @@ class Offset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageNumber:
+    """The vendor counts pages, from `first` on: Raindrop.io (0), many others (1). `total` is where it tells how many
+    rows there are; without one, a page with fewer rows than asked for is the last. Ask for no more than the vendor
+    gives at once: it would count other pages."""
+
+    size: str
+    parameter: str
+    first: int = 1
+    total: Where = ""
+    tokens: tuple[str, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        return (self.parameter,)
+
+    def find_next(
+        self, asked: RequestedPage, headers: Mapping[str, str], document: Any, rows: int
+    ) -> PageParameters | None:
+        page = int(asked.place.get(self.parameter, self.first))
+        total = _find_number(document, self.total)
+        pages_seen = page - self.first + 1
+        if pages_seen * asked.size >= total if total is not None else rows < asked.size:
+            return {}
+        return {self.parameter: page + 1} if rows and page + 1 < MAX_NUMBER else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NextLink:
     """The answer holds the address of the next page at `next`, whole or in part: Confluence (``_links.next``),
     Microsoft (``@odata.nextLink``). Without one, the page is the last. The other parameters are sent again as they

@@ -17,6 +17,7 @@ from modules.kit.paging import (
     LinkHeader,
     NextLink,
     Offset,
+    PageNumber,
     PageParameters,
     PagingWay,
     find_next_page,
@@ -30,12 +31,14 @@ GOOGLE = BodyCursor(size="maxResults", parameter="pageToken", next="nextPageToke
 JIRA_SEARCH = BodyCursor(size="maxResults", parameter="nextPageToken", next="nextPageToken", last="isLast")
 JIRA = Offset(size="maxResults", parameter="startAt", total="total", last="isLast")
 JIRA_USERS = Offset(size="maxResults", parameter="startAt", reach=1000, filters=True)
+RAINDROP = PageNumber(size="perpage", parameter="page", first=0, total="count")
+GITEA = PageNumber(size="limit", parameter="page")
 SUPABASE = Offset(size="limit", parameter="offset")
 CONFLUENCE = NextLink(size="limit", next=("_links", "next"), tokens=("cursor",))
 MICROSOFT = NextLink(
     size="$top", next="@odata.nextLink", numbers=("$skip",), tokens=("$skiptoken",), total="@odata.count"
 )
-WAYS = (GITHUB, NOTION, GOOGLE, JIRA_SEARCH, JIRA, JIRA_USERS, SUPABASE, CONFLUENCE, MICROSOFT)
+WAYS = (GITHUB, NOTION, GOOGLE, JIRA_SEARCH, JIRA, JIRA_USERS, SUPABASE, RAINDROP, GITEA, CONFLUENCE, MICROSOFT)
 
 UNKNOWN = "more, and no way to it"
 LAST = "the last page"
@@ -161,6 +164,19 @@ def test_a_short_page_is_the_last_unless_the_vendor_filters() -> None:
     assert follow(JIRA_USERS, [], rows=1) == {"maxResults": 2, "startAt": 2}
     assert follow(JIRA_USERS, [], rows=0) == UNKNOWN
     assert follow(JIRA_USERS, [], rows=1, start={"startAt": 998}) == UNKNOWN, "Jira searches a thousand users"
+
+
+def test_pages_that_are_counted() -> None:
+    at_two: PageParameters = {"page": 2}
+    assert follow(RAINDROP, {"count": 3}) == {"perpage": 2, "page": 1}
+    assert follow(RAINDROP, {"count": 7}, start=at_two) == {"perpage": 2, "page": 3}
+    assert follow(RAINDROP, {"count": 6}, start=at_two) == LAST
+    assert follow(RAINDROP, {"count": 7}, start=at_two, rows=0) == UNKNOWN
+    assert follow(RAINDROP, {"count": 0}, rows=0) == LAST
+    assert follow(RAINDROP, {"count": "7"}) == {"perpage": 2, "page": 1}
+    assert follow(GITEA, []) == {"limit": 2, "page": 2}
+    assert follow(GITEA, [], start=at_two) == {"limit": 2, "page": 3}
+    assert follow(GITEA, [], start=at_two, rows=1) == LAST
 
 
 def test_a_next_page_that_is_this_one_is_told() -> None:

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from raindrop_double import RaindropDouble
 
 from core.directory.services import set_settings
 from core.http.origins import get_origin
 from core.secret import Secret
 from tests.modules.packages.conftest import SOURCE
 from tests.modules.packages.installation import install_example
-from tests.modules.packages.raindrop_double import raindrop_double
 from tests.support.canary import SUITE
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR
 from tests.support.running_product import MCPIST, data_folder, environment, free_port, hear_command, log_of
 from tests.support.split import split_on
+from tests.support.vendor_double import serve_double
 
 TOKEN = "a-test-token-of-raindrop-for-the-installed"
 
@@ -44,12 +45,12 @@ async def run(variables: dict[str, str], *arguments: str, secret: str = "") -> s
 
 
 async def test_in_one_process(site: Path, tmp_path: Path) -> None:
-    async with raindrop_double(TOKEN) as raindrop:
+    async with serve_double(RaindropDouble(TOKEN)) as raindrop:
         raindrop.add("https://example.com", "An example")
-        host = raindrop.url.split("/")[2]
+        base_url, host = f"{raindrop.url}/rest/v1", raindrop.url.split("/")[2]
         provider = tmp_path / "raindrop.toml"
         text = (SOURCE / "raindrop.toml").read_text("utf-8")
-        provider.write_text(text.replace("https://api.raindrop.io/rest/v1", raindrop.url))
+        provider.write_text(text.replace("https://api.raindrop.io/rest/v1", base_url))
         with data_folder() as home:
             more = {"PYTHONPATH": str(site), "MCPIST_ALLOWED_PRIVATE_HOSTS": host}
             variables = environment(home, free_port(), **more)
@@ -63,7 +64,7 @@ async def test_in_one_process(site: Path, tmp_path: Path) -> None:
                     ready = json.loads(await process.stdout.readline())
                 await run(variables, "provider", "add", str(provider))
                 await run(variables, "service", "enable", "raindrop")
-                await run(variables, "service", "set", "raindrop", f"base_url={raindrop.url}")
+                await run(variables, "service", "set", "raindrop", f"base_url={base_url}")
                 told = await run(variables, "credential", "set", "raindrop", "--user", "admin@localhost", secret=TOKEN)
                 assert TOKEN not in told
                 heard = await call(ready["mcp_url"], ready["api_token"], "search_bookmarks")
@@ -102,21 +103,21 @@ async def test_beside_a_broker_that_runs_none_of_its_code(database: ScratchDatab
     with (source / "raindrop_module" / "__init__.py").open("a") as file:
         file.write(WHO_IMPORTS)
     site = install_example(tmp_path / "installed", source)
-    async with raindrop_double(TOKEN) as raindrop:
+    async with serve_double(RaindropDouble(TOKEN)) as raindrop:
         raindrop.add("https://example.com", "An example")
-        host = raindrop.url.split("/")[2]
+        base_url, host = f"{raindrop.url}/rest/v1", raindrop.url.split("/")[2]
         variables = {"PYTHONPATH": str(site), "IMPORTED_BY": str(imported_by), "MCPIST_ALLOWED_PRIVATE_HOSTS": host}
         async with split_on(
             database, tmp_path, gateways=1, executed=True, program=(str(MCPIST),), variables=variables
         ) as split:
             tenant = await split.product.tenant("acme", services=["knowledge_graph", "raindrop"])
             ada = await split.product.person(tenant, "ada@acme.test", allow=["raindrop.*"])
-            values = {"base_url": raindrop.url}
+            values = {"base_url": base_url}
             await set_settings(split.product.console, ACTOR, tenant.id, "raindrop", lambda before: {**before, **values})
             assert "connect" in (await split.call(ada, "raindrop", "search_bookmarks")).text
             owner = await split.credentials.resolve_owner(tenant.id, email=ada.email)
             await split.credentials.put(
-                ACTOR, tenant.id, "raindrop", owner, Secret(TOKEN), "Ada", origins=[get_origin(raindrop.url)]
+                ACTOR, tenant.id, "raindrop", owner, Secret(TOKEN), "Ada", origins=[get_origin(base_url)]
             )
             heard = await split.call(ada, "raindrop", "search_bookmarks")
             assert (heard.status, heard.failed) == (200, False), heard

@@ -13,5 +13,8 @@ MODULE = Module(
         base_url="https://api.raindrop.io/rest/v1",
         account=AccountRequest("/user", name="/user/fullName"),
     ),
-    samples={"bookmark_id": ParameterSample(1, tool="search_bookmarks", pointer="/bookmarks/0/id")},
+    samples={
+        "bookmark_id": ParameterSample(1, tool="search_bookmarks", pointer="/bookmarks/0/id"),
+        "link": ParameterSample("https://example.com/"),
+    },
 )

@@ -4,18 +4,30 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from modules.kit import Context, ToolError, build_path, tool
-from modules.kit.parameters import ADD_HINTS, READ_HINTS, OptionalParameter, Positive, ShortText
-from modules.kit.results import Line, ResultModel, Text, read_at
+from modules.kit import Context, ToolError, VendorProblem, build_path, tool
+from modules.kit.paging import PageNumber, parse_cursor, read_page
+from modules.kit.parameters import (
+    ADD_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    ShortText,
+    drop_bounds,
+    limit_items,
+)
+from modules.kit.results import CountedPage, Line, ResultModel, Text, Word, read_at, read_part
+from modules.kit.untrusted import UntrustedResult
 
 READ, WRITE = "raindrop:read", "raindrop:write"
-PER_PAGE = 25
+PAGING = PageNumber(size="perpage", parameter="page", first=0, total="count")
 ALL_BOOKMARKS = 0  # the collection that holds every other
 
-Id = Annotated[Positive, Field(description="Id")]
+BookmarkId = Annotated[int, Field(ge=1, le=2**53, description="Id", json_schema_extra=drop_bounds)]
+Query = Annotated[ShortText, Field(description="Words or #tag; empty for all")]
+PerPage = Annotated[int, Field(ge=1, le=50, description="At most 50", json_schema_extra=drop_bounds)]
 Address = Annotated[str, Field(description="URL to save", pattern=r"^https?://\S+$", max_length=2000)]
 Title = Annotated[ShortText, Field(description="Default: the title of the page")]
-Tags = Annotated[OptionalParameter[list[ShortText]], Field(description="Tags")]
+Tags = Annotated[OptionalParameter[Annotated[list[ShortText], limit_items()]], Field(description="Tags")]
 
 
 class ListedBookmark(ResultModel):
@@ -25,44 +37,42 @@ class ListedBookmark(ResultModel):
     tags: tuple[Line, ...] = ()
 
 
-class Bookmark(ListedBookmark):
-    longest = {"note": 10_000}  # noqa: RUF012
+class Bookmark(ListedBookmark, UntrustedResult):
+    longest = {"note": 10_000, "excerpt": 10_000}  # noqa: RUF012
 
+    excerpt: Text = ""
     note: Text = ""
-    created: Line = ""
+    created: Word = ""
     truncated: bool = False
 
 
-class Bookmarks(ResultModel):
-    """`next_page` is missing on the last page."""
-
-    count: int
+class Bookmarks(CountedPage):
     bookmarks: list[ListedBookmark]
-    next_page: int | None = None
 
 
 @tool(hints=READ_HINTS, scopes=[READ])
 async def search_bookmarks(
-    context: Context,
-    query: Annotated[ShortText, Field(description="Words or #tag; empty for all")] = "",
-    page: Annotated[int, Field(ge=0, le=10_000, description="The last next_page")] = 0,
+    context: Context, query: Query = "", per_page: PerPage = 25, cursor: CursorText = None
 ) -> Bookmarks:
     """Find bookmarks, newest first."""
     path = build_path("/raindrops/{}", ALL_BOOKMARKS)
-    filters = {"search": query, "page": page, "perpage": PER_PAGE, "sort": "-created"}
+    asked = parse_cursor(cursor, PAGING, f"{path} {query}", per_page)
+    filters = {"search": query or None, "sort": "-created", **asked.parameters}
     answer = await context.vendor.request("GET", path, query=filters)
-    found = answer.read(dict[str, Any])
-    bookmarks = answer.read_part(list[ListedBookmark], found.get("items"))
-    count = answer.read_part(int, found.get("count"))
-    has_more = (page + 1) * PER_PAGE < count
-    return Bookmarks(count=count, bookmarks=bookmarks, next_page=page + 1 if has_more else None)
+    page = await read_page(answer, asked, ListedBookmark, "items")
+    return Bookmarks(bookmarks=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ])
-async def get_bookmark(context: Context, bookmark_id: Id) -> Bookmark:
+async def get_bookmark(context: Context, bookmark_id: BookmarkId) -> Bookmark:
     """One bookmark with its note."""
-    answer = await context.vendor.request("GET", build_path("/raindrop/{}", bookmark_id))
-    return answer.read_part(Bookmark, answer.read(dict[str, Any]).get("item"))
+    try:
+        answer = await context.vendor.request("GET", build_path("/raindrop/{}", bookmark_id))
+    except VendorProblem as problem:
+        if problem.kind == "not_found":
+            raise ToolError("no bookmark of this account has this bookmark_id; search for it") from None
+        raise
+    return read_part(answer, Bookmark, answer.read(dict[str, Any]).get("item"))
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE])
@@ -71,10 +81,11 @@ async def save_bookmark(context: Context, link: Address, title: Title = "", tags
     body = {"link": link, "tags": tags or [], **({"title": title} if title else {})}
     answer = await context.vendor.request("POST", "/raindrop", json=body)
     document = answer.read(dict[str, Any])
-    if document.get("result") is not True:  # a refusal of Raindrop's has status 200
-        raise ToolError("Raindrop.io did not take this bookmark: check the URL")
-    context.log.info("bookmark_saved", "a bookmark was saved", tags=len(tags or ()))
-    return answer.read_part(Bookmark, document.get("item"))
+    if document.get("result") is False:  # a refusal of Raindrop.io's has status 200
+        raise ToolError("Raindrop.io did not take this bookmark: check the link")
+    saved = read_part(answer, Bookmark, document.get("item"))
+    context.log.info("bookmark_saved", "a bookmark was saved", tags=len(saved.tags))
+    return saved
 
 
 TOOLS = (search_bookmarks, get_bookmark, save_bookmark)
