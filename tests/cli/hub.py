@@ -65,6 +65,20 @@ def manifests() -> tuple[ModuleManifest, ...]:
 
 
 @contextlib.contextmanager
+def another_hub(hub: Module) -> Iterator[None]:
+    """The hub is another one for a while."""
+
+    def forget() -> None:
+        catalogue.cache_clear()
+        manifests.cache_clear()
+
+    with mock.patch(f"{__name__}.HUB", hub):
+        forget()
+        yield
+    forget()
+
+
+@contextlib.contextmanager
 def hub_installed() -> Iterator[None]:
     """The command line of this process has the hub; it does not ask the running product, which has not."""
     with (

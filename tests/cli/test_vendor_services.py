@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from unittest import mock
 
 import pytest
 
+from modules.kit import Module, VendorSettings
 from tests.cli.conftest import Home
-from tests.cli.hub import hub_installed
+from tests.cli.hub import HUB, another_hub, hub_installed
 
 PUBLIC = "https://93.184.215.14/api/v3"
 PRIVATE = "http://127.0.0.1:8443"
@@ -129,18 +131,13 @@ def test_a_name_with_a_private_address_is_noted(cli: Home, tenant: str) -> None:
 
 def test_settings_that_no_longer_fit_are_named(cli: Home, tenant: str) -> None:
     cli.run("service", "set", "hub", 'organizations=["a"]', "--tenant", tenant)
-    with mock.patch("tests.cli.hub.HUB", _without_organizations()):
+    with another_hub(_without_organizations()):
         refused = cli.run("service", "set", "hub", "timeout=5", "--tenant", tenant)
         assert (refused.code, "organizations" in refused.err) == (2, True)
         assert cli.run("service", "set", "hub", "--unset", "organizations", "--tenant", tenant).code == 0
 
 
-def _without_organizations() -> object:
-    from dataclasses import replace
-
-    from modules.kit import VendorSettings
-    from tests.cli.hub import HUB
-
+def _without_organizations() -> Module:
     assert HUB.vendor is not None
     return replace(HUB, vendor=replace(HUB.vendor, settings=VendorSettings, hosts={}))
 
