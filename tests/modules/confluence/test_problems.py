@@ -52,7 +52,7 @@ async def test_what_confluence_refuses_is_told(app: ModuleApp, world: World) -> 
 async def test_a_rate_limit_is_told(app: ModuleApp, vendor: ConfluenceDouble, world: World, way: str) -> None:
     page, secret = world.add(), f"made-up-token-for-{way}"  # a limit is remembered for its credential
     vendor.tokens[secret] = vendor.tokens["reader"]
-    await app.reconnect(app.eve, secret, "list_spaces", vendor.secrets)
+    await app.reconnect(app.eve, secret, vendor)
     end = (datetime.now(UTC) + timedelta(seconds=85)).strftime("%Y-%m-%dT%H:%M:%SZ")
     headers, least, most = {
         "pause": ({"Retry-After": "90", "RateLimit-Reason": "confluence-quota-global-based"}, 89, 90),
@@ -60,7 +60,7 @@ async def test_a_rate_limit_is_told(app: ModuleApp, vendor: ConfluenceDouble, wo
     }[way]
     vendor.refusals = [VendorRefusal(429, {"code": 429, "message": "Rate limit exceeded"}, headers)]
     answer = await app.call_as(app.eve, "get_page", page=page)
-    await app.reconnect(app.eve, "reader", "list_spaces", vendor.secrets)
+    await app.reconnect(app.eve, "reader", vendor)
     assert answer.failed
     seconds = re.search(r"try again in (\d+) s", answer.text)
     assert seconds, answer.text
@@ -74,14 +74,14 @@ async def test_an_expired_credential_a_missing_scope_and_another_tenant(
     answer = await app.call_as(app.eve, "delete_page", page=page)
     assert "lacks the scope" in answer.text
     assert page in world.pages
-    await app.reconnect(app.eve, "stranger", "list_spaces", vendor.secrets)
+    await app.reconnect(app.eve, "stranger", vendor)
     assert (await app.call_as(app.eve, "list_pages")).value == {"pages": []}
     assert (await app.call_as(app.eve, "search", cql="type = page")).value == {"results": [], "total": 0}
     for tool in ("get_page", "list_comments", "delete_page", "list_versions"):
         assert "no such object" in (await app.call_as(app.eve, tool, page=page)).text
-    await app.reconnect(app.eve, "token-of-last-year", "list_spaces", vendor.secrets)
+    await app.reconnect(app.eve, "token-of-last-year", vendor)
     answer = await app.call_as(app.eve, "list_spaces")
-    await app.reconnect(app.eve, "reader", "list_spaces", vendor.secrets)
+    await app.reconnect(app.eve, "reader", vendor)
     assert answer.failed
     assert "connect" in answer.text
 

@@ -4,17 +4,14 @@ from typing import Any
 
 import orjson
 import pytest
-from pydantic import RootModel
 
-from gateway.catalogue import build_catalogue
-from gateway.tool_runner import ToolOutcome
 from modules.confluence import MODULE
 from modules.kit.untrusted import UNTRUSTED
-from server.service_check import ServiceCheck
 from tests.modules.confluence.cases import call
 from tests.support.confluence_double import ConfluenceDouble
 from tests.support.confluence_double.world import BASE, World, encode_tiny
 from tests.support.module_app import ModuleApp
+from tests.support.module_check import check_module, list_troubles
 from tests.support.tokens import tokens
 from tests.support.vendor_double import VendorRefusal, VendorReply
 
@@ -133,15 +130,10 @@ async def test_what_an_answer_costs(app: ModuleApp, vendor: ConfluenceDouble, wo
     assert tokens(body) * 1.5 <= tokens(paragraph * 3)
 
 
-async def test_the_service_check_reads_with_every_tool(app: ModuleApp, world: World) -> None:
+async def test_the_service_check_reads_with_every_tool(vendor: ConfluenceDouble, world: World) -> None:
     page = world.add()
     world.add_comment(page)
 
-    async def run(tool: str, arguments: dict[str, Any]) -> ToolOutcome:
-        answer = await app.call(tool, **arguments)
-        result = None if answer.failed else RootModel[Any](answer.value)
-        return ToolOutcome(result=result, error=answer.text if answer.failed else None)
-
-    tools = build_catalogue([MODULE]).tools["confluence"]
-    checked = {one.tool: one.state for one in await ServiceCheck(tools, run).run()}
-    assert checked == {one.name: "ok" for one in MODULE.tools if one.hints.read_only}
+    checked = await check_module(MODULE, vendor.url, "reader")
+    assert list_troubles(checked) == []
+    assert checked.keys() == {one.name for one in MODULE.tools if one.hints.read_only}

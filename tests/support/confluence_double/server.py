@@ -51,28 +51,19 @@ SCOPES = {
 
 class ConfluenceDouble(VendorDouble):
     """A site. `tokens` are the scopes of each bearer token; an API token has all. Who has the token `stranger` may use
-    the site and sees nothing in it. `secrets` are those that were sent, and `answers` what was sent back,
-    in turn."""
+    the site and sees nothing in it."""
 
     def __init__(self) -> None:
         super().__init__(load_description(), {one: handler for one, (_, handler) in self._list_routes().items()})
         self.world = World()
         self.tokens = {"full": SCOPES["reader"] | SCOPES["full"], "reader": SCOPES["reader"]}
         self.tokens["stranger"] = self.tokens["full"] | {"nothing"}
-        self.secrets: list[str] = []
-        self.answers: list[bytes] = []
 
     def _list_routes(self) -> Mapping[Operation, tuple[str, Handler]]:
         return {operation: (scope, getattr(self, name)) for operation, (scope, name) in ROUTES.items()}
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        answer = await super().handle(request)
-        self.answers.append(answer.body if isinstance(answer, web.Response) and isinstance(answer.body, bytes) else b"")
-        return answer
-
     def authenticate(self, request: web.Request) -> Any:
         kind, _, secret = request.headers.get("Authorization", "").partition(" ")
-        self.secrets.append(secret)
         if kind == "Basic" and base64.b64decode(secret).decode() == PAIR:
             return {scope for scope, _ in ROUTES.values()}
         if kind != "Bearer" or secret not in self.tokens:
