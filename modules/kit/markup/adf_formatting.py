@@ -6,7 +6,7 @@ nodes (`localId`), an `order` of 1, and bold, italic or struck white space at th
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from modules.kit.markup.adf_inline_formatting import format_inline, format_media, format_raw, is_address
 from modules.kit.markup.adf_nodes import (
@@ -17,19 +17,20 @@ from modules.kit.markup.adf_nodes import (
     ROWS,
     TITLED,
     AdfNode,
+    build_options,
     format_json,
     get_attrs,
     is_flat,
     list_children,
     list_marks,
 )
+from modules.kit.markup.adf_table_formatting import format_table_lines, read_layout, read_plain_rows
 from modules.kit.markup.markdown_text import escape_start, format_address, format_fence
 from modules.kit.text_cleaning import clean_text
 
 _NAMES = {kind: name for name, kind in CONTAINERS.items() if kind != "panel"}
 _KNOWN_KEYS = frozenset({"type", "attrs", "marks", "content"})
 _PLAIN_KEYS = frozenset({"type", "content"})
-_CELL_KEYS = frozenset({"type", "attrs", "content"})
 _LARGE = 20_000
 """Characters of Markdown between two turns of the loop."""
 
@@ -116,11 +117,7 @@ def _format_leaf(block: AdfNode, level: int) -> list[str]:
     lines, said = _format_plain(block, level)
     rest = {name: value for name, value in get_attrs(block).items() if name not in said}
     marks = list_marks(block)
-    return _dress(lines, _build_options(rest, marks)) if rest or marks else lines
-
-
-def _build_options(attrs: AdfNode, marks: list[AdfNode]) -> AdfNode:
-    return {**({"attrs": attrs} if attrs else {}), **({"marks": marks} if marks else {})}
+    return _dress(lines, build_options(rest, marks)) if rest or marks else lines
 
 
 def _dress(lines: Sequence[str], options: AdfNode) -> list[str]:
@@ -195,7 +192,7 @@ def _format_container(block: AdfNode, level: int) -> list[str]:
             raise _Unsayable
     if kind in TITLED and _is_title(attrs.get("title")):
         title = attrs.pop("title")
-    options = _build_options(attrs, list_marks(block))
+    options = build_options(attrs, list_marks(block))
     opening = f"[!{name} {format_json(options)}]" if options else f"[!{name}]"
     if kind in TITLED:
         opening = f"{opening} {title}" if title else opening
@@ -219,86 +216,14 @@ def _is_title(title: object) -> bool:
     )
 
 
-class _PlainCell(NamedTuple):
-    """A cell of a table that holds one paragraph."""
-
-    kind: str
-    width: Any
-    content: list[AdfNode]
-
-
 def _format_table(block: AdfNode, level: int) -> list[str]:
     """A table as one of Markdown where each cell is one paragraph; else with its rows and cells as containers."""
-    rows = _read_plain_rows(block)
-    options = _read_layout(block, rows) if rows else None
+    rows = read_plain_rows(block)
+    options = read_layout(block, rows) if rows else None
     if rows is None or options is None:
         return _format_container(block, level)
-    lines = [_format_row(row) for row in rows]
-    lines.insert(1, f"|{' --- |' * len(rows[0])}")
+    lines = format_table_lines(rows)
     return _dress(lines, options) if options else lines
-
-
-def _read_plain_rows(table: AdfNode) -> list[list[_PlainCell]] | None:
-    """The cells of a table; None where a row or cell is not plain, or rows have another number of cells."""
-    rows: list[list[_PlainCell]] = []
-    for row in list_children(table):
-        if row.keys() - _CELL_KEYS or get_attrs(row):
-            return None
-        cells = [_read_plain_cell(cell) for cell in list_children(row)]
-        found = [cell for cell in cells if cell is not None]
-        if not found or len(found) < len(cells) or (rows and len(rows[0]) != len(found)):
-            return None
-        rows.append(found)
-    return rows or None
-
-
-def _read_plain_cell(cell: AdfNode) -> _PlainCell | None:
-    content, attrs = list_children(cell), get_attrs(cell)
-    if len(content) != 1 or content[0]["type"] != "paragraph" or cell.keys() - _CELL_KEYS:
-        return None
-    if attrs.keys() - {"colwidth"} or content[0].keys() - _CELL_KEYS or get_attrs(content[0]):
-        return None
-    return _PlainCell(cell["type"], attrs.get("colwidth"), list_children(content[0]))
-
-
-def _read_layout(table: AdfNode, rows: Sequence[Sequence[_PlainCell]]) -> AdfNode | None:
-    """What a plain table does not say of itself; None where Markdown cannot say it."""
-    header = _find_header(rows)
-    widths = [cell.width for cell in rows[0]]
-    if header is None or any([cell.width for cell in row] != widths for row in rows):
-        return None
-    found = _build_options(get_attrs(table), list_marks(table))
-    if header != "row":
-        found["header"] = header
-    if any(width is not None for width in widths):
-        found["colwidth"] = widths
-    return found
-
-
-HEADERS: dict[str, Callable[[int, int], bool]] = {
-    "row": lambda row, _: row == 0,
-    "none": lambda _, __: False,
-    "column": lambda _, column: column == 0,
-    "both": lambda row, column: row == 0 or column == 0,
-}
-"""Which cells of a table are headers, by the word for it."""
-
-
-def _find_header(rows: Sequence[Sequence[_PlainCell]]) -> str | None:
-    kinds = [[cell.kind for cell in row] for row in rows]
-    for name, is_header in HEADERS.items():
-        first, other = (
-            ["tableHeader" if is_header(row, column) else "tableCell" for column in range(len(rows[0]))]
-            for row in (0, 1)
-        )
-        if kinds[0] == first and all(one == other for one in kinds[1:]):
-            return name
-    return None
-
-
-def _format_row(cells: Sequence[_PlainCell]) -> str:
-    texts = [format_inline(cell.content).replace("|", "\\|") for cell in cells]
-    return f"| {' | '.join(texts)} |"
 
 
 def _format_items(block: AdfNode, level: int, markers: Sequence[str], kind: str) -> list[str]:

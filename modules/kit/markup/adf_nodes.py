@@ -73,6 +73,11 @@ def list_marks(node: Mapping[str, Any]) -> list[AdfNode]:
     return [cast("AdfNode", one) for one in cast("list[Any]", marks) if isinstance(one, dict)]
 
 
+def build_options(attrs: AdfNode, marks: list[AdfNode]) -> AdfNode:
+    """The attributes and marks that a form of Markdown carries as JSON."""
+    return {**({"attrs": attrs} if attrs else {}), **({"marks": marks} if marks else {})}
+
+
 def format_json(value: Any) -> str:
     """Format a part of a document as JSON in one line, without invisible characters."""
     return clean_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

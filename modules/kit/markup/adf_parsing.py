@@ -7,7 +7,6 @@ from typing import Any, cast
 from uuid import uuid4
 
 from modules.kit.errors import ToolError
-from modules.kit.markup.adf_formatting import HEADERS
 from modules.kit.markup.adf_inline_parsing import parse_adf_inline, parse_media_link
 from modules.kit.markup.adf_nodes import (
     CARD_NAMES,
@@ -19,6 +18,7 @@ from modules.kit.markup.adf_nodes import (
     is_flat,
     list_children,
 )
+from modules.kit.markup.adf_table_formatting import HEADERS
 from modules.kit.markup.markdown_blocks import parse_tree
 from modules.kit.markup.markdown_inline import unescape
 from modules.kit.markup.markdown_tree import (

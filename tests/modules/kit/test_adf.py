@@ -99,6 +99,12 @@ READ: dict[str, tuple[str, list[Node]]] = {
     "CRLF": ("a\r\n\r\nb\r", [para("a"), para("b")]),
     "mention": ("[@Ada](mention:5b10)", [para(node("mention", id="5b10", text="@Ada"))]),
     "date": ("[](date:2026-02-28)", [para(node("date", timestamp="1772236800000"))]),
+    "beside brackets": ("は**「語」**です", [para("は", text("「語」", "strong"), "です")]),
+    "tags and references": ("<B>a</B> &lt;b&gt; <q>", [para(text("a", "strong"), " <b> <q>")]),
+    "link without text": ("[](https://a.test/)", [para(
+        text("https://a.test/", node("link", href="https://a.test/")))]),
+    "marks across a date": ("**a [b** c](date:2026-02-28) d", [para(
+        text("a ", "strong"), node("date", timestamp="1772236800000"), " d")]),
     "Japanese": ("# 議題 **予算**", [node("heading", text("議題 "), text("予算", "strong"), level=1)]),
 }  # fmt: skip
 
