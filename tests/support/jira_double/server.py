@@ -5,9 +5,9 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from copy import deepcopy
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -24,7 +24,7 @@ from tests.support.jira_double.forms import (
     show_link,
     show_step,
 )
-from tests.support.jira_double.more_operations import PATHS
+from tests.support.jira_double.more_operations import MORE_OPERATIONS
 from tests.support.jira_double.world import (
     ADA,
     BOB,
@@ -53,8 +53,6 @@ PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 """E-mail address and API token, as Basic has them."""
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
 ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
-MORE_OPERATIONS = Path(__file__).with_name("more_operations.json")
-"""Operations of the document from which the description beside the repository was cut, by the same rules."""
 
 
 @cache
@@ -64,9 +62,7 @@ def load_description() -> Contract:
     contract("jira")  # skips without the descriptions
     document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
     document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
-    for more in (json.loads(MORE_OPERATIONS.read_text())["paths"], PATHS):
-        for path, operations in more.items():
-            document["paths"].setdefault(path, {}).update(operations)
+    document["paths"] |= deepcopy(MORE_OPERATIONS)
     return Contract(_drop_format(document))
 
 
