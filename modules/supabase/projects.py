@@ -17,6 +17,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
+from modules.kit.polling import WaitSeconds, poll
 from modules.kit.results import Count, CountedPage, Flag, Line, ReadRows, ResultModel, Word, read_at
 from modules.kit.whole_lists import WHOLE, cut_page
 from modules.supabase import rest_client
@@ -94,9 +95,12 @@ class CreatedProject(PriceQuestion):
 
 
 class AcceptedChange(ResultModel):
+    """`status` as it was last seen; without `next_step` the project is where it should be."""
+
     ref: Line
     accepted: bool = True
-    next_step: Line
+    status: Word = ""
+    next_step: Word = ""
 
 
 class HealthRow(ResultModel):
@@ -223,18 +227,29 @@ async def _read_price_facts(context: Context, organization: str) -> tuple[str, i
     return details.plan, len(running)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[WRITE_PROJECTS])
-async def pause_project(context: Context, ref: ProjectRef) -> AcceptedChange:
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS])
+async def pause_project(context: Context, ref: ProjectRef, wait_seconds: WaitSeconds = 0) -> AcceptedChange:
     """Pause a project: its database and API stop until it is restored."""
     await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/pause", ref))
-    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is INACTIVE")
+    return await _wait_for_status(context, ref, "INACTIVE", wait_seconds)
 
 
-@tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS])
-async def restore_project(context: Context, ref: ProjectRef) -> AcceptedChange:
+@tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS])
+async def restore_project(context: Context, ref: ProjectRef, wait_seconds: WaitSeconds = 0) -> AcceptedChange:
     """Start a paused project again."""
     await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/restore", ref))
-    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY")
+    return await _wait_for_status(context, ref, "ACTIVE_HEALTHY", wait_seconds)
+
+
+async def _wait_for_status(context: Context, ref: str, status: str, seconds: int) -> AcceptedChange:
+    """Wait until a project has a status, or for so long."""
+
+    async def read_status() -> str:
+        return (await rest_client.fetch(context, ProjectDetails, build_path("/v1/projects/{}", ref))).status
+
+    found = await poll(context, read_status, lambda seen: seen == status, seconds=seconds, message=f"until {status}")
+    step = "" if found == status else f"it takes minutes: look at the project until its status is {status}"
+    return AcceptedChange(ref=ref, status=found or "", next_step=step)
 
 
 TOOLS = (

@@ -44,10 +44,13 @@ KINDS: dict[int, VendorProblemKind] = {
 class PlainVendor:
     """Implements :class:`modules.kit.Vendor` for one secret."""
 
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str, hosts: Mapping[str, str]
+    ) -> None:
         self._session = session
         self._api = api
         self._base_url = base_url
+        self._hosts = hosts
         self._headers = {**api.headers, "Authorization": f"Bearer {secret}"}
 
     async def get_connection(self) -> Mapping[str, str]:
@@ -105,7 +108,7 @@ class PlainVendor:
         return Download(answer.body[offset:end], answer.headers.get("Content-Type", ""), len(answer.body), left)
 
     def _build_url(self, path: str, query: Mapping[str, Any] | None, host: str) -> URL:
-        base_url = self._api.hosts[host] if host else self._base_url
+        base_url = self._hosts[host] if host else self._base_url
         return URL(base_url + path, encoded=True).update_query(_written(query or {}))
 
 
@@ -153,11 +156,11 @@ class VendorCaller:
 
 @contextlib.asynccontextmanager
 async def vendor_callers() -> AsyncIterator[Any]:
-    """``callers(module, base_url, secret)`` makes a :class:`VendorCaller`."""
+    """``callers(module, base_url, secret, hosts)`` makes a :class:`VendorCaller`; `hosts` are those of the double."""
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
 
-        def caller(module: Module, base_url: str, secret: str) -> VendorCaller:
+        def caller(module: Module, base_url: str, secret: str, hosts: Mapping[str, str] | None = None) -> VendorCaller:
             assert module.vendor is not None
-            return VendorCaller(module, PlainVendor(session, base_url, module.vendor, secret))
+            return VendorCaller(module, PlainVendor(session, base_url, module.vendor, secret, hosts or {}))
 
         yield caller

@@ -5,18 +5,10 @@ nodes (`localId`), an `order` of 1, and bold, italic or struck white space at th
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from modules.kit.markup.adf_inline_formatting import (
-    escape_start,
-    format_address,
-    format_inline,
-    format_media,
-    format_raw,
-    is_address,
-)
+from modules.kit.markup.adf_inline_formatting import format_inline, format_media, format_raw, is_address
 from modules.kit.markup.adf_nodes import (
     CONTAINERS,
     LANGUAGE,
@@ -31,11 +23,13 @@ from modules.kit.markup.adf_nodes import (
     list_children,
     list_marks,
 )
+from modules.kit.markup.markdown_text import escape_start, format_address, format_fence
 from modules.kit.text_cleaning import clean_text
 
-_TICKS = re.compile(r"`+")
 _NAMES = {kind: name for name, kind in CONTAINERS.items() if kind != "panel"}
 _KNOWN_KEYS = frozenset({"type", "attrs", "marks", "content"})
+_PLAIN_KEYS = frozenset({"type", "content"})
+_CELL_KEYS = frozenset({"type", "attrs", "content"})
 _LARGE = 20_000
 """Characters of Markdown between two turns of the loop."""
 
@@ -112,16 +106,13 @@ def _format_block(block: AdfNode, level: int, *, is_other: bool = False) -> list
 def _format_raw(block: AdfNode) -> list[str]:
     if not is_flat(block):
         return ["*(something that is nested too deeply to be shown)*"]
-    return _fence("adf", format_json(block))
-
-
-def _fence(word: str, text: str) -> list[str]:
-    fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
-    return [fence + word, *(text.split("\n") if text else ()), fence]
+    return format_fence(format_json(block), "adf").split("\n")
 
 
 def _format_leaf(block: AdfNode, level: int) -> list[str]:
     """A block without other blocks in it, within `[!with]` where it has more than Markdown says."""
+    if block["type"] == "paragraph" and block.keys() <= _PLAIN_KEYS:
+        return [_format_paragraph(list_children(block))]
     lines, said = _format_plain(block, level)
     rest = {name: value for name, value in get_attrs(block).items() if name not in said}
     marks = list_marks(block)
@@ -189,7 +180,7 @@ def _format_code(content: Sequence[AdfNode], attrs: AdfNode) -> tuple[list[str],
     is_word = isinstance(language, str) and LANGUAGE.fullmatch(language) is not None
     if "\r" in text:
         return _refuse()
-    return _fence(str(language) if is_word else "", text), ("language",) if is_word else ()
+    return format_fence(text, str(language) if is_word else "").split("\n"), ("language",) if is_word else ()
 
 
 def _format_container(block: AdfNode, level: int) -> list[str]:
@@ -228,43 +219,60 @@ def _is_title(title: object) -> bool:
     )
 
 
+class _PlainCell(NamedTuple):
+    """A cell of a table that holds one paragraph."""
+
+    kind: str
+    width: Any
+    content: list[AdfNode]
+
+
 def _format_table(block: AdfNode, level: int) -> list[str]:
     """A table as one of Markdown where each cell is one paragraph; else with its rows and cells as containers."""
-    rows = [list_children(row) for row in list_children(block)]
-    options = _read_layout(block, rows)
-    if options is None:
+    rows = _read_plain_rows(block)
+    options = _read_layout(block, rows) if rows else None
+    if rows is None or options is None:
         return _format_container(block, level)
     lines = [_format_row(row) for row in rows]
     lines.insert(1, f"|{' --- |' * len(rows[0])}")
     return _dress(lines, options) if options else lines
 
 
-def _read_layout(block: AdfNode, rows: Sequence[Sequence[AdfNode]]) -> AdfNode | None:
-    """What a plain table does not say of itself; None where it is not plain."""
-    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+def _read_plain_rows(table: AdfNode) -> list[list[_PlainCell]] | None:
+    """The cells of a table; None where a row or cell is not plain, or rows have another number of cells."""
+    rows: list[list[_PlainCell]] = []
+    for row in list_children(table):
+        if row.keys() - _CELL_KEYS or get_attrs(row):
+            return None
+        cells = [_read_plain_cell(cell) for cell in list_children(row)]
+        found = [cell for cell in cells if cell is not None]
+        if not found or len(found) < len(cells) or (rows and len(rows[0]) != len(found)):
+            return None
+        rows.append(found)
+    return rows or None
+
+
+def _read_plain_cell(cell: AdfNode) -> _PlainCell | None:
+    content, attrs = list_children(cell), get_attrs(cell)
+    if len(content) != 1 or content[0]["type"] != "paragraph" or cell.keys() - _CELL_KEYS:
         return None
-    if any(row.keys() - {"type", "attrs", "content"} or get_attrs(row) for row in list_children(block)):
+    if attrs.keys() - {"colwidth"} or content[0].keys() - _CELL_KEYS or get_attrs(content[0]):
         return None
-    if not all(_is_plain_cell(cell) for row in rows for cell in row):
-        return None
+    return _PlainCell(cell["type"], attrs.get("colwidth"), list_children(content[0]))
+
+
+def _read_layout(table: AdfNode, rows: Sequence[Sequence[_PlainCell]]) -> AdfNode | None:
+    """What a plain table does not say of itself; None where Markdown cannot say it."""
     header = _find_header(rows)
-    widths = [[get_attrs(cell).get("colwidth") for cell in row] for row in rows]
-    if header is None or any(one != widths[0] for one in widths):
+    widths = [cell.width for cell in rows[0]]
+    if header is None or any([cell.width for cell in row] != widths for row in rows):
         return None
-    found = _build_options(get_attrs(block), list_marks(block))
+    found = _build_options(get_attrs(table), list_marks(table))
     if header != "row":
         found["header"] = header
-    if any(width is not None for width in widths[0]):
-        found["colwidth"] = widths[0]
+    if any(width is not None for width in widths):
+        found["colwidth"] = widths
     return found
-
-
-def _is_plain_cell(cell: AdfNode) -> bool:
-    content = list_children(cell)
-    if cell.keys() - {"type", "attrs", "content"} or len(content) != 1 or content[0].get("type") != "paragraph":
-        return False
-    others = get_attrs(cell).keys() - {"colwidth"}
-    return not others and not get_attrs(content[0]) and not content[0].keys() & {"marks"}
 
 
 HEADERS: dict[str, Callable[[int, int], bool]] = {
@@ -276,17 +284,21 @@ HEADERS: dict[str, Callable[[int, int], bool]] = {
 """Which cells of a table are headers, by the word for it."""
 
 
-def _find_header(rows: Sequence[Sequence[AdfNode]]) -> str | None:
-    kinds = {(r, c): str(cell.get("type")) for r, row in enumerate(rows) for c, cell in enumerate(row)}
+def _find_header(rows: Sequence[Sequence[_PlainCell]]) -> str | None:
+    kinds = [[cell.kind for cell in row] for row in rows]
     for name, is_header in HEADERS.items():
-        if all(kind == ("tableHeader" if is_header(*place) else "tableCell") for place, kind in kinds.items()):
+        first, other = (
+            ["tableHeader" if is_header(row, column) else "tableCell" for column in range(len(rows[0]))]
+            for row in (0, 1)
+        )
+        if kinds[0] == first and all(one == other for one in kinds[1:]):
             return name
     return None
 
 
-def _format_row(cells: Sequence[AdfNode]) -> str:
-    texts = [format_inline(list_children(list_children(cell)[0])) for cell in cells]
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+def _format_row(cells: Sequence[_PlainCell]) -> str:
+    texts = [format_inline(cell.content).replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(texts)} |"
 
 
 def _format_items(block: AdfNode, level: int, markers: Sequence[str], kind: str) -> list[str]:

@@ -128,6 +128,16 @@ def test_one_object() -> None:
         assert OUTCOME_UNKNOWN in str(caught.value)
 
 
+def test_a_default_is_nothing_that_was_read() -> None:
+    class Marked(ResultModel):
+        active: bool = True
+        id: Word = ""
+
+    with pytest.raises(VendorProblem, match="documented form"):
+        read_object(answered({"other": 1}), Marked)
+    assert read_object(answered({"id": "1"}), Marked).active is True
+
+
 def test_the_schema_does_not_promise_what_may_be_missing() -> None:
     schema = build_json_schema(Event, output=True)
     assert schema["properties"]["size"] == {"type": "integer"}

@@ -4,45 +4,59 @@ Names, types and statuses are those of Atlassian's reference (https://developer.
 groups "Issue comments", "Issue worklogs" and "Issue links").
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 Json = dict[str, Any]
 
-_FLAGS = {"notifyUsers": {"type": "boolean"}, "overrideEditableFlag": {"type": "boolean"}}
+READ, WRITE = "read:jira-work", "write:jira-work"
+_TEXT, _FLAG = {"type": "string"}, {"type": "boolean"}
+_FLAGS = {"notifyUsers": _FLAG, "overrideEditableFlag": _FLAG}
 _ESTIMATE = {
     "adjustEstimate": {"type": "string", "enum": ["new", "leave", "manual", "auto"]},
-    "newEstimate": {"type": "string"},
+    "newEstimate": _TEXT,
 }
-_TEXT = {"type": "string"}
+_EXPAND = {"expand": _TEXT}
 _PART = ("issueIdOrKey", "id")
 
 
 def _describe(
-    query: Json, statuses: tuple[int, ...], schema: str = "", *, path: tuple[str, ...] = _PART, reads: bool = False
+    path: tuple[str, ...],
+    scope: str,
+    status: int,
+    query: Mapping[str, Json] | None = None,
+    *,
+    answer: str = "",
+    body: str = "",
 ) -> Json:
-    """Describe an operation; `schema` is that of its first answer and, unless it `reads`, of its body."""
-    content = {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}}
-    first, *errors = statuses
-    answers: Json = {str(first): {"description": "Done.", **(content if schema else {})}}
+    """Describe an operation; `answer` and `body` are schemas of the description."""
     places = [{"in": "path", "name": name, "required": True, "schema": _TEXT} for name in path]
+    queries = [{"in": "query", "name": name, "schema": schema} for name, schema in (query or {}).items()]
     return {
-        "parameters": [*places, *({"in": "query", "name": name, "schema": one} for name, one in query.items())],
-        "security": [{"basicAuth": []}, {"OAuth2": ["read:jira-work" if reads else "write:jira-work"]}, {}],
-        "responses": answers | {str(status): {"description": "Refused."} for status in errors},
-        **({"requestBody": {"required": True, **content}} if schema and not reads else {}),
+        "parameters": [*places, *queries],
+        "security": [{"basicAuth": []}, {"OAuth2": [scope]}, {}],
+        "responses": {
+            str(status): {"description": "Done.", **_describe_content(answer)},
+            **{refused: {"description": "Refused."} for refused in ("400", "401", "404")},
+        },
+        **({"requestBody": {"required": True, **_describe_content(body)}} if body else {}),
     }
 
 
-MORE_OPERATIONS: Json = {
+def _describe_content(schema: str) -> Json:
+    return {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}} if schema else {}
+
+
+MORE_OPERATIONS: Mapping[str, Json] = {
     "/rest/api/3/issue/{issueIdOrKey}/comment/{id}": {
-        "get": _describe({"expand": _TEXT}, (200, 401, 404), "Comment", reads=True),
-        "put": _describe({**_FLAGS, "expand": _TEXT}, (200, 400, 401, 404), "Comment"),
-        "delete": _describe({}, (204, 400, 401, 404, 405)),
+        "get": _describe(_PART, READ, 200, _EXPAND, answer="Comment"),
+        "put": _describe(_PART, WRITE, 200, {**_FLAGS, **_EXPAND}, answer="Comment", body="Comment"),
+        "delete": _describe(_PART, WRITE, 204),
     },
     "/rest/api/3/issue/{issueIdOrKey}/worklog/{id}": {
-        "get": _describe({"expand": _TEXT}, (200, 401, 404), "Worklog", reads=True),
-        "put": _describe({**_FLAGS, **_ESTIMATE, "expand": _TEXT}, (200, 400, 401, 404), "Worklog"),
-        "delete": _describe({**_FLAGS, **_ESTIMATE, "increaseBy": _TEXT}, (204, 400, 401, 404)),
+        "get": _describe(_PART, READ, 200, _EXPAND, answer="Worklog"),
+        "put": _describe(_PART, WRITE, 200, {**_FLAGS, **_ESTIMATE, **_EXPAND}, answer="Worklog", body="Worklog"),
+        "delete": _describe(_PART, WRITE, 204, {**_FLAGS, **_ESTIMATE, "increaseBy": _TEXT}),
     },
-    "/rest/api/3/issueLink/{linkId}": {"delete": _describe({}, (204, 400, 401, 404), path=("linkId",))},
+    "/rest/api/3/issueLink/{linkId}": {"delete": _describe(("linkId",), WRITE, 204)},
 }
