@@ -12,7 +12,7 @@ from tests.support.module_app import ModuleApp, open_module_app
 from tests.support.postgres import DatabaseServer
 from tests.support.vendor_double import VendorReply, serve_double
 
-TOKEN = "a-test-token-of-raindrop"
+KEY = "a-test-key-of-raindrop"
 ONE = "https://example.com/one"
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def raindrop() -> AsyncIterator[RaindropDouble]:
-    async with serve_double(RaindropDouble(TOKEN)) as double:
+    async with serve_double(RaindropDouble(KEY)) as double:
         yield double
 
 
@@ -30,7 +30,7 @@ async def app(
 ) -> AsyncIterator[ModuleApp]:
     folder = tmp_path_factory.mktemp("raindrop")
     async with open_module_app(database_server, folder, MODULE, f"{raindrop.url}/rest/v1") as opened:
-        await opened.connect(opened.ada, TOKEN)
+        await opened.connect(opened.ada, KEY)
         yield opened
 
 
