@@ -20,6 +20,8 @@ MAX_EXPLAINED = 1_000
 """Errors of which the first are named. pydantic renders all of them or none, at 2 µs each."""
 MAX_SIMILAR = 128
 """Characters of a name that is compared with others: difflib takes quadratic time."""
+SURE = 0.75
+"""Likeness of names from which on the right one is told alone; following a wrong guess makes a wrong call."""
 
 
 _NO_OBJECT = frozenset({"dict_type", "list_type", "model_type", "model_attributes_type"})
@@ -40,8 +42,9 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     Raises:
         InvalidToolArguments: they do not fit.
     """
-    text, problems = arguments, list[Any]()
+    text, tried, problems = arguments, arguments, list[Any]()
     for _ in range(MAX_ROUNDS):
+        tried = text
         try:
             return tool.tool.arguments.model_validate_json(text, strict=True)
         except ValidationError as error:
@@ -50,14 +53,14 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
         if mended is None:
             break
         text = mended
-    raise InvalidToolArguments(_explain(tool, problems))
+    raise InvalidToolArguments(_explain(tool, orjson.loads(tried), problems))
 
 
-def find_closest_match(name: str, candidates: Sequence[str]) -> str | None:
+def find_closest_match(name: str, candidates: Sequence[str], *, likeness: float = 0.5) -> str | None:
     """Find the right name that `name` was most likely meant to be."""
     if len(name) > MAX_SIMILAR:
         return None
-    return next(iter(difflib.get_close_matches(name, candidates, n=1, cutoff=0.5)), None)
+    return next(iter(difflib.get_close_matches(name, candidates, n=1, cutoff=likeness)), None)
 
 
 def _list_problems(error: ValidationError) -> list[Any]:
@@ -136,22 +139,27 @@ def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str |
     return False
 
 
-def _explain(tool: CatalogueTool, problems: Sequence[Any]) -> str:
+def _explain(tool: CatalogueTool, arguments: Any, problems: Sequence[Any]) -> str:
     secret = {(name,) for name in tool.tool.sensitive_parameters}
+    # A union complains once for each member; that the value is not null helps nobody.
+    problems = [problem for problem in problems if problem["type"] != "none_required"] or problems
     lines = [
-        _explain_problem(tool.input_schema, problem, shows_value=problem["loc"][:1] not in secret)
+        _explain_problem(tool.input_schema, arguments, problem, shows_value=problem["loc"][:1] not in secret)
         for problem in problems[:MAX_PROBLEMS]
     ]
     if len(problems) > MAX_PROBLEMS:
         lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
-    return "; ".join(lines)
+    return "; ".join(dict.fromkeys(lines))
 
 
-def _explain_problem(schema: Mapping[str, Any], problem: Mapping[str, Any], *, shows_value: bool) -> str:
-    location: tuple[str | int, ...] = problem["loc"]
-    path, kind = _format_path(location) or "params", problem["type"]
+def _explain_problem(
+    schema: Mapping[str, Any], arguments: Any, problem: Mapping[str, Any], *, shows_value: bool
+) -> str:
+    kind = problem["type"]
+    location = _remove_union_members(arguments, problem["loc"], is_missing=kind == "missing")
+    path = _format_path(location) or "params"
     if kind == "extra_forbidden":
-        return _explain_unknown_field(schema, location, path)
+        return _explain_unknown_field(schema, arguments, location, path)
     if kind == "missing":
         return f"{path} is missing{_format_expected_type(_find_schema_at(schema, location))}"
     if not shows_value:
@@ -160,9 +168,34 @@ def _explain_problem(schema: Mapping[str, Any], problem: Mapping[str, Any], *, s
     return f"{path}: {_lower_first_letter(problem['msg'])}, got {got}"
 
 
-def _explain_unknown_field(schema: Mapping[str, Any], location: tuple[str | int, ...], path: str) -> str:
+def _remove_union_members(arguments: Any, location: Sequence[str | int], *, is_missing: bool) -> tuple[str | int, ...]:
+    """Remove the names of unions' members, which pydantic puts between the steps that lead to a value."""
+    steps: list[str | int] = []
+    value = arguments
+    for number, step in enumerate(location, 1):
+        if isinstance(step, int):
+            value = _get_item(value, step)
+        elif isinstance(value, dict) and step in value:
+            value = cast("Any", value[step])
+        elif not (is_missing and number == len(location)):
+            continue
+        steps.append(step)
+    return tuple(steps)
+
+
+def _get_item(value: Any, number: int) -> Any:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return items[number] if number < len(items) else None
+
+
+def _explain_unknown_field(
+    schema: Mapping[str, Any], arguments: Any, location: tuple[str | int, ...], path: str
+) -> str:
+    owner = arguments
+    for step in location[:-1]:
+        owner = owner[step]
     names = list(_find_schema_at(schema, location[:-1]).get("properties", {}))
-    closest = find_closest_match(str(location[-1]), names)
+    closest = find_closest_match(str(location[-1]), [name for name in names if name not in owner], likeness=SURE)
     if closest:
         return f"{path} is unknown, did you mean {closest}?"
     return f"{path} is unknown; known are: {', '.join(names) or 'none'}"

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, LoginName, Owner, Ref, Repo
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, LoginName, Owner, Ref, Repo, Sha
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
 from modules.kit.results import Line, ListPage, Missable, ResultModel, Word, read_at
@@ -41,16 +41,17 @@ async def list_workflow_runs(
     event: Annotated[OptionalParameter[ShortText], Field(description="Such as push")] = None,
     status: Annotated[OptionalParameter[Status], Field(description="Status or conclusion")] = None,
     actor: Annotated[OptionalParameter[LoginName], Field(description="Login")] = None,
+    head_sha: Annotated[OptionalParameter[Sha], Field(description="Commit")] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> WorkflowRuns:
     """Runs of GitHub Actions, newest first."""
-    query = {"branch": branch, "event": event, "status": status, "actor": actor}
+    query = {"branch": branch, "event": event, "status": status, "actor": actor, "head_sha": head_sha}
     address = rest_client.build_repository_path(owner, repo) + "/actions/runs"
     page = await rest_client.fetch_page(
         context, WorkflowRun, address, query=query, field="workflow_runs", cursor=cursor, per_page=per_page
     )
-    return WorkflowRuns(workflow_runs=page.rows, total_count=page.document.get("total_count"), **page.fields)
+    return WorkflowRuns(workflow_runs=page.rows, total_count=page.fields["total"], **page.fields)
 
 
 TOOLS = (list_workflow_runs,)

@@ -5,13 +5,25 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from modules.github import rest_client
-from modules.github.parameters import NOTIFICATIONS, USER, LoginName
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import NOTIFICATIONS, USER, LoginName
+from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, build_path, tool
-from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, Timestamp, format_timestamp
+from modules.kit.parameters import (
+    CHANGE_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    PerPage,
+    Timestamp,
+    drop_bounds,
+    format_timestamp,
+)
 from modules.kit.results import Count, Line, ListPage, ResultModel, Word, read_at
 
 GITHUB_MAX_NOTIFICATIONS = 50
+
+ThreadId = Annotated[str, Field(pattern=r"^[0-9]{1,19}$", json_schema_extra=drop_bounds)]
 
 
 class AccountProfile(ResultModel):
@@ -32,6 +44,7 @@ class UserEvent(ResultModel):
     created_at: Line
     action: Annotated[Word, read_at("payload", "action")] = ""
     ref: Annotated[Word, read_at("payload", "ref")] = ""
+    ref_type: Annotated[Word, read_at("payload", "ref_type")] = ""
     number: Count = 0
     title: Word = ""
 
@@ -117,8 +130,19 @@ async def list_notifications(
     return Notifications(notifications=page.rows, **page.fields)
 
 
+@tool(hints=CHANGE_HINTS, scopes=[NOTIFICATIONS])
+async def mark_notification_read(
+    context: Context,
+    thread_id: Annotated[ThreadId, Field(description="The notification's id")],
+) -> Confirmation:
+    """Mark a notification as read."""
+    address = build_path("/notifications/threads/{}", thread_id)
+    missing = "there is no such notification"
+    return await rest_client.fetch_confirmation(context, "PATCH", address, status=205, missing=missing)
+
+
 def _to_mapping(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-TOOLS = (get_me, list_user_events, list_notifications)
+TOOLS = (get_me, list_user_events, list_notifications, mark_notification_read)

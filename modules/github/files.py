@@ -7,15 +7,29 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.encodings import UTF_8, decode_text
-from modules.github.parameters import REPO, WORKFLOW, FilePath, Owner, Path, Ref, Repo, Sha
-from modules.kit import Context, ToolError, VendorAnswer, text_cleaning, tool
-from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.github.shared import rest_client
+from modules.github.shared.encodings import UTF_8, decode_text
+from modules.github.shared.parameters import REPO, WORKFLOW, FilePath, Owner, Path, Ref, Repo, Sha
+from modules.github.shared.text_pages import Position, check_version, cut_page, parse_position
+from modules.kit import Context, VendorAnswer, VendorProblem, tool
+from modules.kit.cursors import encode_cursor
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
-from modules.kit.results import Count, Flag, Line, Name, ResultModel, ResultPage, Text, Word, read_at
+from modules.kit.results import (
+    Count,
+    Flag,
+    Line,
+    ListPage,
+    Name,
+    ResultModel,
+    Text,
+    Word,
+    read_at,
+    read_part,
+    read_rows,
+)
 
-PAGE_CHARACTERS = 60_000  # about 20,000 tokens
+RAW = {"Accept": "application/vnd.github.raw+json"}
+"""The media type for the bytes of a file up to 100 MB."""
 PAGE_ENTRIES = 500
 MAX_ENCODED_LENGTH = (
     2_000_000  # characters of base64 with line breaks: 1 MB, the most of which GitHub sends the content
@@ -32,7 +46,7 @@ class FolderEntry(ResultModel):
     size: Count = 0
 
 
-class _ContentsHead(ResultPage):
+class _ContentsHead(ListPage):
     type: Line
     path: Name = ""
     sha: Word = ""
@@ -67,18 +81,24 @@ async def get_file_contents(
     cursor: CursorText = None,
 ) -> Contents:
     """A text file, or what is in a folder."""
-    start, sha = _parse_start(cursor)
+    position = parse_position(cursor)
     missing = "no such repository, branch or path, or the connected account may not see it: look at the folder above"
     answer = await rest_client.send_request(
         context, "GET", _build_address(owner, repo, path), query={"ref": ref}, missing=missing
     )
     raw = answer.json()
     if isinstance(raw, list):
-        return _build_folder_page(answer, path, cast("list[Any]", raw), start)
-    head = answer.read_part(_ContentsHead, raw)
+        return await _build_folder_page(answer, path, cast("list[Any]", raw), position.offset)
+    head = read_part(answer, _ContentsHead, raw)
+    if not head.type:
+        raise answer.build_unreadable_problem()
     if head.type != "file":
         return Contents(**head.__dict__)
-    return _build_file_page(answer, head, cast("Mapping[str, Any]", raw), start, sha)
+    check_version(position, "the file", head.sha)
+    content = _decode_content(answer, cast("Mapping[str, Any]", raw))
+    if content is None:
+        content = await _fetch_raw(context, _build_address(owner, repo, path), ref, head.size)
+    return _build_file_page(head, content, position)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
@@ -121,63 +141,55 @@ def _build_address(owner: str, repo: str, path: str) -> str:
     )
 
 
-def _build_file_page(
-    answer: VendorAnswer, head: _ContentsHead, raw: Mapping[str, Any], start: int, sha: str
-) -> Contents:
-    """Build the page of a file's text that begins at `start`."""
-    if sha and sha != head.sha:
-        raise ToolError("the file has changed since the page before: leave out cursor to read it from the beginning")
-    if raw.get("encoding") != "base64":  # GitHub sends no content above 1 MB
-        return Contents(**head.__dict__, too_large=True)
-    content = _decode_content(answer, raw)
+def _build_file_page(head: _ContentsHead, content: bytes | None, position: Position) -> Contents:
+    """Build the page of a file's text that begins at `position`; `content` is None where it is too large."""
     text = None if content is None else decode_text(content)
     if text is None:
         return Contents(**head.__dict__, binary=content is not None, too_large=content is None)
-    end = start + PAGE_CHARACTERS
-    part = text.text[start:end]
-    visible = text_cleaning.clean_text(part)
-    is_truncated = len(text.text) > end
-    page = {
-        "text": visible,
-        "encoding": "" if text.encoding == UTF_8 else text.encoding,
-        "hidden": len(part) - len(visible),
-        "truncated": is_truncated,
-        "nextCursor": encode_cursor([end, head.sha]) if is_truncated else "",
-    }
-    return Contents.model_validate({**head.__dict__, **page})
+    page = cut_page(text.text, position, "the file", version=head.sha)
+    encoding = "" if text.encoding == UTF_8 else text.encoding
+    return Contents.model_validate({**head.__dict__, **page.__dict__, "encoding": encoding})
 
 
 def _decode_content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | None:
-    """Decode the file's bytes; None where they are more than GitHub sends."""
+    """Decode the file's bytes; None where GitHub left them out, as it does above 1 MB."""
+    if raw.get("encoding") != "base64":
+        return None
     try:
         return base64.b64decode(raw["content"]) if len(raw["content"]) <= MAX_ENCODED_LENGTH else None
     except (KeyError, TypeError, ValueError, binascii.Error):
         raise answer.build_unreadable_problem() from None
 
 
-def _build_folder_page(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
+async def _fetch_raw(context: Context, address: str, ref: str | None, size: int) -> bytes | None:
+    """Fetch the `size` bytes of a file above 1 MB; None where they are more than is read of one answer.
+
+    Raises:
+        VendorProblem: GitHub refused it, or the answer is not this file.
+    """
+    try:
+        answer = await rest_client.send_request(context, "GET", address, query={"ref": ref}, headers=RAW)
+    except VendorProblem as problem:
+        if problem.kind == "too_large":
+            return None
+        raise
+    if len(answer.body) != size:
+        raise answer.build_unreadable_problem()
+    return answer.body
+
+
+async def _build_folder_page(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
     end = start + PAGE_ENTRIES
     is_truncated = len(raw) > end
+    read = await read_rows(answer, FolderEntry, raw[start:end])
     return Contents(
         type="dir",
         path=path,
-        entries=answer.read_part(list[FolderEntry], raw[start:end]),
+        entries=read.rows,
+        unreadable=read.unreadable,
         truncated=is_truncated or len(raw) >= GITHUB_MAX_ENTRIES,
         nextCursor=encode_cursor([end, ""]) if is_truncated else "",
     )
-
-
-def _parse_start(cursor: str | None) -> tuple[int, str]:
-    """Parse where a page begins, and the file's sha when the page before was read."""
-    if cursor is None:
-        return 0, ""
-    decoded = decode_cursor(cursor)
-    if not isinstance(decoded, list) or len(cast("list[Any]", decoded)) != 2:
-        raise build_unknown_cursor_error()
-    offset, sha = cast("list[Any]", decoded)
-    if type(offset) is not int or not 0 < offset < 10**8 or not isinstance(sha, str):
-        raise build_unknown_cursor_error()
-    return offset, sha
 
 
 TOOLS = (get_file_contents, create_or_update_file, delete_file)

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Body, LoginName, Number, Owner, Repo
-from modules.github.result_models import Names
+from modules.github.issue_comments import MAX_BODY, Comment
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Body, FullName, LoginName, LongText, Number, Owner, Repo
+from modules.github.shared.result_models import Names
 from modules.kit import Context, tool
 from modules.kit.parameters import (
     ADD_HINTS,
@@ -20,10 +21,14 @@ from modules.kit.parameters import (
     ShortText,
     Timestamp,
     Title,
+    drop_bounds,
     format_timestamp,
     limit_length,
 )
 from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Word, fit_texts, read_at
+
+MAX_PAGES = 5
+"""That one call asks for, where they hold nothing but pull requests."""
 
 State = Literal["open", "closed"]
 Labels = Annotated[
@@ -32,11 +37,16 @@ Labels = Annotated[
 Assignees = Annotated[
     OptionalParameter[Annotated[list[LoginName], limit_length(maximum=10)]], Field(description="Logins")
 ]
-Milestone = Annotated[OptionalParameter[Positive], Field(description="Number")]
+MilestoneNumber = Annotated[OptionalParameter[Positive], Field(description="Number")]
+NewMilestone = Annotated[
+    OptionalParameter[Annotated[int, Field(ge=0, le=2**31 - 1, json_schema_extra=drop_bounds)]],
+    Field(description="Number; 0 clears"),
+]
+MilestoneFilter = Annotated[str, Field(pattern=r"^([1-9][0-9]{0,9}|none|\*)$", json_schema_extra=drop_bounds)]
 
 
 class ListedIssue(ResultModel):
-    """`pull_request` marks a pull request: GitHub counts those as issues too."""
+    """`pull_request` marks a pull request, which GitHub counts as an issue too."""
 
     longest = {"body": 300}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
@@ -48,31 +58,20 @@ class ListedIssue(ResultModel):
     labels: Names = ()
     assignees: Names = ()
     comments: Count = 0
-    pull_request: Flag = False
+    pull_request: Annotated[Flag, read_at("pull_request", "url")] = False
     updated_at: Line
     body: Text = ""
     truncated: Flag = False
 
 
 class Issue(ListedIssue):
-    longest = {"body": 20_000}  # noqa: RUF012
+    longest = {"body": MAX_BODY}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
     state_reason: Word = ""
     milestone: Annotated[Word, read_at("milestone", "title")] = ""
     created_at: Line
     html_url: Line
-
-
-class Comment(ResultModel):
-    longest = {"body": 20_000}  # noqa: RUF012
-    markdown_fields = frozenset({"body"})
-
-    id: Missable[int] = None
-    user: Annotated[Word, read_at("user", "login")] = ""
-    created_at: Line
-    body: Text = ""
-    truncated: Flag = False
 
 
 class Issues(ListPage):
@@ -84,14 +83,16 @@ class IssueDetail(ListPage):
     comments: Annotated[list[Comment], Field(exclude_if=lambda comments: not comments)] = []  # noqa: RUF012
 
 
+class CreatedIssue(ResultModel):
+    """The result that callers of this tool know from elsewhere."""
+
+    issue_url: Annotated[Line, read_at("html_url")]
+    issue_number: Annotated[Missable[int], read_at("number")] = None
+
+
 class SavedIssue(ResultModel):
     number: Missable[int] = None
     state: Line
-    html_url: Line
-
-
-class SavedComment(ResultModel):
-    id: Missable[int] = None
     html_url: Line
 
 
@@ -106,23 +107,37 @@ async def list_issues(
     ] = None,
     assignee: Annotated[OptionalParameter[ShortText], Field(description="Login, none or *")] = None,
     creator: Annotated[OptionalParameter[LoginName], Field(description="Login")] = None,
+    mentioned: Annotated[OptionalParameter[LoginName], Field(description="Login")] = None,
+    milestone: Annotated[OptionalParameter[MilestoneFilter], Field(description="Number, none or *")] = None,
     since: Annotated[Timestamp, Field(description="Updated from")] = None,
     sort: Annotated[Literal["created", "updated", "comments"], Field(description="Order")] = "created",
+    direction: Annotated[Literal["desc", "asc"], Field(description="Direction")] = "desc",
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> Issues:
-    """Issues of a repository, pull requests among them."""
+    """Issues of a repository. A page may have fewer than asked for: pull requests are left out."""
     query = {
         "state": state,
         "labels": ",".join(labels) if labels else None,
         "assignee": assignee,
         "creator": creator,
+        "mentioned": mentioned,
+        "milestone": milestone,
         "since": format_timestamp(since),
         "sort": sort,
+        "direction": direction,
     }
     address = rest_client.build_repository_path(owner, repo) + "/issues"
-    page = await rest_client.fetch_page(context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page)
-    return Issues(issues=page.rows, **page.fields)
+    pages, unreadable = 0, 0
+    while True:
+        page = await rest_client.fetch_page(
+            context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page
+        )
+        pages, unreadable = pages + 1, unreadable + page.fields["unreadable"]
+        issues = [row for row in page.rows if not row.pull_request]
+        cursor = page.fields["nextCursor"]
+        if issues or not cursor or pages >= MAX_PAGES:
+            return Issues(issues=issues, **{**page.fields, "unreadable": unreadable})
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -154,12 +169,27 @@ async def create_issue(
     body: Body = None,
     labels: Labels = None,
     assignees: Assignees = None,
-    milestone: Milestone = None,
+    milestone: MilestoneNumber = None,
 ) -> SavedIssue:
     """Open an issue."""
     fields = {"title": title, "body": body, "labels": labels, "assignees": assignees, "milestone": milestone}
     address = rest_client.build_repository_path(owner, repo) + "/issues"
     return await rest_client.fetch_one(context, SavedIssue, address, method="POST", json=fields)
+
+
+@tool(hints=ADD_HINTS, scopes=[REPO])
+async def create_github_issue(
+    context: Context,
+    repo: Annotated[FullName, Field(description="owner/repo")],
+    title: Annotated[Title, Field(description="Title")],
+    body: Annotated[LongText, Field(description="Markdown")],
+    labels: Labels = None,
+) -> CreatedIssue:
+    """Open an issue and return its URL."""
+    owner, _, name = repo.partition("/")
+    address = rest_client.build_repository_path(owner, name, "/issues")
+    fields = {"title": title, "body": body, "labels": labels}
+    return await rest_client.fetch_one(context, CreatedIssue, address, method="POST", json=fields)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -176,7 +206,7 @@ async def update_issue(
     ] = None,
     labels: Labels = None,
     assignees: Assignees = None,
-    milestone: Milestone = None,
+    milestone: NewMilestone = None,
 ) -> SavedIssue:
     """Change an issue: only what is given. Lists are replaced whole."""
     fields = {
@@ -189,26 +219,13 @@ async def update_issue(
         "milestone": milestone,
     }
     rest_client.require_change(fields)
-    return await rest_client.fetch_one(
-        context, SavedIssue, _build_address(owner, repo, issue_number), method="PATCH", json=fields
-    )
-
-
-@tool(hints=ADD_HINTS, scopes=[REPO])
-async def add_issue_comment(
-    context: Context,
-    owner: Owner,
-    repo: Repo,
-    issue_number: Annotated[Number, Field(description="Issue or pull request")],
-    body: Annotated[str, limit_length(1, 65_536), Field(description="Markdown")],
-) -> SavedComment:
-    """Comment on an issue or a pull request."""
-    address = f"{_build_address(owner, repo, issue_number)}/comments"
-    return await rest_client.fetch_one(context, SavedComment, address, method="POST", json={"body": body})
+    address = _build_address(owner, repo, issue_number)
+    nulls = ("milestone",) if milestone == 0 else ()
+    return await rest_client.fetch_one(context, SavedIssue, address, method="PATCH", json=fields, nulls=nulls)
 
 
 def _build_address(owner: str, repo: str, number: int) -> str:
     return f"{rest_client.build_repository_path(owner, repo)}/issues/{number}"
 
 
-TOOLS = (list_issues, get_issue, create_issue, update_issue, add_issue_comment)
+TOOLS = (list_issues, get_issue, create_issue, create_github_issue, update_issue)

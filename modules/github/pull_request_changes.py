@@ -1,11 +1,11 @@
-"""Pull requests: opening, changing, reviewing and merging them."""
+"""Pull requests: opening, changing and merging them."""
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Body, FilePath, LongText, Number, Owner, Ref, Repo, Sha
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Body, LongText, Number, Owner, Ref, Repo, Sha
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import (
     ACTION_HINTS,
@@ -15,9 +15,8 @@ from modules.kit.parameters import (
     Positive,
     ShortText,
     Title,
-    limit_length,
 )
-from modules.kit.results import Line, Missable, ResultModel, Word
+from modules.kit.results import Line, Missable, ResultModel
 
 
 class SavedPullRequest(ResultModel):
@@ -31,18 +30,10 @@ class MergeResult(ResultModel):
     sha: Line
 
 
-class SavedReview(ResultModel):
-    id: Missable[int] = None
-    state: Line
-    html_url: Word = ""
+class BranchUpdate(ResultModel):
+    """GitHub merges in the background."""
 
-
-class ReviewComment(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    path: FilePath
-    line: Positive
-    body: Annotated[str, limit_length(1, 65_536)]
+    accepted: bool = True
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])
@@ -50,14 +41,17 @@ async def create_pull_request(
     context: Context,
     owner: Owner,
     repo: Repo,
-    title: Annotated[Title, Field(description="Title")],
     head: Annotated[Title, Field(description="Branch, or owner:branch of a fork")],
     base: Annotated[Ref, Field(description="Target branch")],
+    title: Annotated[OptionalParameter[Title], Field(description="Title")] = None,
     body: Body = None,
+    issue: Annotated[OptionalParameter[Positive], Field(description="Issue to turn into it, instead of title")] = None,
     draft: Annotated[bool, Field(description="As a draft")] = False,
 ) -> SavedPullRequest:
     """Open a pull request."""
-    fields = {"title": title, "head": head, "base": base, "body": body, "draft": draft}
+    if (title is None) == (issue is None) or (issue is not None and body is not None):
+        raise ToolError("give either title, with body if any, or issue")
+    fields = {"title": title, "head": head, "base": base, "body": body, "issue": issue, "draft": draft}
     address = rest_client.build_repository_path(owner, repo) + "/pulls"
     return await rest_client.fetch_one(context, SavedPullRequest, address, method="POST", json=fields)
 
@@ -97,31 +91,19 @@ async def merge_pull_request(
     return await rest_client.fetch_one(context, MergeResult, address, method="PUT", json=fields)
 
 
-@tool(hints=ADD_HINTS, scopes=[REPO])
-async def create_pull_request_review(
+@tool(hints=ACTION_HINTS, scopes=[REPO])
+async def update_pull_request_branch(
     context: Context,
     owner: Owner,
     repo: Repo,
     pull_number: Number,
-    event: Annotated[Literal["APPROVE", "REQUEST_CHANGES", "COMMENT"], Field(description="Verdict")],
-    body: Annotated[OptionalParameter[LongText], Field(description="Markdown; may lack with APPROVE")] = None,
-    comments: Annotated[
-        OptionalParameter[Annotated[list[ReviewComment], limit_length(maximum=50)]],
-        Field(description="On lines of the new files"),
-    ] = None,
-    commit_id: Annotated[OptionalParameter[Sha], Field(description="Commit read")] = None,
-) -> SavedReview:
-    """Review a pull request."""
-    if event != "APPROVE" and not body and not comments:
-        raise ToolError(f"{event} needs a body or comments")
-    fields = {
-        "event": event,
-        "body": body,
-        "comments": [comment.model_dump() for comment in comments] if comments else None,
-        "commit_id": commit_id,
-    }
-    address = f"{_build_address(owner, repo, pull_number)}/reviews"
-    return await rest_client.fetch_one(context, SavedReview, address, method="POST", json=fields)
+    sha: Annotated[OptionalParameter[Sha], Field(description="Only if head is still this")] = None,
+) -> BranchUpdate:
+    """Merge the base into a pull request's branch."""
+    address = f"{_build_address(owner, repo, pull_number)}/update-branch"
+    body = {"expected_head_sha": sha}
+    await rest_client.fetch_confirmation(context, "PUT", address, status=202, json=body)
+    return BranchUpdate()
 
 
 def _build_address(owner: str, repo: str, number: int) -> str:
@@ -132,5 +114,5 @@ TOOLS = (
     create_pull_request,
     update_pull_request,
     merge_pull_request,
-    create_pull_request_review,
+    update_pull_request_branch,
 )

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import rest_client
-from modules.github.parameters import REPO, Number, Owner, Ref, Repo
-from modules.github.result_models import FilePatch, Names
+from modules.github.issue_comments import MAX_BODY
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO, Number, Owner, Ref, Repo
+from modules.github.shared.result_models import FilePatch, Names
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
 from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Word, fit_texts, read_at
@@ -31,7 +32,7 @@ class ListedPullRequest(ResultModel):
 
 
 class PullRequest(ListedPullRequest):
-    longest = {"body": 20_000}  # noqa: RUF012
+    longest = {"body": MAX_BODY}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
     head_sha: Annotated[Line, read_at("head", "sha")]
@@ -48,7 +49,7 @@ class PullRequest(ListedPullRequest):
 
 
 class Review(ResultModel):
-    longest = {"body": 20_000}  # noqa: RUF012
+    longest = {"body": MAX_BODY}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
     user: Annotated[Word, read_at("user", "login")] = ""
@@ -77,11 +78,12 @@ async def list_pull_requests(
     head: Annotated[OptionalParameter[ShortText], Field(description="owner:branch")] = None,
     base: Annotated[OptionalParameter[Ref], Field(description="Branch")] = None,
     sort: Annotated[Literal["created", "updated", "popularity"], Field(description="Order")] = "created",
+    direction: Annotated[Literal["desc", "asc"], Field(description="Direction")] = "desc",
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> PullRequests:
     """Pull requests of a repository."""
-    query = {"state": state, "head": head, "base": base, "sort": sort, "direction": "desc"}
+    query = {"state": state, "head": head, "base": base, "sort": sort, "direction": direction}
     address = rest_client.build_repository_path(owner, repo) + "/pulls"
     page = await rest_client.fetch_page(
         context, ListedPullRequest, address, query=query, cursor=cursor, per_page=per_page
@@ -107,7 +109,7 @@ async def get_pull_request(
     if include == "reviews":
         review_request = rest_client.fetch_page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
         pull, page = await asyncio.gather(pull_request, review_request)
-        return PullRequestDetail(pull_request=pull, reviews=fit_texts(page.rows, "body"), **page.fields)
+        return PullRequestDetail(pull_request=pull, reviews=fit_texts(page.rows, "body", MAX_BODY), **page.fields)
     file_request = rest_client.fetch_page(context, FilePatch, f"{address}/files", cursor=cursor, per_page=per_page)
     pull, page = await asyncio.gather(pull_request, file_request)
     return PullRequestDetail(pull_request=pull, files=fit_texts(page.rows, "patch"), **page.fields)

@@ -1,18 +1,21 @@
 """Searches over everything that the connected account may see. GitHub shows at most the first 1,000 results."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field
 
-from modules.github import rest_client
 from modules.github.issues import ListedIssue
-from modules.github.parameters import REPO
 from modules.github.repositories import Repository
+from modules.github.shared import rest_client
+from modules.github.shared.parameters import REPO
 from modules.kit import Context, text_cleaning, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at, read_part
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at
 
+# GitHub refuses a search that has none of these.
+_KIND = re.compile(r"(?i)(?:^|[\s(-])(?:is|type):(?:issue|pr|pull-request)\b")
 MAX_FRAGMENTS = 2
 MAX_MATCHES = 100
 MAX_FRAGMENT_LENGTH = 300
@@ -88,8 +91,8 @@ async def search_issues(
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> FoundIssues:
-    """Issues and pull requests of all repositories; q has is:issue or is:pr."""
-    query = {"q": q, "sort": sort, "order": order}
+    """Issues of all repositories, or pull requests where q has is:pr."""
+    query = {"q": q if _KIND.search(q) else f"{q} is:issue", "sort": sort, "order": order}
     return await _search(context, FoundIssues, FoundIssue, "/search/issues", query, per_page, cursor)
 
 
@@ -131,8 +134,12 @@ async def _search(
     page = await rest_client.fetch_page(
         context, shape, address, query=query, field="items", cursor=cursor, per_page=per_page, headers=headers
     )
-    totals = {name: page.document.get(name) for name in ("total_count", "incomplete_results")}
-    return read_part(page.answer, results, {**totals, "items": page.rows, **page.fields})
+    found = {
+        "total_count": page.fields["total"],
+        "incomplete_results": page.document.get("incomplete_results"),
+        "items": page.rows,
+    }
+    return results.model_validate({**found, **page.fields})
 
 
 TOOLS = (search_issues, search_code, search_repositories)

@@ -1,21 +1,32 @@
 """Google Calendar, through its API version 3 at www.googleapis.com."""
 
-from modules.google_calendar import calendars, event_changes, event_responses, events
+from modules.google_calendar import calendar_changes, calendars, event_changes, event_responses, events
 from modules.google_calendar.error_messages import read_rate_limit
-from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS
-from modules.kit import AccountRequest, Module, VendorApi
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
-TOOLS = (*calendars.TOOLS, *events.TOOLS, *event_changes.TOOLS, *event_responses.TOOLS)
+TOOLS = (*calendars.TOOLS, *calendar_changes.TOOLS, *events.TOOLS, *event_changes.TOOLS, *event_responses.TOOLS)
+
+_EVER = {"time_min": "2000-01-01T00:00:00Z"}
 
 MODULE = Module(
     name="google_calendar",
     title="Google Calendar",
     description="Google Calendar: find, create, change and answer events; see who is free and when.",
-    scopes=frozenset({READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS}),
+    scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
     vendor=VendorApi(
         base_url="https://www.googleapis.com/calendar/v3",
         account=AccountRequest("/users/me/calendarList/primary", name="/id"),
         rate_limit=read_rate_limit,
     ),
+    samples={
+        "update_calendar.calendar_id": ParameterSample("c_4f8a0v3f5qk2@group.calendar.google.com"),
+        "event_id": ParameterSample("4f8a0v3f5qk2", "list_events", "/events/0/id", arguments=_EVER),
+        "list_event_instances.event_id": ParameterSample(
+            "4f8a0v3f5qk2", "list_events", "/events/0/series_id", arguments=_EVER
+        ),
+        "calendar_ids": ParameterSample(["ada@example.com"], "list_calendars", "/calendars/0/id"),
+        "time_min": ParameterSample("2026-02-01T00:00:00Z"),
+        "time_max": ParameterSample("2026-03-01T00:00:00Z"),
+    },
 )

@@ -8,10 +8,12 @@ from pydantic import BaseModel, Field, model_validator
 
 from modules.google_calendar import rest_client
 from modules.google_calendar.parameters import READ_CALENDARS, READ_FREE_BUSY, CalendarIds, TimeText
-from modules.google_calendar.results import Lines
+from modules.google_calendar.results import Lines, get_list, get_mapping
 from modules.kit import Context, ToolError, tool
+from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText
-from modules.kit.results import Flag, ResultModel, ResultPage, Word
+from modules.kit.results import Flag, Line, ListPage, ResultModel, Word
+from modules.kit.text_cleaning import clean_line
 from modules.kit.time_zones import OptionalZone, format_in_zone, parse_bound
 
 # The API gives numbers and shades; the names are those that people see in Google Calendar.
@@ -24,6 +26,8 @@ _FREE_BUSY_ERRORS: Mapping[str, str] = {
     "groupTooBig": "the group has too many members: give their calendars",
     "tooManyCalendarsRequested": "too many calendars at once: give fewer",
 }
+_UNKNOWN_BUSY_TIMES = "Google could not read this calendar; try again later"
+CALENDARS = "/users/me/calendarList"
 
 
 class CalendarRow(ResultModel):
@@ -47,9 +51,8 @@ class CalendarRow(ResultModel):
         return {**found, "summary": name, "role": found.get("accessRole"), "time_zone": found.get("timeZone")}
 
 
-class Calendars(ResultPage):
+class Calendars(ListPage):
     calendars: list[CalendarRow]
-    incomplete: Flag = False
 
 
 class CurrentTime(ResultModel):
@@ -79,30 +82,16 @@ class BusyTimes(ResultModel):
     incomplete: Flag = False
 
 
-class _Period(BaseModel):
-    start: str = ""
-    end: str = ""
-
-
-class _FreeBusyError(BaseModel):
-    reason: str = ""
-
-
-class _FreeBusyCalendar(BaseModel):
-    busy: list[_Period] = []
-    errors: list[_FreeBusyError] = []
-
-
 class _FreeBusyAnswer(BaseModel):
-    calendars: dict[str, _FreeBusyCalendar]
+    calendars: dict[str, Any]
 
 
 class _Palette(BaseModel):
-    event: dict[str, dict[str, str]]
+    event: dict[str, Any]
 
 
 class _PrimaryCalendar(BaseModel):
-    timeZone: str = ""  # noqa: N815
+    timeZone: Line = ""  # noqa: N815
 
 
 @tool(hints=READ_HINTS, scopes=[READ_CALENDARS])
@@ -112,13 +101,10 @@ async def list_calendars(
     cursor: CursorText = None,
 ) -> Calendars:
     """Calendars of the connected account, with their ids and zones."""
-    token, _ = rest_client.parse_cursor(cursor)
-    query = {
-        "minAccessRole": "writer" if writable else None, "maxResults": 100,
-        "pageToken": token,
-    }  # fmt: skip
-    found, listing = await rest_client.fetch_list(context, CalendarRow, "/users/me/calendarList", query=query)
-    return Calendars(calendars=found, nextCursor=listing.build_cursor(), incomplete=listing.is_incomplete)
+    asked = parse_cursor(cursor, rest_client.PAGING, CALENDARS, 100)
+    query = {"minAccessRole": "writer" if writable else None}
+    page = await rest_client.fetch_page(context, CalendarRow, CALENDARS, asked, query=query)
+    return Calendars(calendars=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_CALENDARS])
@@ -126,7 +112,7 @@ async def get_current_time(context: Context, time_zone: OptionalZone = None) -> 
     """What time and day it is for the caller: in the zone of the primary calendar, or in another one."""
     zone = time_zone
     if zone is None:
-        zone = (await rest_client.fetch_one(context, _PrimaryCalendar, "/users/me/calendarList/primary")).timeZone
+        zone = (await rest_client.fetch_one(context, _PrimaryCalendar, f"{CALENDARS}/primary")).timeZone
     now = format_in_zone(datetime.now(UTC), zone)
     return CurrentTime(time=now, weekday=f"{datetime.fromisoformat(now):%A}", time_zone=zone)
 
@@ -136,7 +122,7 @@ async def list_colors(context: Context) -> EventColors:
     """Colors that events can have."""
     palette = await rest_client.fetch_one(context, _Palette, "/colors")
     colors = {
-        number: " ".join(filter(None, (_COLOR_NAMES.get(number), shades.get("background"))))
+        clean_line(number): clean_line(f"{_COLOR_NAMES.get(number, '')} {get_mapping(shades).get('background') or ''}")
         for number, shades in palette.event.items()
     }
     return EventColors(colors=colors)
@@ -167,14 +153,18 @@ async def query_freebusy(
     return BusyTimes(calendars=found, incomplete=any(one.error for one in found))
 
 
-def _read_busy_times(calendar_id: str, found: _FreeBusyCalendar | None) -> CalendarBusyTimes:
-    if found is None:
+def _read_busy_times(calendar_id: str, value: Any) -> CalendarBusyTimes:
+    """What is not of the documented form counts as an error: it must not look as if the calendar were free."""
+    if value is None:
         return CalendarBusyTimes(id=calendar_id, error="Google says nothing of this calendar")
-    reason = found.errors[0].reason if found.errors else ""
-    error = (
-        _FREE_BUSY_ERRORS.get(reason, "Google could not read this calendar; try again later") if found.errors else ""
-    )
-    return CalendarBusyTimes(id=calendar_id, busy=[f"{one.start}/{one.end}" for one in found.busy], error=error)
+    found = get_mapping(value)
+    spans = [get_mapping(one) for one in get_list(found.get("busy"))]
+    times = [clean_line(f"{one['start']}/{one['end']}") for one in spans if one.get("start") and one.get("end")]
+    reasons = [str(get_mapping(one).get("reason")) for one in get_list(found.get("errors"))]
+    error = _FREE_BUSY_ERRORS.get(reasons[0], _UNKNOWN_BUSY_TIMES) if reasons else ""
+    if len(times) < len(spans) or not isinstance(found.get("busy", []), list) or not found:
+        error = error or _UNKNOWN_BUSY_TIMES
+    return CalendarBusyTimes(id=calendar_id, busy=times, error=error)
 
 
 TOOLS = (list_calendars, get_current_time, list_colors, query_freebusy)

@@ -20,12 +20,12 @@ class VendorEvent(BaseModel):
 
 
 async def fetch_event(context: Context, address: str) -> VendorEvent:
-    """Fetch an event with all of its guests.
+    """Fetch an event with all of its guests. It is read strictly: a guest that was left out here would be taken off.
 
     Raises:
         ToolError: it is deleted, which Google shows as cancelled.
     """
-    event = await rest_client.fetch_one(context, VendorEvent, address)
+    event = (await rest_client.send_request(context, "GET", address)).read(VendorEvent)
     if event.status == "cancelled":
         raise ToolError("the event was deleted before; nothing is left to change")
     return event

@@ -1,5 +1,6 @@
 """Reading events: those of a span, one, and the instances of one that recurs."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from modules.google_calendar import rest_client
 from modules.google_calendar.parameters import READ_EVENTS, CalendarId, EventId, OptionalTime
 from modules.google_calendar.results import MAX_GUESTS, CalendarEvent, EventRow, Events
 from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage, drop_bounds, limit_length
 from modules.kit.time_zones import OptionalZone, parse_bound
 
@@ -31,14 +33,12 @@ async def list_events(
     cursor: CursorText = None,
 ) -> Events:
     """Events of a calendar in order of time. All-day events end before their end date."""
-    token, first_start = rest_client.parse_cursor(cursor)
     start, end = _parse_window(time_min, time_max, time_zone)
-    start = first_start or start
     wanted: dict[str, Any] = {
         "timeMin": start, "timeMax": end, "timeZone": time_zone, "q": query or None, "singleEvents": not series,
-        "orderBy": None if series else "startTime", "maxResults": per_page, "pageToken": token,
+        "orderBy": None if series else "startTime",
     }  # fmt: skip
-    return await _fetch_events(context, build_path(EVENTS, calendar_id), wanted, start)
+    return await _fetch_events(context, build_path(EVENTS, calendar_id), wanted, cursor, per_page)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_EVENTS])
@@ -69,13 +69,10 @@ async def list_event_instances(
     cursor: CursorText = None,
 ) -> Events:
     """Instances of a recurring event; each can be changed, answered or deleted by its own id."""
-    token, first_start = rest_client.parse_cursor(cursor)
     start, end = _parse_window(time_min, time_max, time_zone)
-    start = first_start or start
-    wanted: dict[str, Any] = {
-        "timeMin": start, "timeMax": end, "timeZone": time_zone, "maxResults": per_page, "pageToken": token,
-    }  # fmt: skip
-    return await _fetch_events(context, build_path(f"{EVENT}/instances", calendar_id, event_id), wanted, start)
+    wanted = {"timeMin": start, "timeMax": end, "timeZone": time_zone}
+    address = build_path(f"{EVENT}/instances", calendar_id, event_id)
+    return await _fetch_events(context, address, wanted, cursor, per_page)
 
 
 def _parse_window(time_min: str | None, time_max: str | None, zone: str | None) -> tuple[str, str | None]:
@@ -95,14 +92,15 @@ def _parse_window(time_min: str | None, time_max: str | None, zone: str | None) 
     return start.isoformat(), end.isoformat() if end else None
 
 
-async def _fetch_events(context: Context, address: str, wanted: dict[str, Any], start: str) -> Events:
-    events, listing = await rest_client.fetch_list(context, EventRow, address, query=wanted)
-    return Events(
-        events=events,
-        time_zone=listing.timeZone or "",
-        nextCursor=listing.build_cursor(start),
-        incomplete=listing.is_incomplete,
-    )
+async def _fetch_events(
+    context: Context, address: str, wanted: dict[str, Any], cursor: str | None, per_page: int
+) -> Events:
+    asked = parse_cursor(cursor, rest_client.EVENT_PAGING, address, per_page)
+    if cursor is None:
+        asked = replace(asked, place={"timeMin": wanted["timeMin"]})
+    page = await rest_client.fetch_page(context, EventRow, address, asked, query=wanted)
+    zone = page.document.get("timeZone")
+    return Events(events=page.rows, time_zone=zone if isinstance(zone, str) else "", **page.fields)
 
 
 TOOLS = (list_events, get_event, list_event_instances)

@@ -11,6 +11,7 @@ _PREFIX = "https://www.googleapis.com/auth/"
 READ_CALENDARS = f"{_PREFIX}calendar.calendarlist.readonly"
 READ_EVENTS = f"{_PREFIX}calendar.events.readonly"
 READ_FREE_BUSY = f"{_PREFIX}calendar.freebusy"
+WRITE_CALENDARS = f"{_PREFIX}calendar.calendars"
 WRITE_EVENTS = f"{_PREFIX}calendar.events"
 
 _EMAIL = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,255}")

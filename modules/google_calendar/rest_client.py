@@ -1,20 +1,18 @@
 """Requests to Google Calendar's API, and its lists page by page (https://developers.google.com/workspace/calendar/api)."""
 
-import asyncio
-import re
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from modules.google_calendar.error_messages import explain_problem
 from modules.kit import Context, VendorAnswer, VendorProblem
-from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.kit.paging import BodyCursor, ReadPage, RequestedPage, read_page
+from modules.kit.results import read_object
 
-LARGE_ANSWER_BYTES = 256 * 1024
-"""Bytes of an answer that is read one item at a time."""
-_TOKEN = re.compile(r"[A-Za-z0-9+/=_:.%~-]{1,600}", re.ASCII)
-_MOMENT = re.compile(r"[0-9T:+Z-]{0,40}", re.ASCII)
+PAGING = BodyCursor(size="maxResults", parameter="pageToken", next="nextPageToken")
+# A list of events that begins now must begin with the same moment on each page.
+EVENT_PAGING = BodyCursor(size="maxResults", parameter="pageToken", next="nextPageToken", kept=("timeMin",))
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -35,54 +33,12 @@ async def fetch_one(
     context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
 ) -> Model:
     """Send one request and read its answer as one `shape`."""
-    return (await send_request(context, method, address, **options)).read(shape)
+    return read_object(await send_request(context, method, address, **options), shape)
 
 
-class CalendarListing(BaseModel):
-    """A page of a list, as Google sends it."""
-
-    items: list[dict[str, Any]] = []
-    nextPageToken: str | None = None  # noqa: N815
-    timeZone: str | None = None  # noqa: N815
-
-    def build_cursor(self, start: str = "") -> str:
-        """Build our cursor for the next page; "" where there is none. `start` is what the first page began with: the
-        following ones must begin with the same."""
-        is_known = self.nextPageToken is not None and _TOKEN.fullmatch(self.nextPageToken)
-        return encode_cursor([self.nextPageToken, start]) if is_known else ""
-
-    @property
-    def is_incomplete(self) -> bool:
-        """Check whether there is more, and no cursor for it."""
-        return self.nextPageToken is not None and not _TOKEN.fullmatch(self.nextPageToken)
-
-
-def parse_cursor(cursor: str | None) -> tuple[str | None, str]:
-    """Parse Google's token, and what the first page began with, out of our cursor; None and "" for the first page.
-
-    Raises:
-        ToolError: the cursor is not one of a :class:`CalendarListing`.
-    """
-    if cursor is None:
-        return None, ""
-    decoded = decode_cursor(cursor)
-    values = cast("list[Any]", decoded) if isinstance(decoded, list) else []
-    if len(values) != 2 or not all(isinstance(one, str) for one in values):
-        raise build_unknown_cursor_error()
-    if not _TOKEN.fullmatch(values[0]) or not _MOMENT.fullmatch(values[1]):
-        raise build_unknown_cursor_error()
-    return values[0], values[1]
-
-
-async def fetch_list(
-    context: Context, shape: type[Model], address: str, *, query: Mapping[str, Any]
-) -> tuple[list[Model], CalendarListing]:
+async def fetch_page(
+    context: Context, shape: type[Model], address: str, asked: RequestedPage, *, query: Mapping[str, Any]
+) -> ReadPage[Model]:
     """Fetch one page of a list."""
-    answer = await send_request(context, "GET", address, query=query)
-    listing = answer.read(CalendarListing)
-    items: list[Model] = []
-    for one in listing.items:
-        items.append(answer.read_part(shape, one))
-        if len(answer.body) > LARGE_ANSWER_BYTES:
-            await asyncio.sleep(0)  # others are served between two items
-    return items, listing
+    answer = await send_request(context, "GET", address, query={**query, **asked.parameters})
+    return await read_page(answer, asked, shape, "items", drops_empty=True)

@@ -9,20 +9,13 @@ from modules.google_calendar.event_times import get_last_day, read_span
 from modules.kit import ToolError
 from modules.kit.markup.html_reading import convert_html_to_markdown
 from modules.kit.recurrence_rules import describe_recurrence_rule, parse_recurrence_rule
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, ResultPage, Text, Word
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ListPage, ResultModel, Text, Word
 from modules.kit.text_cleaning import clean_line
 
 MAX_GUESTS = 100
 """Guests of one event that are shown at once."""
 Lines = Annotated[list[str], LEFT_OUT_IF_EMPTY]
 Raw = Mapping[str, Any]
-
-
-class EventPage(ResultPage):
-    """`time_zone` is that of the times. `incomplete`: there is more, and no cursor for it: narrow it down."""
-
-    time_zone: Word = ""
-    incomplete: Flag = False
 
 
 class EventRow(ResultModel):
@@ -50,7 +43,10 @@ class EventRow(ResultModel):
         return read_event(cast("Raw", raw)) if isinstance(raw, Mapping) else raw
 
 
-class Events(EventPage):
+class Events(ListPage):
+    """`time_zone` is that of the times."""
+
+    time_zone: Word = ""
     events: list[EventRow]
 
 
@@ -117,13 +113,11 @@ class DeletedEvent(ResultModel):
 
 def read_event(raw: Raw) -> dict[str, Any]:
     """Read an event of Google's as the fields of :class:`CalendarEvent`, of which the other shapes take some."""
-    if "start" in raw and isinstance(raw["start"], str):
-        return dict(raw)  # ours already
-    start, end = _get_mapping(raw.get("start")), _get_mapping(raw.get("end"))
-    guests = [_get_mapping(one) for one in _get_list(raw.get("attendees"))]
-    me = next((one for one in guests if one.get("self")), _get_mapping(None))
-    organizer = _get_mapping(raw.get("organizer"))
-    recurrence = [clean_line(str(one)) for one in _get_list(raw.get("recurrence"))]
+    start, end = get_mapping(raw.get("start")), get_mapping(raw.get("end"))
+    guests = [get_mapping(one) for one in get_list(raw.get("attendees"))]
+    me = next((one for one in guests if one.get("self")), get_mapping(None))
+    organizer = get_mapping(raw.get("organizer"))
+    recurrence = [clean_line(str(one)) for one in get_list(raw.get("recurrence"))]
     fields = {
         "id": raw.get("id"),
         "summary": raw.get("summary"),
@@ -146,10 +140,10 @@ def read_event(raw: Raw) -> dict[str, Any]:
         "attendees": [format_guest(one) for one in guests],
         "reminders": list(_list_reminders(raw)),
         "dial_in": list(_list_dial_ins(raw)),
-        "attachments": [format_attachment(_get_mapping(one)) for one in _get_list(raw.get("attachments"))],
+        "attachments": [format_attachment(get_mapping(one)) for one in get_list(raw.get("attachments"))],
         "visibility": _leave_out(raw.get("visibility"), "default"),
         "color_id": raw.get("colorId"),
-        "creator": format_person(_get_mapping(raw.get("creator"))),
+        "creator": format_person(get_mapping(raw.get("creator"))),
         "updated": raw.get("updated"),
         "url": raw.get("htmlLink"),
         "etag": raw.get("etag"),
@@ -195,16 +189,16 @@ def format_attachment(attachment: Raw) -> str:
 
 
 def _list_reminders(raw: Raw) -> Iterator[str]:
-    reminders = _get_mapping(raw.get("reminders"))
+    reminders = get_mapping(raw.get("reminders"))
     if reminders.get("useDefault"):
         yield "those of the calendar"
-    for one in map(_get_mapping, _get_list(reminders.get("overrides"))):
+    for one in map(get_mapping, get_list(reminders.get("overrides"))):
         yield clean_line(f"{one.get('method')} {one.get('minutes')} min before")
 
 
 def _list_dial_ins(raw: Raw) -> Iterator[str]:
-    points = _get_mapping(raw.get("conferenceData")).get("entryPoints")
-    for point in map(_get_mapping, _get_list(points)):
+    points = get_mapping(raw.get("conferenceData")).get("entryPoints")
+    for point in map(get_mapping, get_list(points)):
         if point.get("entryPointType") != "video":
             codes = [
                 f"{name} {point[name]}" for name in ("pin", "accessCode", "passcode", "meetingCode") if name in point
@@ -213,7 +207,7 @@ def _list_dial_ins(raw: Raw) -> Iterator[str]:
 
 
 def _find_video(raw: Raw) -> Any:
-    points = map(_get_mapping, _get_list(_get_mapping(raw.get("conferenceData")).get("entryPoints")))
+    points = map(get_mapping, get_list(get_mapping(raw.get("conferenceData")).get("entryPoints")))
     return next((point.get("uri") for point in points if point.get("entryPointType") == "video"), "")
 
 
@@ -221,9 +215,11 @@ def _leave_out(value: Any, usual: str) -> Any:
     return "" if value == usual else value
 
 
-def _get_mapping(value: Any) -> Raw:
+def get_mapping(value: Any) -> Raw:
+    """Return an object of Google's JSON; an empty one for anything else."""
     return cast("Raw", value) if isinstance(value, Mapping) else {}
 
 
-def _get_list(value: Any) -> list[Any]:
+def get_list(value: Any) -> list[Any]:
+    """Return a list of Google's JSON; an empty one for anything else."""
     return cast("list[Any]", value) if isinstance(value, list) else []

@@ -5,22 +5,22 @@ from modules.jira import (
     error_messages,
     field_tools,
     issue_changes,
+    issue_links,
     issue_reading,
     lookups,
-    record_changes,
     transitions,
     worklogs,
 )
-from modules.kit import AccountRequest, Module, VendorApi
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 
 TOOLS = (
     *lookups.TOOLS,
     *issue_reading.TOOLS,
     *issue_changes.TOOLS,
+    *issue_links.TOOLS,
     *transitions.TOOLS,
     *comments.TOOLS,
     *worklogs.TOOLS,
-    *record_changes.TOOLS,
     *field_tools.TOOLS,
 )
 
@@ -37,4 +37,20 @@ MODULE = Module(
         rate_limit=error_messages.read_rate_limit,
         lacks_scope=error_messages.lacks_scope,
     ),
+    samples={
+        "issue": ParameterSample("ABC-1", "search_issues", "/issues/0/key"),
+        "project": ParameterSample("ABC", "list_projects", "/projects/0/key"),
+        "jql": ParameterSample("updated >= -3650d ORDER BY updated DESC"),
+        "comment_id": ParameterSample("10001"),
+        "worklog_id": ParameterSample("10001"),
+        "other": ParameterSample("ABC-2"),
+        "relation": ParameterSample("blocks"),
+        "type": ParameterSample("Task"),
+        "summary": ParameterSample("The sign-in page is slow"),
+        "to": ParameterSample("Done"),
+        "assignee": ParameterSample("nobody"),
+        "time": ParameterSample("1h 30m"),
+        "text": ParameterSample("Mended in **2.1**"),
+        "search_users.query": ParameterSample("Ada", "get_myself", "/name"),
+    },
 )

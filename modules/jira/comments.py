@@ -1,26 +1,31 @@
 """Comments on issues."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from modules.jira import rest_client
-from modules.jira.field_values import Moment, Person
-from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown
+from modules.jira.field_values import Moment, Person, RemovedFromIssue, get_mapping
+from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf_in_turns
-from modules.kit.parameters import ADD_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Word, fit_texts
+from modules.kit.parameters import (
+    ADD_HINTS,
+    CHANGE_HINTS,
+    READ_HINTS,
+    CursorText,
+    OptionalParameter,
+    PerPage,
+    ShortText,
+)
+from modules.kit.results import CountedPage, Flag, Line, ResultModel, Word, fit_texts, read_at
 
 
-def format_visibility(value: Any) -> Any:
-    """Format who may see a comment, as ``role Developers``."""
-    if not isinstance(value, Mapping):
-        return ""
-    found = cast("Mapping[str, Any]", value)
-    return f"{found.get('type')} {found.get('value') or found.get('identifier')}"
+def format_visibility(value: Any) -> str:
+    """Format who may see a comment, as ``role Developers``; "" for everybody."""
+    found = get_mapping(value)
+    return f"{found.get('type')} {found.get('value') or found.get('identifier')}" if found else ""
 
 
 class JiraComment(ResultModel):
@@ -31,28 +36,24 @@ class JiraComment(ResultModel):
     author: Person = ""
     created: Moment = ""
     updated: Moment = ""
-    visible_to: Word = ""
-    internal: Flag = False
-    text: str
+    visible_to: Annotated[Word, BeforeValidator(format_visibility), read_at("visibility")] = ""
+    internal: Annotated[Flag, BeforeValidator(lambda value: value is False), read_at("jsdPublic")] = False
+    text: Annotated[str, BeforeValidator(format_adf), read_at("body")] = ""
     truncated: Flag = False
 
-    @model_validator(mode="before")
+    @field_validator("updated")
     @classmethod
-    def _read(cls, raw: Any) -> Any:
-        if not isinstance(raw, dict):
-            return raw
-        found = cast("dict[str, Any]", raw)
-        updated = found.get("updated") if found.get("updated") != found.get("created") else ""
-        more = {"visible_to": format_visibility(found.get("visibility")), "text": format_adf(found.get("body"))}
-        more["internal"] = found.get("jsdPublic") is False
-        return {**found, "updated": updated, **more}
+    def _leave_out_the_same(cls, updated: str, info: ValidationInfo) -> str:
+        return "" if updated == info.data.get("created") else updated
 
 
-class JiraComments(ResultPage):
+class JiraComments(CountedPage):
     """`truncated` comments are whole on a smaller page."""
 
     comments: list[JiraComment]
-    total: Count = 0
+
+
+CommentId = Annotated[PartId, Field(description="Comment")]
 
 
 class SavedJiraComment(ResultModel):
@@ -70,11 +71,10 @@ async def list_comments(
     """Comments on an issue, as Markdown."""
     order = "-created" if newest_first else "created"
     address = build_path("/rest/api/3/issue/{}/comment", issue)
-    listed = await rest_client.fetch_page(
-        context, address, rows="comments", cursor=cursor, per_page=per_page, query={"orderBy": order}
+    page = await rest_client.fetch_page(
+        context, JiraComment, address, rows="comments", cursor=cursor, per_page=per_page, query={"orderBy": order}
     )
-    comments = fit_texts(await listed.read(JiraComment), "text")
-    return JiraComments(comments=comments, nextCursor=listed.next, total=listed.total)
+    return JiraComments(comments=fit_texts(page.rows, "text"), **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_WORK])
@@ -98,7 +98,33 @@ async def add_comment(
         # role hides nothing in its portal (https://github.com/atlassian/atlassian-mcp-server/issues/139).
         body["properties"] = [{"key": "sd.public.comment", "value": {"internal": True}}]
     address = build_path("/rest/api/3/issue/{}/comment", issue)
-    return (await rest_client.send_request(context, "POST", address, json=body)).read(SavedJiraComment)
+    return await rest_client.fetch_one(context, SavedJiraComment, address, method="POST", json=body)
 
 
-TOOLS = (list_comments, add_comment)
+@tool(hints=CHANGE_HINTS, scopes=[READ_WORK, WRITE_WORK])
+async def update_comment(
+    context: Context,
+    issue: IssueKey,
+    comment_id: CommentId,
+    text: Annotated[Markdown, Field(description="Markdown; replaces the whole")],
+    notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
+) -> SavedJiraComment:
+    """Change the text of a comment; who may see it stays."""
+    body: dict[str, Any] = {"body": await parse_adf_in_turns(text)}
+    address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
+    before, _ = await rest_client.fetch_object(context, address)
+    if before.get("visibility"):  # left out, it may become visible to everybody
+        body["visibility"] = before["visibility"]
+    query = None if notify else {"notifyUsers": False}
+    return await rest_client.fetch_one(context, SavedJiraComment, address, method="PUT", json=body, query=query)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK])
+async def delete_comment(context: Context, issue: IssueKey, comment_id: CommentId) -> RemovedFromIssue:
+    """Delete a comment for good."""
+    address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
+    await rest_client.send_request(context, "DELETE", address)
+    return RemovedFromIssue(id=comment_id)
+
+
+TOOLS = (list_comments, add_comment, update_comment, delete_comment)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, cast
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from modules.jira.parameters import check_day
 from modules.kit import ToolError
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf
-from modules.kit.results import Line, Word
+from modules.kit.results import Line, ResultModel, Word
 from modules.kit.text_cleaning import clean_line, clean_text
 
 MAX_VALUE = 2_000
@@ -20,6 +20,21 @@ MAX_VALUE = 2_000
 _TEXT_TYPES = ("textarea", "description", "environment")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,15}(?:Z|[+-][0-9]{2}:?[0-9]{2})")
 _ID = re.compile(r"id:[0-9]{1,18}")
+
+
+class RemovedFromIssue(ResultModel):
+    id: Line
+    deleted: Annotated[bool, Field(description="Always true")] = True
+
+
+def get_mapping(value: Any) -> Mapping[str, Any]:
+    """Return an object of Jira's JSON; an empty one for anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def list_mappings(value: Any) -> list[dict[str, Any]]:
+    """List the objects in a list of Jira's JSON; what is none is left out."""
+    return [one for one in cast("list[Any]", value) if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def format_person(value: Any) -> Any:
@@ -48,7 +63,6 @@ def format_moment(value: Any) -> Any:
 Person = Annotated[Word, BeforeValidator(format_person)]
 Named = Annotated[Word, BeforeValidator(format_named)]
 Moment = Annotated[Word, BeforeValidator(format_moment)]
-PersonName = Annotated[Line, BeforeValidator(format_person)]
 
 
 def format_value(value: Any, depth: int = 0) -> Any:

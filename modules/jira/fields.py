@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from modules.jira import rest_client
-from modules.jira.field_values import make_value
-from modules.kit import Context, ToolError
+from modules.jira.field_values import get_mapping, list_mappings, make_value
+from modules.kit import Context, ToolError, VendorAnswer
 from modules.kit.text_cleaning import clean_line
 
 SYSTEM_FIELDS = frozenset(
@@ -18,10 +18,13 @@ SYSTEM_FIELDS = frozenset(
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 
 
-async def fetch_fields(context: Context) -> list[dict[str, Any]]:
+async def fetch_fields(context: Context) -> VendorAnswer:
     """Fetch all fields of the site."""
-    answer = await rest_client.send_request(context, "GET", "/rest/api/3/field")
-    return answer.read(list[dict[str, Any]])
+    return await rest_client.send_request(context, "GET", "/rest/api/3/field")
+
+
+def _list_fields(answer: VendorAnswer) -> list[dict[str, Any]]:
+    return [one for one in list_mappings(answer.read(list[Any])) if one.get("id")]
 
 
 async def resolve_names(context: Context, names: Iterable[str]) -> dict[str, str]:
@@ -33,7 +36,7 @@ async def resolve_names(context: Context, names: Iterable[str]) -> dict[str, str
     wanted = list(names)
     if all(name in SYSTEM_FIELDS or re.fullmatch(r"customfield_[0-9]{1,10}", name) for name in wanted):
         return {name: name for name in wanted}
-    fields = await fetch_fields(context)
+    fields = _list_fields(await fetch_fields(context))
     return {name: str(find_field(fields, name)["id"]) for name in wanted}
 
 
@@ -66,10 +69,9 @@ async def make_fields(context: Context, values: Mapping[str, Any] | None) -> dic
     """
     if not values:
         return {}
-    known = await fetch_fields(context)
+    known = _list_fields(await fetch_fields(context))
     made: dict[str, Any] = {}
     for name, value in values.items():
         field = find_field(known, name)
-        schema: Mapping[str, Any] = field.get("schema") or {}
-        made[str(field["id"])] = make_value(name, value, schema)
+        made[str(field["id"])] = make_value(name, value, get_mapping(field.get("schema")))
     return made

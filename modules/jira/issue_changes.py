@@ -1,11 +1,12 @@
 """Making, changing, assigning, linking and deleting issues."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from modules.jira import rest_client
+from modules.jira.field_values import get_mapping
 from modules.jira.fields import make_fields
 from modules.jira.parameters import (
     MAX_TEXT,
@@ -33,7 +34,6 @@ from modules.kit.parameters import (
     limit_length,
 )
 from modules.kit.results import Line, ResultModel, Word
-from modules.kit.text_cleaning import clean_line
 
 Summary = Annotated[str, limit_length(1, 255)]
 Labels = Annotated[
@@ -58,10 +58,6 @@ class SavedJiraIssue(ResultModel):
     id: Word = ""
 
 
-class LinkedIssues(ResultModel):
-    link: Line
-
-
 @tool(hints=ADD_HINTS, scopes=[WRITE_WORK, READ_WORK])
 async def create_issue(
     context: Context,
@@ -83,8 +79,8 @@ async def create_issue(
     made |= await _make_common(summary, description, parent, priority, labels, due)
     if assignee:
         made["assignee"] = {"accountId": assignee}
-    answer = await rest_client.send_request(context, "POST", "/rest/api/3/issue", json={"fields": made})
-    return answer.read(SavedJiraIssue)
+    address = "/rest/api/3/issue"
+    return await rest_client.fetch_one(context, SavedJiraIssue, address, method="POST", json={"fields": made})
 
 
 async def _make_common(
@@ -150,8 +146,7 @@ async def update_issue(
 async def _change_description(context: Context, issue: str, changes: Sequence[TextChange]) -> str:
     address = build_path("/rest/api/3/issue/{}", issue)
     raw, _ = await rest_client.fetch_object(context, address, query={"fields": "description"})
-    fields: Mapping[str, Any] = raw.get("fields") or {}
-    text = await format_adf_in_turns(fields.get("description"))
+    text = await format_adf_in_turns(get_mapping(raw.get("fields")).get("description"))
     for number, change in enumerate(changes):
         count = text.count(change.old)
         if count != 1:
@@ -176,39 +171,6 @@ async def assign_issue(
     return SavedJiraIssue(key=issue)
 
 
-@tool(hints=ADD_HINTS, scopes=[WRITE_WORK, READ_WORK])
-async def link_issues(
-    context: Context,
-    issue: IssueKey,
-    relation: Annotated[str, limit_length(1, 100), Field(description="Such as blocks, is blocked by, relates to")],
-    other: Annotated[IssueKey, Field(description="The other issue")],
-) -> LinkedIssues:
-    """Link two issues: issue, relation, other, read as a sentence."""
-    raw, answer = await rest_client.fetch_object(context, "/rest/api/3/issueLinkType")
-    types = answer.read_part(list[dict[str, Any]], raw.get("issueLinkTypes"))
-    kind, is_inward, phrase = _find_relation(types, relation)
-    # The issue that a link begins at is Jira's inwardIssue: it "blocks", the outwardIssue "is blocked by" it.
-    first, second = (other, issue) if is_inward else (issue, other)
-    body = {"type": {"id": kind}, "inwardIssue": _name(first), "outwardIssue": _name(second)}
-    await rest_client.send_request(context, "POST", "/rest/api/3/issueLink", json=body)
-    return LinkedIssues(link=f"{issue} {phrase} {other}")
-
-
-def _name(issue: str) -> dict[str, str]:
-    return {"id": issue} if issue.isdigit() else {"key": issue}
-
-
-def _find_relation(types: Sequence[Mapping[str, Any]], relation: str) -> tuple[str, bool, str]:
-    wanted = relation.strip().casefold()
-    for name in ("outward", "inward", "name"):
-        for one in types:
-            if str(one.get(name, "")).casefold() == wanted:
-                phrase = one.get("inward" if name == "inward" else "outward")
-                return str(one["id"]), name == "inward", clean_line(str(phrase))
-    known = [clean_line(str(one[name])) for one in types for name in ("outward", "inward") if one.get(name)]
-    raise ToolError(f"relation is not known here; use one of: {', '.join(dict.fromkeys(known))[:1000]}")
-
-
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK])
 async def delete_issue(
     context: Context,
@@ -221,4 +183,4 @@ async def delete_issue(
     return SavedJiraIssue(key=issue)
 
 
-TOOLS = (create_issue, update_issue, assign_issue, link_issues, delete_issue)
+TOOLS = (create_issue, update_issue, assign_issue, delete_issue)

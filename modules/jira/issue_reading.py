@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from modules.jira import rest_client
-from modules.jira.field_values import Moment, Named, Person, format_value
+from modules.jira.field_values import Moment, Named, Person, format_value, get_mapping, list_mappings
 from modules.jira.fields import resolve_names
 from modules.jira.parameters import READ_WORK, IssueKey, Jql
 from modules.kit import Context, VendorProblem, build_path, tool
 from modules.kit.markup.adf_formatting import format_adf_in_turns
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word
+from modules.kit.results import Count, CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at, read_each
 from modules.kit.text_cleaning import clean_line
 
 ROW_FIELDS = ("summary", "issuetype", "status", "priority", "assignee", "updated", "duedate", "labels", "parent")
@@ -29,53 +29,51 @@ Values = Annotated[dict[str, Any], Field(exclude_if=lambda values: not values)]
 Lines = Annotated[list[str], Field(exclude_if=lambda values: not values)]
 
 
-def _read_fields(raw: Any) -> Any:
-    """An issue's fields beside its key, as the models name them."""
-    if not isinstance(raw, dict):
-        return raw
-    issue = cast("dict[str, Any]", raw)
-    fields = cast("dict[str, Any]", issue["fields"]) if isinstance(issue.get("fields"), dict) else {}
-    parent = fields.get("parent")
-    labels = fields.get("labels")
-    return {
-        **issue,
-        **{name: fields.get(name) for name in ("summary", "status", "priority", "assignee", "updated", "created")},
-        "reporter": fields.get("reporter"),
-        "type": fields.get("issuetype"),
-        "due": fields.get("duedate"),
-        "labels": [clean_line(str(one)) for one in cast("list[Any]", labels)] if isinstance(labels, list) else [],
-        "parent": _name_issue(parent) if isinstance(parent, Mapping) else "",
-    }
+def name_issue(value: Any) -> str:
+    """Name an issue by key, summary and status; "" for what is none."""
+    issue = get_mapping(value)
+    fields = get_mapping(issue.get("fields"))
+    status = get_mapping(fields.get("status")).get("name")
+    state = f" [{status}]" if status else ""
+    return clean_line(f"{issue.get('key')} {fields.get('summary') or ''}{state}") if issue else ""
 
 
-def _name_issue(issue: Any) -> str:
-    found: Mapping[str, Any] = issue
-    fields: Mapping[str, Any] = found.get("fields") or {}
-    status: Mapping[str, Any] = fields.get("status") or {}
-    state = f" [{status['name']}]" if status.get("name") else ""
-    return clean_line(f"{found.get('key')} {fields.get('summary') or ''}{state}")
+def _format_links(value: Any) -> list[str]:
+    return [_format_link(one) for one in list_mappings(value)]
+
+
+def _name_issues(value: Any) -> list[str]:
+    return [name_issue(one) for one in list_mappings(value)]
+
+
+def _format_link(link: Mapping[str, Any]) -> str:
+    kind = get_mapping(link.get("type"))
+    direction = "outward" if link.get("outwardIssue") else "inward"
+    name = name_issue(link.get(f"{direction}Issue")) or "?"
+    return f"{clean_line(str(kind.get(direction) or kind.get('name')))} {name}"
+
+
+def _list_labels(value: Any) -> list[str]:
+    return [clean_line(one) for one in cast("list[Any]", value) if isinstance(one, str)] if value else []
 
 
 class IssueRow(ResultModel):
     key: Line
-    type: Named = ""
-    summary: Word = ""
-    status: Named = ""
-    priority: Named = ""
-    assignee: Person = ""
-    due: Word = ""
-    updated: Moment = ""
-    labels: Lines = []  # noqa: RUF012
-    parent: Word = ""
-    fields: Values = {}  # noqa: RUF012
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        return _read_fields(raw)
+    type: Annotated[Named, read_at("fields", "issuetype")] = ""
+    summary: Annotated[Word, read_at("fields", "summary")] = ""
+    status: Annotated[Named, read_at("fields", "status")] = ""
+    priority: Annotated[Named, read_at("fields", "priority")] = ""
+    assignee: Annotated[Person, read_at("fields", "assignee")] = ""
+    due: Annotated[Word, read_at("fields", "duedate")] = ""
+    updated: Annotated[Moment, read_at("fields", "updated")] = ""
+    labels: Annotated[Lines, BeforeValidator(_list_labels), read_at("fields", "labels")] = []  # noqa: RUF012
+    parent: Annotated[Word, BeforeValidator(name_issue), read_at("fields", "parent")] = ""
+    # Those that a tool chooses. As Jira sends them, they are in `raw`.
+    fields: Annotated[Values, BeforeValidator(lambda _: {})] = {}  # noqa: RUF012
+    raw: Annotated[dict[str, Any], read_at("fields"), Field(exclude=True)] = {}  # noqa: RUF012
 
 
-class FoundJiraIssues(ResultPage):
+class FoundJiraIssues(ListPage):
     """`about` is roughly how many there are in all; it is missing where this is all, or Jira does not say."""
 
     issues: list[IssueRow]
@@ -93,40 +91,49 @@ class JiraIssue(IssueRow):
     """`fields` has what else is not empty, by name. `next_offset` leads to the rest of a long description."""
 
     id: Word = ""
-    reporter: Person = ""
-    created: Moment = ""
+    reporter: Annotated[Person, read_at("fields", "reporter")] = ""
+    created: Annotated[Moment, read_at("fields", "created")] = ""
     description: Text = ""
     next_offset: Count = 0
-    links: Lines = []  # noqa: RUF012
-    subtasks: Lines = []  # noqa: RUF012
-    attachments: Annotated[list[JiraAttachment], Field(exclude_if=lambda values: not values)] = []  # noqa: RUF012
+    links: Annotated[Lines, BeforeValidator(_format_links), read_at("fields", "issuelinks")] = []  # noqa: RUF012
+    subtasks: Annotated[Lines, BeforeValidator(_name_issues), read_at("fields", "subtasks")] = []  # noqa: RUF012
+    attachments: Annotated[
+        list[JiraAttachment],
+        read_each(JiraAttachment),
+        read_at("fields", "attachment"),
+        Field(exclude_if=lambda values: not values),
+    ] = []  # noqa: RUF012
+    names: Annotated[dict[str, Any], Field(exclude=True)] = {}  # noqa: RUF012
+
+
+_SHOWN = 150
+"""Characters of a changed value."""
+
+
+def _format_changes(value: Any) -> list[str]:
+    return [
+        clean_line(f"{one.get('field')}: {' → '.join(text[:_SHOWN] or '(empty)' for text in _get_values(one))}")
+        for one in list_mappings(value)
+    ]
+
+
+def _is_any_cut(value: Any) -> bool:
+    return any(len(text) > _SHOWN for one in list_mappings(value) for text in _get_values(one))
+
+
+def _get_values(item: Mapping[str, Any]) -> list[str]:
+    return [str(item.get(name) or "") for name in ("fromString", "toString")]
 
 
 class JiraChange(ResultModel):
     created: Moment = ""
     author: Person = ""
-    changes: list[str]
-    truncated: Flag = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        if not isinstance(raw, dict):
-            return raw
-        found = cast("dict[str, Any]", raw)
-        shown = [_format_change(one) for one in _list_objects(found.get("items"))]
-        return {**found, "changes": [text for text, _ in shown], "truncated": any(is_cut for _, is_cut in shown)}
+    changes: Annotated[list[str], BeforeValidator(_format_changes), read_at("items")]
+    truncated: Annotated[Flag, BeforeValidator(_is_any_cut), read_at("items")] = False
 
 
-def _format_change(item: dict[str, Any]) -> tuple[str, bool]:
-    before, after = (str(item.get(name) or "") for name in ("fromString", "toString"))
-    text = f"{item.get('field')}: {before[:150] or '(empty)'} → {after[:150] or '(empty)'}"
-    return clean_line(text), len(before) > 150 or len(after) > 150
-
-
-class JiraChanges(ResultPage):
+class JiraChanges(CountedPage):
     changes: list[JiraChange]
-    total: Count = 0
 
 
 @tool(hints=READ_HINTS, scopes=[READ_WORK])
@@ -142,30 +149,16 @@ async def search_issues(
     cursor: CursorText = None,
 ) -> FoundJiraIssues:
     """Search issues with JQL."""
-    token = rest_client.parse_token(cursor)
     named = await resolve_names(context, fields or ())
-    body: dict[str, Any] = {
-        "jql": jql,
-        "maxResults": per_page,
-        "fields": list(dict.fromkeys([*ROW_FIELDS, *named.values()])),
-    }
-    if token:
-        body["nextPageToken"] = token
-    answer = await rest_client.send_request(context, "POST", "/rest/api/3/search/jql", json=body, repeatable=True)
-    found = answer.read(dict[str, Any])
-    following = rest_client.build_token_cursor(None if found.get("isLast") is True else found.get("nextPageToken"))
-    rows = await rest_client.Listed(answer, answer.read_part(list[Any], found.get("issues")), "", 0).read(IssueRow)
-    if named:
-        raw = cast("list[dict[str, Any]]", found["issues"])
-        rows = [_add_fields(row, one.get("fields") or {}, named) for row, one in zip(rows, raw, strict=True)]
-    else:  # what was read as `fields` are Jira's own, which the row has already
-        rows = [row.model_copy(update={"fields": {}}) for row in rows]
-    about = await _count(context, jql) if following and not token else 0
-    return FoundJiraIssues(issues=rows, nextCursor=following, about=about)
+    body = {"jql": jql, "fields": list(dict.fromkeys([*ROW_FIELDS, *named.values()]))}
+    page = await rest_client.search(context, IssueRow, "/rest/api/3/search/jql", body, cursor=cursor, per_page=per_page)
+    rows = [_show_fields(one, named) for one in page.rows] if named else page.rows
+    about = await _count(context, jql) if page.fields["nextCursor"] and not cursor else 0
+    return FoundJiraIssues(issues=rows, about=about, **page.fields)
 
 
-def _add_fields(row: IssueRow, fields: Mapping[str, Any], named: Mapping[str, str]) -> IssueRow:
-    shown = {name: format_value(fields.get(identity)) for name, identity in named.items()}
+def _show_fields(row: IssueRow, named: Mapping[str, str]) -> IssueRow:
+    shown = {name: format_value(row.raw.get(identity)) for name, identity in named.items()}
     return row.model_copy(update={"fields": {name: value for name, value in shown.items() if value is not None}})
 
 
@@ -188,23 +181,15 @@ async def get_issue(
 ) -> JiraIssue:
     """An issue with all its fields; the description as Markdown; without its comments."""
     query = {"fields": "*all,-comment,-worklog", "expand": "names"}
-    raw, answer = await rest_client.fetch_object(context, build_path("/rest/api/3/issue/{}", issue), query=query)
-    found = answer.read_part(JiraIssue, {name: value for name, value in raw.items() if name != "names"})
-    fields: dict[str, Any] = raw.get("fields") or {}
-    whole = await format_adf_in_turns(fields.get("description"))
+    found = await rest_client.fetch_one(context, JiraIssue, build_path("/rest/api/3/issue/{}", issue), query=query)
+    whole = await format_adf_in_turns(found.raw.get("description"))
     end = offset + DESCRIPTION_CHARACTERS
     update: dict[str, Any] = {"description": whole[offset:end], "next_offset": end if end < len(whole) else 0}
-    if not offset:
-        update["fields"] = _format_others(fields, raw.get("names") or {})
-        update["links"] = [_format_link(one) for one in _list_objects(fields.get("issuelinks"))]
-        update["subtasks"] = [_name_issue(one) for one in _list_objects(fields.get("subtasks"))]
-        attached = _list_objects(fields.get("attachment"))
-        update["attachments"] = [answer.read_part(JiraAttachment, one) for one in attached]
+    if offset:
+        update |= {"links": [], "subtasks": [], "attachments": []}
+    else:
+        update["fields"] = _format_others(found.raw, found.names)
     return found.model_copy(update=update)
-
-
-def _list_objects(value: Any) -> list[dict[str, Any]]:
-    return [one for one in cast("list[Any]", value) if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _format_others(fields: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,21 +210,14 @@ def _is_rank(value: Any) -> bool:
     return isinstance(value, str) and value[1:2] == "|" and value.endswith(":")
 
 
-def _format_link(link: dict[str, Any]) -> str:
-    kind: Mapping[str, Any] = link.get("type") or {}
-    direction = "outward" if link.get("outwardIssue") else "inward"
-    other = link.get(f"{direction}Issue")
-    return f"{clean_line(str(kind.get(direction) or kind.get('name')))} {_name_issue(other) if other else '?'}"
-
-
 @tool(hints=READ_HINTS, scopes=[READ_WORK])
 async def get_changelog(
     context: Context, issue: IssueKey, per_page: PerPage = 50, cursor: CursorText = None
 ) -> JiraChanges:
     """What was changed in an issue, when and by whom, oldest first."""
     address = build_path("/rest/api/3/issue/{}/changelog", issue)
-    listed = await rest_client.fetch_page(context, address, rows="values", cursor=cursor, per_page=per_page)
-    return JiraChanges(changes=await listed.read(JiraChange), nextCursor=listed.next, total=listed.total)
+    page = await rest_client.fetch_page(context, JiraChange, address, rows="values", cursor=cursor, per_page=per_page)
+    return JiraChanges(changes=page.rows, **page.fields)
 
 
 TOOLS = (search_issues, get_issue, get_changelog)

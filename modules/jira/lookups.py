@@ -9,7 +9,7 @@ from modules.jira.field_values import Named, Person
 from modules.jira.parameters import READ_USERS, READ_WORK, IssueKey, ProjectKey
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText, limit_length
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Word, read_at
+from modules.kit.results import CountedPage, Flag, Line, ListPage, ResultModel, Word, read_at
 
 
 class JiraProject(ResultModel):
@@ -22,9 +22,8 @@ class JiraProject(ResultModel):
     archived: Flag = False
 
 
-class JiraProjects(ResultPage):
+class JiraProjects(CountedPage):
     projects: list[JiraProject]
-    total: Count = 0
 
 
 class JiraUser(ResultModel):
@@ -38,7 +37,7 @@ class JiraUser(ResultModel):
     active: bool = True
 
 
-class JiraUsers(ResultPage):
+class JiraUsers(ListPage):
     users: list[JiraUser]
 
 
@@ -50,11 +49,11 @@ async def list_projects(
     cursor: CursorText = None,
 ) -> JiraProjects:
     """Projects that the account sees, by name."""
-    listed = await rest_client.fetch_page(
-        context, "/rest/api/3/project/search", rows="values", cursor=cursor, per_page=per_page,
+    page = await rest_client.fetch_page(
+        context, JiraProject, "/rest/api/3/project/search", rows="values", cursor=cursor, per_page=per_page,
         query={"query": query, "orderBy": "name", "expand": "lead"},
     )  # fmt: skip
-    return JiraProjects(projects=await listed.read(JiraProject), nextCursor=listed.next, total=listed.total)
+    return JiraProjects(projects=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_USERS])
@@ -69,16 +68,17 @@ async def search_users(
     """People with their accountId. A page with few may still not be the last."""
     where: dict[str, Any] = {"issueKey": issue} if issue else {"project": project} if project else {}
     address = "/rest/api/3/user/assignable/search" if where else "/rest/api/3/user/search"
-    listed = await rest_client.fetch_page(
-        context, address, cursor=cursor, per_page=per_page, query={"query": query, **where}
+    way = rest_client.ASSIGNABLE_USERS if where else rest_client.USERS
+    page = await rest_client.fetch_page(
+        context, JiraUser, address, cursor=cursor, per_page=per_page, query={"query": query, **where}, way=way
     )
-    return JiraUsers(users=await listed.read(JiraUser), nextCursor=listed.next)
+    return JiraUsers(users=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_USERS])
 async def get_myself(context: Context) -> JiraUser:
     """The connected account: accountId, name, time zone."""
-    return (await rest_client.send_request(context, "GET", "/rest/api/3/myself")).read(JiraUser)
+    return await rest_client.fetch_one(context, JiraUser, "/rest/api/3/myself")
 
 
 TOOLS = (list_projects, search_users, get_myself)

@@ -18,6 +18,7 @@ _ISSUE = re.compile(
 _PROJECT = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}|[0-9]{1,18}")
 _ACCOUNT = re.compile(r"[A-Za-z0-9:_-]{1,128}")
 _ONLY_ORDER = re.compile(r"\s*(?:order\s+by\s.*)?", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 MAX_TEXT = 32_767
@@ -71,9 +72,16 @@ def check_day(text: str) -> str:
     return text
 
 
+def _check_number(text: str) -> str:
+    if not _NUMBER.fullmatch(text.strip()):
+        raise ValueError("is no id of Jira's: digits, as in the list that was read")
+    return text.strip()
+
+
 IssueKey = Annotated[str, limit_length(1, 300), AfterValidator(_check_issue), Field(description="Issue: ABC-1")]
 IssueKeyOrNone = Annotated[str, limit_length(1, 300), AfterValidator(_check_issue_or_none)]
 ProjectKey = Annotated[str, limit_length(1, 100), AfterValidator(_check_project), Field(description="Project key")]
+PartId = Annotated[str, limit_length(1, 30), AfterValidator(_check_number)]
 AccountId = Annotated[str, limit_length(1, 200), AfterValidator(_check_account), Field(description="accountId")]
 Jql = Annotated[str, limit_length(1, 10_000), AfterValidator(_check_jql)]
 Day = Annotated[str, limit_length(1, 50), AfterValidator(check_day)]

@@ -1,21 +1,21 @@
 """Requests to Jira's API, and its lists page by page
 (https://developer.atlassian.com/cloud/jira/platform/rest/v3/intro/)."""
 
-import asyncio
-import re
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from modules.jira.error_messages import explain_problem
 from modules.kit import Context, VendorAnswer, VendorProblem
-from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.kit.paging import BodyCursor, Offset, ReadPage, parse_cursor, read_page
+from modules.kit.results import read_object
 
-LARGE_ANSWER_BYTES = 256 * 1024
-"""Bytes of an answer that is read one item at a time."""
-_TOKEN = re.compile(r"[A-Za-z0-9+/=_.:~%-]{1,900}")
-_MAX_START = 10**7
+BY_START = Offset(size="maxResults", parameter="startAt", total="total", last="isLast")
+USERS = Offset(size="maxResults", parameter="startAt", reach=1000)
+# Of a page's users, Jira leaves out those who cannot be assigned.
+ASSIGNABLE_USERS = Offset(size="maxResults", parameter="startAt", reach=1000, filters=True)
+BY_TOKEN = BodyCursor(size="maxResults", parameter="nextPageToken", next="nextPageToken", last="isLast")
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -40,88 +40,40 @@ async def send_request(
         raise explain_problem(problem) from None
 
 
+async def fetch_one(
+    context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
+) -> Model:
+    """Send one request and read its answer as one `shape`."""
+    return read_object(await send_request(context, method, address, **options), shape)
+
+
 async def fetch_object(context: Context, address: str, **options: Any) -> tuple[dict[str, Any], VendorAnswer]:
     """Fetch one JSON object."""
     answer = await send_request(context, "GET", address, **options)
     return answer.read(dict[str, Any]), answer
 
 
-def parse_start(cursor: str | None) -> int:
-    """Parse where a page begins out of our cursor; 0 for the first.
-
-    Raises:
-        ToolError: the cursor is not one of :func:`fetch_page`.
-    """
-    if cursor is None:
-        return 0
-    start = decode_cursor(cursor)
-    if not isinstance(start, int) or isinstance(start, bool) or not 0 < start < _MAX_START:
-        raise build_unknown_cursor_error()
-    return start
-
-
-def parse_token(cursor: str | None) -> str | None:
-    """Parse Jira's token of a page of a search out of our cursor; None for the first page.
-
-    Raises:
-        ToolError: the cursor is not one of :func:`build_token_cursor`.
-    """
-    if cursor is None:
-        return None
-    decoded = decode_cursor(cursor)
-    values = cast("list[Any]", decoded) if isinstance(decoded, list) else []
-    if len(values) != 1 or not isinstance(values[0], str) or not _TOKEN.fullmatch(values[0]):
-        raise build_unknown_cursor_error()
-    return values[0]
-
-
-def build_token_cursor(token: Any) -> str:
-    """Build our cursor for the page of a search that Jira's token leads to; "" where there is none that it takes."""
-    return encode_cursor([token]) if isinstance(token, str) and _TOKEN.fullmatch(token) else ""
-
-
-def build_start_cursor(start: int) -> str:
-    """Build our cursor for the page that begins at `start`."""
-    return encode_cursor(start)
-
-
-class Listed:
-    """A page of a list: its rows as Jira sent them, our cursor for the next page, and how many there are in all."""
-
-    def __init__(self, answer: VendorAnswer, rows: list[Any], next_cursor: str, total: int) -> None:
-        self.answer, self.rows, self.next, self.total = answer, rows, next_cursor, total
-
-    async def read(self, shape: type[Model]) -> list[Model]:
-        """Read each row as one `shape`."""
-        items: list[Model] = []
-        for row in self.rows:
-            items.append(self.answer.read_part(shape, row))
-            if len(self.answer.body) > LARGE_ANSWER_BYTES:
-                await asyncio.sleep(0)  # others are served between two items
-        return items
-
-
 async def fetch_page(
     context: Context,
+    shape: type[Model],
     address: str,
     *,
     rows: str = "",
     cursor: str | None,
     per_page: int,
     query: Mapping[str, Any] | None = None,
-) -> Listed:
-    """Fetch one page of a list that is paged by `startAt`; `rows` is where its rows stand, "" for a bare array.
+    way: Offset = BY_START,
+) -> ReadPage[Model]:
+    """Fetch one page of a list; `rows` is where its rows stand, "" for a bare array."""
+    asked = parse_cursor(cursor, way, address, per_page)
+    answer = await send_request(context, "GET", address, query={**(query or {}), **asked.parameters})
+    return await read_page(answer, asked, shape, rows)
 
-    Whether there is more is told by `isLast` or the total; where Jira tells neither, a full page has a cursor.
-    """
-    start = parse_start(cursor)
-    paging = {**(query or {}), "startAt": start, "maxResults": per_page}
-    answer = await send_request(context, "GET", address, query=paging)
-    page = {"rows": answer.read(list[Any])} if not rows else answer.read(dict[str, Any])
-    found = answer.read_part(list[Any], page.get(rows or "rows"))
-    total = page.get("total")
-    known = total if isinstance(total, int) else 0
-    end = start + len(found)
-    is_last = page.get("isLast")
-    has_more = not is_last if isinstance(is_last, bool) else end < known if known else len(found) >= per_page
-    return Listed(answer, found, build_start_cursor(end) if has_more and found else "", known)
+
+async def search(
+    context: Context, shape: type[Model], address: str, body: Mapping[str, Any], *, cursor: str | None, per_page: int
+) -> ReadPage[Model]:
+    """Fetch one page of a search with JQL, whose cursors belong to that JQL."""
+    asked = parse_cursor(cursor, BY_TOKEN, f"{address} {body['jql']}", per_page)
+    answer = await send_request(context, "POST", address, json={**body, **asked.parameters}, repeatable=True)
+    return await read_page(answer, asked, shape, "issues")

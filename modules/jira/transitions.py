@@ -3,55 +3,24 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from modules.jira import rest_client
-from modules.jira.field_values import Named, format_value, make_value
+from modules.jira.field_values import Named, format_value, get_mapping, list_mappings, make_value
 from modules.jira.fields import find_field
 from modules.jira.parameters import READ_WORK, WRITE_WORK, FieldValues, IssueKey, Markdown
 from modules.kit import Context, ToolError, VendorAnswer, build_path, tool
 from modules.kit.markup.adf_parsing import parse_adf_in_turns
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, OptionalParameter, limit_length
-from modules.kit.results import Line, ResultModel, Word
+from modules.kit.results import Count, Line, ResultModel, Word, read_at, read_rows
 from modules.kit.text_cleaning import clean_line
 
 Row = dict[str, Any]
 
 
-class JiraTransition(ResultModel):
-    """A step; `to` is the status after it. `required` are fields that it needs, with what they allow."""
-
-    id: Line
-    name: Word = ""
-    to: Named = ""
-    required: Annotated[list[str], Field(exclude_if=lambda values: not values)] = []  # noqa: RUF012
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        return {**raw, "required": _list_required(raw)} if isinstance(raw, dict) else raw  # pyright: ignore
-
-
-class JiraTransitions(ResultModel):
-    transitions: list[JiraTransition]
-
-
-class MovedIssue(ResultModel):
-    key: Line
-    status: Word = ""
-
-
-def _get_fields(step: Mapping[str, Any]) -> dict[str, Row]:
-    fields: Any = step.get("fields")
-    return fields if isinstance(fields, dict) else {}  # pyright: ignore
-
-
-def _list_required(step: Mapping[str, Any]) -> list[str]:
-    return [
-        describe_field(field)
-        for field in _get_fields(step).values()
-        if field.get("required") and not field.get("hasDefaultValue")
-    ]
+def list_fields(value: Any) -> list[Row]:
+    """List the fields of a transition, each with its `id`."""
+    return [{**get_mapping(field), "id": name} for name, field in get_mapping(value).items()]
 
 
 def describe_field(field: Mapping[str, Any]) -> str:
@@ -62,17 +31,47 @@ def describe_field(field: Mapping[str, Any]) -> str:
     return clean_line(f"{field.get('name') or field.get('key')}{shown}")
 
 
+def _is_needed(field: Mapping[str, Any]) -> bool:
+    return bool(field.get("required")) and not field.get("hasDefaultValue")
+
+
+def _list_required(value: Any) -> list[str]:
+    return [describe_field(field) for field in list_fields(value) if _is_needed(field)]
+
+
+class JiraTransition(ResultModel):
+    """A step; `to` is the status after it. `required` are fields that it needs, with what they allow."""
+
+    id: Line
+    name: Word = ""
+    to: Named = ""
+    required: Annotated[
+        list[str], BeforeValidator(_list_required), read_at("fields"), Field(exclude_if=lambda values: not values)
+    ] = []  # noqa: RUF012
+
+
+class JiraTransitions(ResultModel):
+    transitions: list[JiraTransition]
+    unreadable: Count = 0
+
+
+class MovedIssue(ResultModel):
+    key: Line
+    status: Word = ""
+
+
 @tool(hints=READ_HINTS, scopes=[READ_WORK])
 async def list_transitions(context: Context, issue: IssueKey) -> JiraTransitions:
     """Steps of the workflow that are open to an issue now."""
-    steps, answer = await _fetch_steps(context, issue)
-    return JiraTransitions(transitions=[answer.read_part(JiraTransition, one) for one in steps])
+    found, answer = await _fetch_steps(context, issue)
+    read = await read_rows(answer, JiraTransition, found)
+    return JiraTransitions(transitions=read.rows, unreadable=read.unreadable)
 
 
-async def _fetch_steps(context: Context, issue: str) -> tuple[list[Row], VendorAnswer]:
+async def _fetch_steps(context: Context, issue: str) -> tuple[list[Any], VendorAnswer]:
     address = build_path("/rest/api/3/issue/{}/transitions", issue)
     raw, answer = await rest_client.fetch_object(context, address, query={"expand": "transitions.fields"})
-    return answer.read_part(list[Row], raw.get("transitions")), answer
+    return answer.read_part(list[Any], raw.get("transitions")), answer
 
 
 @tool(hints=ACTION_HINTS, scopes=[READ_WORK, WRITE_WORK])
@@ -84,8 +83,8 @@ async def transition_issue(
     comment: Annotated[OptionalParameter[Markdown], Field(description="Markdown")] = None,
 ) -> MovedIssue:
     """Move an issue to another status."""
-    steps, _ = await _fetch_steps(context, issue)
-    step = _find_step(steps, to)
+    found, _ = await _fetch_steps(context, issue)
+    step = _find_step([one for one in list_mappings(found) if one.get("id")], to)
     values = _make_fields(step, fields or {})
     body: Row = {"transition": {"id": str(step["id"])}}
     if values:
@@ -97,8 +96,7 @@ async def transition_issue(
 
 
 def _get_status(step: Mapping[str, Any]) -> str:
-    target: Mapping[str, Any] = step.get("to") or {}
-    return str(target.get("name") or "")
+    return str(get_mapping(step.get("to")).get("name") or "")
 
 
 def _get_id(step: Mapping[str, Any]) -> str:
@@ -127,16 +125,12 @@ def _list_steps(steps: Sequence[Row]) -> str:
 
 
 def _make_fields(step: Row, values: Mapping[str, Any]) -> Row:
-    known = [{**field, "id": name} for name, field in _get_fields(step).items()]
+    known = list_fields(step.get("fields"))
     made: Row = {}
     for name, value in values.items():
         field = find_field(known, name)
-        made[str(field["id"])] = make_value(name, value, field.get("schema") or {})
-    missing = [
-        describe_field(field)
-        for field in known
-        if field.get("required") and not field.get("hasDefaultValue") and field["id"] not in made
-    ]
+        made[str(field["id"])] = make_value(name, value, get_mapping(field.get("schema")))
+    missing = [describe_field(field) for field in known if _is_needed(field) and field["id"] not in made]
     if missing:
         raise ToolError(f"fields: the transition needs {'; '.join(missing)}")
     return made

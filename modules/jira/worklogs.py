@@ -2,18 +2,19 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from modules.jira import rest_client
-from modules.jira.field_values import Moment, Person, format_started
-from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown
-from modules.kit import Context, build_path, tool
+from modules.jira.field_values import Moment, Person, RemovedFromIssue, format_started
+from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
+from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf_in_turns
 from modules.kit.parameters import (
     ADD_HINTS,
+    CHANGE_HINTS,
     READ_HINTS,
     CursorText,
     OptionalParameter,
@@ -21,7 +22,7 @@ from modules.kit.parameters import (
     Timestamp,
     limit_length,
 )
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Text, Word, fit_texts
+from modules.kit.results import CountedPage, Flag, Line, ResultModel, Text, Word, fit_texts, read_at
 
 _PART = re.compile(
     r"([0-9]{1,5}(?:\.[0-9]{1,3})?) ?(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m)(?:$|[ ,]{1,3}|(?=[0-9]))"
@@ -64,39 +65,27 @@ def _check_time(text: str) -> str:
     return text
 
 
-WorkTime = Annotated[str, limit_length(1, 60), AfterValidator(_check_time)]
+SpentTime = Annotated[str, limit_length(1, 60), AfterValidator(_check_time)]
+WorklogId = Annotated[PartId, Field(description="Worklog")]
+KeepEstimate = Annotated[bool, Field(description="Leave the remaining estimate as it is")]
 
 
 class JiraWorklog(ResultModel):
     id: Line
     author: Person = ""
     started: Moment = ""
-    time: Word = ""
-    text: Text = ""
+    time: Annotated[Word, read_at("timeSpent")] = ""
+    text: Annotated[Text, BeforeValidator(format_adf), read_at("comment")] = ""
     truncated: Flag = False
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        if not isinstance(raw, dict):
-            return raw
-        found = cast("dict[str, Any]", raw)
-        return {**found, "time": found.get("timeSpent"), "text": format_adf(found.get("comment"))}
 
-
-class JiraWorklogs(ResultPage):
+class JiraWorklogs(CountedPage):
     worklogs: list[JiraWorklog]
-    total: Count = 0
 
 
 class SavedWorklog(ResultModel):
     id: Line
-    time: Word = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        return {**raw, "time": raw.get("timeSpent")} if isinstance(raw, dict) else raw  # pyright: ignore
+    time: Annotated[Word, read_at("timeSpent")] = ""
 
 
 @tool(hints=READ_HINTS, scopes=[READ_WORK])
@@ -105,29 +94,73 @@ async def list_worklogs(
 ) -> JiraWorklogs:
     """Work logged on an issue, oldest first."""
     address = build_path("/rest/api/3/issue/{}/worklog", issue)
-    listed = await rest_client.fetch_page(context, address, rows="worklogs", cursor=cursor, per_page=per_page)
-    worklogs = fit_texts(await listed.read(JiraWorklog), "text")
-    return JiraWorklogs(worklogs=worklogs, nextCursor=listed.next, total=listed.total)
+    page = await rest_client.fetch_page(
+        context, JiraWorklog, address, rows="worklogs", cursor=cursor, per_page=per_page
+    )
+    return JiraWorklogs(worklogs=fit_texts(page.rows, "text"), **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_WORK])
 async def add_worklog(
     context: Context,
     issue: IssueKey,
-    time: Annotated[WorkTime, Field(description="Such as 1h 30m, 2d, 1.5h")],
+    time: Annotated[SpentTime, Field(description="Such as 1h 30m, 2d, 1.5h")],
     started: Annotated[Timestamp, Field(description="With zone; now if left out")] = None,
     text: Annotated[OptionalParameter[Markdown], Field(description="What was done, Markdown")] = None,
-    keep_estimate: Annotated[bool, Field(description="Leave the remaining estimate as it is")] = False,
+    keep_estimate: KeepEstimate = False,
 ) -> SavedWorklog:
     """Log work on an issue."""
-    body: dict[str, Any] = read_time(time)
+    body = await _make_body(time, started, text)
+    address = build_path("/rest/api/3/issue/{}/worklog", issue)
+    query = _choose_estimate(keep_estimate)
+    return await rest_client.fetch_one(context, SavedWorklog, address, method="POST", json=body, query=query)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[READ_WORK, WRITE_WORK])
+async def update_worklog(
+    context: Context,
+    issue: IssueKey,
+    worklog_id: WorklogId,
+    time: Annotated[OptionalParameter[SpentTime], Field(description="Such as 1h 30m, 2d, 1.5h")] = None,
+    started: Annotated[Timestamp, Field(description="With zone")] = None,
+    text: Annotated[OptionalParameter[Markdown], Field(description="Markdown; replaces the whole")] = None,
+    keep_estimate: KeepEstimate = False,
+) -> SavedWorklog:
+    """Change what is given of work that was logged; the rest stays."""
+    body = await _make_body(time, started, text)
+    if not body:
+        raise ToolError("there is nothing to change: give at least one of time, started, text")
+    address = build_path("/rest/api/3/issue/{}/worklog/{}", issue, worklog_id)
+    before, _ = await rest_client.fetch_object(context, address)
+    # The description does not say that what is left out stays.
+    kept = {name: before[name] for name in ("comment", "started", "visibility") if before.get(name)}
+    if "timeSpent" not in body and "timeSpentSeconds" not in body and "timeSpentSeconds" in before:
+        kept["timeSpentSeconds"] = before["timeSpentSeconds"]
+    query = _choose_estimate(keep_estimate)
+    return await rest_client.fetch_one(context, SavedWorklog, address, method="PUT", json={**kept, **body}, query=query)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_WORK])
+async def delete_worklog(
+    context: Context, issue: IssueKey, worklog_id: WorklogId, keep_estimate: KeepEstimate = False
+) -> RemovedFromIssue:
+    """Delete work that was logged."""
+    address = build_path("/rest/api/3/issue/{}/worklog/{}", issue, worklog_id)
+    await rest_client.send_request(context, "DELETE", address, query=_choose_estimate(keep_estimate))
+    return RemovedFromIssue(id=worklog_id)
+
+
+async def _make_body(time: str | None, started: Any, text: str | None) -> dict[str, Any]:
+    body: dict[str, Any] = read_time(time) if time else {}
     if isinstance(started, datetime):
         body["started"] = format_started(started)
     if text:
         body["comment"] = await parse_adf_in_turns(text)
-    address = build_path("/rest/api/3/issue/{}/worklog", issue)
-    query = {"adjustEstimate": "leave" if keep_estimate else "auto"}
-    return (await rest_client.send_request(context, "POST", address, json=body, query=query)).read(SavedWorklog)
+    return body
 
 
-TOOLS = (list_worklogs, add_worklog)
+def _choose_estimate(keep: bool) -> dict[str, str]:
+    return {"adjustEstimate": "leave" if keep else "auto"}
+
+
+TOOLS = (list_worklogs, add_worklog, update_worklog, delete_worklog)

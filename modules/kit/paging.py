@@ -132,6 +132,8 @@ class BodyCursor:
     """The answer holds the vendor's own cursor at `next`, to be sent as `parameter`: Notion, Google, Jira's search.
 
     `more` is a flag that every answer has, `last` one that it may have. Without them, no cursor means the last page.
+    `kept` are parameters that the following pages must have as the first had them, where the caller does not give them
+    each time: put them into `place` of the first page that is asked for.
     """
 
     size: str
@@ -140,11 +142,12 @@ class BodyCursor:
     more: Where = ""
     last: Where = ""
     total: Where = ""
+    kept: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        return (self.parameter,)
+        return (self.parameter, *self.kept)
 
     def find_next(
         self, asked: RequestedPage, headers: Mapping[str, str], document: Any, rows: int
@@ -155,7 +158,8 @@ class BodyCursor:
         token = _find_value(document, self.next)
         if token is None or token == "":
             return None if self.more or last is False else {}
-        return {self.parameter: token} if _is_token(token) else None
+        kept = {name: asked.place[name] for name in self.kept if name in asked.place}
+        return {self.parameter: token, **kept} if _is_token(token) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +167,8 @@ class Offset:
     """The vendor skips as many rows as `parameter` says: Jira (`total`, `last`), Supabase (neither).
 
     Where neither is named, a page with fewer rows than asked for is the last: ask for no more than the vendor gives at
-    once. `filters`: it takes rows out of a page after counting it (Jira's search for users), so that a short page, or
-    an empty one, is no sign of the end.
+    once. `filters`: it takes rows out of a page after counting it (Jira's assignable users), so that a short page, or
+    an empty one, is no sign of the end. `reach`: from that row on it gives none, whatever there is (Jira's users).
     """
 
     size: str
@@ -172,6 +176,7 @@ class Offset:
     total: Where = ""
     last: Where = ""
     filters: bool = False
+    reach: int = MAX_NUMBER
     tokens: tuple[str, ...] = ()
 
     @property
@@ -191,7 +196,7 @@ class Offset:
         is_short = rows < asked.size and not self.filters
         if is_short and not self.last and not self.total:
             return {}
-        return {self.parameter: following} if following < MAX_NUMBER else None
+        return {self.parameter: following} if following < self.reach else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,17 +269,21 @@ def find_next_page(asked: RequestedPage, answer: VendorAnswer, document: Any, ro
     total = _find_number(document, asked.way.total)
     if place is None or (place and place == asked.place):  # a next page that is this one would never end
         return NextPage("", incomplete=True, total=total)
-    return NextPage(_format_cursor(asked, place) if place else "", incomplete=False, total=total)
+    return NextPage(format_cursor(asked, place) if place else "", incomplete=False, total=total)
 
 
-async def read_page(answer: VendorAnswer, asked: RequestedPage, shape: type[Row], items: Where = "") -> ReadPage[Row]:
-    """Read a page whose rows stand at `items`, or are the whole answer.
+async def read_page(
+    answer: VendorAnswer, asked: RequestedPage, shape: type[Row], items: Where = "", *, drops_empty: bool = False
+) -> ReadPage[Row]:
+    """Read a page whose rows stand at `items`, or are the whole answer. `drops_empty`: the vendor may leave an empty
+    list out of an answer with other fields.
 
     Raises:
         VendorProblem: there is no list.
     """
     document = answer.json()
-    found = answer.read_part(list[Any], _find_value(document, items) if items else document)
+    value = _find_value(document, items) if items else document
+    found = answer.read_part(list[Any], [] if drops_empty and value is None and document else value)
     read = await read_rows(answer, shape, found[:MAX_ROWS])
     following = find_next_page(asked, answer, document, len(found))
     fields = {
@@ -286,7 +295,8 @@ async def read_page(answer: VendorAnswer, asked: RequestedPage, shape: type[Row]
     return ReadPage(read.rows, fields, answer, document)
 
 
-def _format_cursor(asked: RequestedPage, place: PageParameters) -> str:
+def format_cursor(asked: RequestedPage, place: PageParameters) -> str:
+    """Format our cursor for the page of a list to which the parameters in `place` lead."""
     return encode_cursor([_mark_list(asked.name), asked.size, place])
 
 

@@ -187,6 +187,19 @@ def read_part(answer: VendorAnswer, shape: type[Model], value: Any) -> Model:
     return found
 
 
+def read_each(shape: type[BaseModel]) -> BeforeValidator:
+    """Return a validator for a field with a list of `shape`, which reads each of them with tolerance, too; what is no
+    object, or has nothing that can be read, is left out."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        found = [_read_tolerantly(shape, one) for one in cast("list[Any]", value)]
+        return [one for one in found if one is not None]
+
+    return BeforeValidator(read)
+
+
 def _read_tolerantly(shape: type[Model], raw: Any) -> Model | None:
     if not isinstance(raw, dict) or not raw:
         return None
@@ -200,7 +213,7 @@ def _read_tolerantly(shape: type[Model], raw: Any) -> Model | None:
             found = tolerant.model_validate(raw)
         except _UNREADABLE:
             return None
-    return found if any(found.__dict__.values()) else None
+    return found if any(getattr(found, name) for name in found.model_fields_set) else None
 
 
 # The latter come from a shape's own reading of what it did not expect, such as .get() of a text.

@@ -1,19 +1,28 @@
 """Microsoft To Do, through Microsoft Graph at graph.microsoft.com."""
 
-from modules.kit import AccountRequest, Module, VendorApi
-from modules.microsoft_todo import checklist_items, task_lists, tasks
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+from modules.microsoft_todo import checklist_items, linked_resources, task_lists, tasks
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS
 
-TOOLS = (*task_lists.TOOLS, *tasks.TOOLS, *checklist_items.TOOLS)
+TOOLS = (*task_lists.TOOLS, *tasks.TOOLS, *checklist_items.TOOLS, *linked_resources.TOOLS)
 
 MODULE = Module(
     name="microsoft_todo",
     title="Microsoft To Do",
-    description="Microsoft To Do: lists, tasks with due dates, reminders and recurrence, and their steps.",
+    description="Microsoft To Do: lists, tasks with due dates, reminders and recurrence, their steps and links.",
     scopes=frozenset({READ_TASKS, WRITE_TASKS}),
     tools=TOOLS,
     vendor=VendorApi(
         base_url="https://graph.microsoft.com/v1.0",
         account=AccountRequest("/me/todo/lists", name="/value/0/displayName"),
     ),
+    samples={
+        "list_id": ParameterSample("AQMkADAwATM0MDAAMS0yNGQ2LT", "list_task_lists", "/lists/0/id"),
+        "task_id": ParameterSample(
+            "AQMkADAwATM0MDAAMS0yNGQ3LT", "list_tasks", "/tasks/0/id", arguments={"status": "all"}
+        ),
+        "link_id": ParameterSample("f9cddce2-dce2-f9cd-e2dc-cdf9e2dccdf9"),
+        "url": ParameterSample("https://example.com/orders/7"),
+        "app": ParameterSample("Shop"),
+    },
 )

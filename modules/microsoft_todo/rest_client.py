@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from modules.kit import Context, VendorAnswer, VendorProblem
 from modules.kit.conflicts import retry_conflicts
 from modules.kit.paging import NextLink, ReadPage, parse_cursor, read_page
+from modules.kit.results import read_object
 from modules.microsoft_todo.error_messages import explain_problem, is_conflict
 
 MAX_PAGE = 100
@@ -41,7 +42,7 @@ async def fetch_one(
     context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
 ) -> Model:
     """Send one request and read its answer as one `shape`."""
-    return (await send_request(context, method, address, **options)).read(shape)
+    return read_object(await send_request(context, method, address, **options), shape)
 
 
 async def fetch_page(

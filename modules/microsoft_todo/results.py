@@ -6,9 +6,16 @@ from typing import Annotated, Any, cast
 from pydantic import Field, model_validator
 
 from modules.kit.markup.html_reading import convert_html_to_markdown
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, Text, Word
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, Text, Word, read_each
 from modules.kit.text_cleaning import clean_line
-from modules.microsoft_todo.task_times import describe_recurrence, format_due, format_moment, format_recurrence
+from modules.microsoft_todo.task_times import (
+    describe_recurrence,
+    format_due,
+    format_moment,
+    format_recurrence,
+    get_list,
+    get_mapping,
+)
 
 Raw = Mapping[str, Any]
 Lines = Annotated[list[str], LEFT_OUT_IF_EMPTY]
@@ -79,7 +86,7 @@ class TodoTask(TaskRow):
     recurrence: Word = ""
     start: Word = ""
     completed: Word = ""
-    steps: Annotated[list[ChecklistItem], LEFT_OUT_IF_EMPTY] = []  # noqa: RUF012
+    steps: Annotated[list[ChecklistItem], read_each(ChecklistItem), LEFT_OUT_IF_EMPTY] = []  # noqa: RUF012
     links: Lines = []  # noqa: RUF012
     has_attachments: Flag = False
     created: Word = ""
@@ -92,9 +99,8 @@ class TodoTask(TaskRow):
     def _read(cls, raw: Any) -> Any:
         if not isinstance(raw, Mapping):
             return raw
-        body = cast("Raw", raw).get("body")
         fields = read_task(cast("Raw", raw))
-        if isinstance(body, Mapping) and cast("Raw", body).get("contentType") == "html":
+        if get_mapping(cast("Raw", raw).get("body")).get("contentType") == "html":
             fields["body"] = convert_html_to_markdown(fields["body"])
         return fields
 
@@ -123,8 +129,7 @@ class RemovedTodo(ResultModel):
 
 def read_task(raw: Raw) -> dict[str, Any]:
     """Read a task of Graph's as the fields of :class:`TodoTask`, of which the other shapes take some."""
-    body = raw.get("body")
-    content = str(cast("Raw", body).get("content") or "") if isinstance(body, Mapping) else ""
+    content = str(get_mapping(raw.get("body")).get("content") or "")
     rule = format_recurrence(raw.get("recurrence"))
     fields = {
         "id": raw.get("id"),
@@ -135,13 +140,13 @@ def read_task(raw: Raw) -> dict[str, Any]:
         "reminder": format_moment(raw.get("reminderDateTime")) if raw.get("isReminderOn") else "",
         "recurrence": rule,
         "repeats": describe_recurrence(rule) or ("in a way that is not known here" if raw.get("recurrence") else ""),
-        "categories": [clean_line(str(one)) for one in raw.get("categories") or ()],
+        "categories": [clean_line(str(one)) for one in get_list(raw.get("categories"))],
         "has_body": bool(content.strip()),
         "body": content,
         "start": format_due(raw.get("startDateTime")),
         "completed": format_due(raw.get("completedDateTime")),
         "steps": raw.get("checklistItems"),
-        "links": [_format_link(one) for one in raw.get("linkedResources") or ()],
+        "links": [_format_link(get_mapping(one)) for one in get_list(raw.get("linkedResources"))],
         "has_attachments": raw.get("hasAttachments"),
         "created": raw.get("createdDateTime"),
         "changed": raw.get("lastModifiedDateTime"),

@@ -52,7 +52,7 @@ def write_reminder(text: str, zone: str | None) -> dict[str, Any]:
 
 def format_due(value: Any) -> str:
     """Format a due date: the day, or, where an app stored a time, that time with its zone."""
-    found = _get_mapping(value)
+    found = get_mapping(value)
     match = _MOMENT.fullmatch(str(found.get("dateTime") or ""))
     if match and match[2] == "00:00:00":
         return match[1]
@@ -61,7 +61,7 @@ def format_due(value: Any) -> str:
 
 def format_moment(value: Any) -> str:
     """Format a time with its offset; with the zone's name behind it where no database knows that."""
-    found = _get_mapping(value)
+    found = get_mapping(value)
     text, name = str(found.get("dateTime") or ""), str(found.get("timeZone") or "UTC")
     match = _MOMENT.fullmatch(text)
     zone = load_zone(find_iana_zone(name))
@@ -139,7 +139,7 @@ def _write_range(rule: RecurrenceRule, start: date) -> dict[str, Any]:
 
 def format_recurrence(value: Any) -> str:
     """Format a recurrence as the rule by which it can be given again; "" for none, and for one that is unknown."""
-    found = _get_mapping(value)
+    found = get_mapping(value)
     pattern, span = _get_part(found, "pattern"), _get_part(found, "range")
     kind = str(pattern.get("type") or "")
     if kind not in _KINDS:
@@ -151,7 +151,7 @@ def format_recurrence(value: Any) -> str:
         parts.append(f"BYMONTH={pattern['month']}")
     if kind.startswith("absolute") and pattern.get("dayOfMonth"):
         parts.append(f"BYMONTHDAY={pattern['dayOfMonth']}")
-    days = [WEEKDAYS[_DAYS.index(one)] for one in pattern.get("daysOfWeek") or () if one in _DAYS]
+    days = [WEEKDAYS[_DAYS.index(one)] for one in get_list(pattern.get("daysOfWeek")) if one in _DAYS]
     if days and kind != "daily":
         parts.append(f"BYDAY={','.join(f'{_find_position(kind, pattern, days)}{one}' for one in days)}")
     if kind.startswith("relative") and len(days) > 1:
@@ -180,8 +180,14 @@ def describe_recurrence(rule: str) -> str:
 
 
 def _get_part(value: Raw, name: str) -> Raw:
-    return _get_mapping(value.get(name))
+    return get_mapping(value.get(name))
 
 
-def _get_mapping(value: Any) -> Raw:
+def get_mapping(value: Any) -> Raw:
+    """Return an object of Graph's JSON; an empty one for anything else."""
     return cast("Raw", value) if isinstance(value, Mapping) else {}
+
+
+def get_list(value: Any) -> list[Any]:
+    """Return a list of Graph's JSON; an empty one for anything else."""
+    return cast("list[Any]", value) if isinstance(value, list) else []

@@ -5,12 +5,12 @@ is written as a fence `notion` that holds it as JSON, which :mod:`modules.notion
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from modules.kit.markup.markdown_text import escape_start, format_address, format_fence
 from modules.kit.text_cleaning import clean_text
-from modules.notion.rich_text import format_address, format_rich_text
+from modules.notion.rich_text import format_rich_text
 
 Block = Mapping[str, Any]
 
@@ -18,8 +18,6 @@ HEADINGS = {"heading_1": "# ", "heading_2": "## ", "heading_3": "### ", "heading
 MEDIA = ("video", "pdf", "file", "audio", "embed", "bookmark")
 """Blocks that are written as a link of that name, alone in a paragraph: `[video: title](address)`."""
 
-_LINE_START = re.compile(r"(#{1,6}(?=\s|$)|[-+](?=\s|$)|>|\||`{3}|~{3}|={1,}\s*$|-{3,}\s*$|\{)")
-_NUMBER_START = re.compile(r"([0-9]{1,9})([.)])(?=\s|$)")
 _SERVER_FIELDS = frozenset(
     {"id", "object", "parent", "created_time", "created_by", "last_edited_time", "last_edited_by", "has_children",
      "in_trash", "archived", "request_id"}
@@ -54,10 +52,10 @@ def format_block(block: Block, *, number: int = 1) -> str:
         sign = "[>] " if content.get("is_toggleable") else ""
         return HEADINGS[kind] + sign + _format_text(content)
     if kind == "paragraph" and not children and not content.get("icon"):
-        return _escape_start(_format_text(content)) or "<br>"
+        return escape_start(_format_text(content)) or "<br>"
     marker = _get_marker(kind, content, number)
     if marker:
-        return _nest(marker, _escape_start(_format_text(content)), children)
+        return _nest(marker, escape_start(_format_text(content)), children)
     if kind in ("quote", "callout"):
         return _format_quote(kind, content, children) or _format_as_json(block)
     return _format_leaf(kind, content) or _format_as_json(block)
@@ -87,7 +85,7 @@ def _nest(marker: str, text: str, children: list[Block]) -> str:
 
 
 def _format_quote(kind: str, content: Mapping[str, Any], children: list[Block]) -> str:
-    text = _escape_start(_format_text(content))
+    text = escape_start(_format_text(content))
     if kind == "callout":
         icon = cast("Mapping[str, Any]", content.get("icon") or {})
         if icon and icon.get("type") != "emoji":
@@ -103,9 +101,8 @@ def _format_leaf(kind: str, content: Mapping[str, Any]) -> str:
             return "---"
         case "code" if not content.get("caption"):
             text = clean_text("".join(str(item.get("plain_text", "")) for item in content.get("rich_text", ())))
-            fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
             language = str(content.get("language") or "plain text").replace(" ", "_")
-            return f"{fence}{'' if language == 'plain_text' else language}\n{text}\n{fence}"
+            return format_fence(text, "" if language == "plain_text" else language)
         case "equation":
             return f"```math\n{clean_text(str(content.get('expression') or ''))}\n```"
         case "table":
@@ -141,18 +138,9 @@ def _format_text(content: Mapping[str, Any]) -> str:
     return text if color == "default" else f'{text} {{color="{color}"}}'
 
 
-def _escape_start(text: str) -> str:
-    """What would begin another block is escaped."""
-    if found := _NUMBER_START.match(text):
-        return f"{found[1]}\\{text[found.start(2) :]}"
-    return f"\\{text}" if _LINE_START.match(text) else text
-
-
 def _format_as_json(block: Block) -> str:
     """The block as JSON, without what only Notion sets; the id stays, by which its children can be read."""
     kept = {name: value for name, value in block.items() if name not in _SERVER_FIELDS or name == "id"}
     if not block.get("has_children"):
         kept.pop("id", None)
-    text = clean_text(json.dumps(kept, ensure_ascii=False, separators=(",", ":")))
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return f"{fence}notion\n{text}\n{fence}"
+    return format_fence(clean_text(json.dumps(kept, ensure_ascii=False, separators=(",", ":"))), "notion")

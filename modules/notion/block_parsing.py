@@ -2,14 +2,23 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from modules.kit import ToolError
-from modules.kit.markup.markdown_blocks import Container, Leaf, find_cells, parse_blocks
+from modules.kit.markup.markdown_blocks import parse_tree
+from modules.kit.markup.markdown_inline import unescape
+from modules.kit.markup.markdown_tree import (
+    Container,
+    Leaf,
+    get_code,
+    get_heading_text,
+    get_paragraph_text,
+    get_table,
+)
+from modules.kit.markup.markdown_turns import convert_in_turns
 from modules.notion.block_formatting import HEADINGS, MEDIA
-from modules.notion.rich_text import RichText, make_plain_text, parse_rich_text
+from modules.notion.rich_text import make_plain_text, parse_rich_text
 
 Block = dict[str, Any]
 
@@ -24,7 +33,6 @@ _CALLOUT = re.compile(r"\[!([^\]\s]{0,20})\] ?")
 _IMAGE = re.compile(r"!\[((?:[^\[\]\\]|\\.)*+)\]\((?:<([^<>\n]+)>|([^()\s]+))\)")
 _MEDIA_LINK = re.compile(rf"\[({'|'.join(MEDIA)})(?:: ((?:[^\[\]\\]|\\.)*+))?\]\((?:<([^<>\n]+)>|([^()\s]+))\)")
 _OWN_FILE = re.compile(r"https://(?:prod-files-secure\.s3|s3)[.-][a-z0-9.-]+\.amazonaws\.com/")
-_CLOSING_SIGNS = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 
 _LANGUAGE_NAMES = """
     abap abc agda arduino ascii_art assembly bash basic bnf c c# c++ clojure coffeescript coq css dart dhall diff docker
@@ -50,61 +58,53 @@ _NEVER_MADE = {
 }  # fmt: skip
 
 
-@dataclass(eq=False)
-class _Node:
-    """A container with what is in it, in order."""
-
-    container: Container | None
-    parts: "list[_Node | Leaf]" = field(default_factory=list["_Node | Leaf"])
-
-
 def parse_markdown(markdown: str) -> list[Block]:
     """Parse Markdown as blocks for a request, children within them.
 
     Raises:
         ToolError: it has something that Notion does not take; the text says what.
     """
+    _check_length(markdown)
+    return _make_blocks(parse_tree(markdown))
+
+
+async def parse_markdown_in_turns(markdown: str) -> list[Block]:
+    """Parse Markdown as :func:`parse_markdown` does, and let others be served in between.
+
+    Raises:
+        ToolError: as there.
+    """
+    _check_length(markdown)
+    return await convert_in_turns(markdown, _make_blocks)
+
+
+def _check_length(markdown: str) -> None:
     if len(markdown) > MAX_LENGTH:
         raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
-    return _make_blocks(_build_tree(parse_blocks(markdown.replace("\r\n", "\n").replace("\r", "\n"))).parts)
 
 
-def _build_tree(leaves: Iterable[Leaf]) -> _Node:
-    root = _Node(None)
-    path = [root]
-    for leaf in leaves:
-        depth = 0
-        while depth < len(leaf.containers) and depth + 1 < len(path):
-            if path[depth + 1].container is not leaf.containers[depth]:
-                break
-            depth += 1
-        del path[depth + 1 :]
-        for container in leaf.containers[depth:]:
-            node = _Node(container)
-            path[-1].parts.append(node)
-            path.append(node)
-        if leaf.kind != "blank":
-            path[-1].parts.append(leaf)
-    return root
-
-
-def _make_blocks(parts: Sequence[_Node | Leaf]) -> list[Block]:
+def _make_blocks(parts: Sequence[Container | Leaf]) -> list[Block]:
     blocks: list[Block] = []
     for part in parts:
-        blocks.extend(_make_leaf_blocks(part) if isinstance(part, Leaf) else [_make_container_block(part)])
+        if isinstance(part, Leaf):
+            blocks += _make_leaf_blocks(part)
+        else:
+            blocks.append(_make_container_block(part))
     return blocks
 
 
-def _make_container_block(node: _Node) -> Block:
-    assert node.container is not None
-    first = node.parts[0] if node.parts else None
-    text, rest = "", node.parts
-    if isinstance(first, Leaf) and first.kind == "paragraph" and not first.table_rule and not _make_media(first.text):
-        text, rest = _join_lines(first), node.parts[1:]
-    if node.container.kind == "footnote":
-        return _make_text_block("paragraph", f"\\[^{node.container.marker}\\]: {text}", _make_blocks(rest))
-    kind, text, extra = _classify(node.container, text)
-    return _make_text_block(kind, text, _make_blocks(rest), extra)
+def _make_container_block(container: Container) -> Block:
+    first = container.parts[0] if container.parts else None
+    text, rest = "", container.parts
+    if isinstance(first, Leaf) and first.kind == "paragraph" and not first.table_rule:
+        text, rest = get_paragraph_text(first), rest[1:]
+        if _make_media(text):
+            text, rest = "", container.parts
+    below = _make_blocks(rest) if rest else []
+    if container.kind == "footnote":
+        return _make_text_block("paragraph", f"\\[^{container.marker}\\]: {text}", below)
+    kind, text, extra = _classify(container, text)
+    return _make_text_block(kind, text, below, extra)
 
 
 def _classify(container: Container, text: str) -> tuple[str, str, Block]:
@@ -129,18 +129,13 @@ def _classify(container: Container, text: str) -> tuple[str, str, Block]:
 
 def _make_text_block(kind: str, text: str, children: list[Block], extra: Mapping[str, Any] | None = None) -> Block:
     content: Block = dict(extra or {})
-    if color := _COLOR.search(text):
+    if text.endswith("}") and (color := _COLOR.search(text)):
         content["color"] = color[1]
         text = text[: color.start()]
     content["rich_text"] = parse_rich_text(text)
     if children:
         content["children"] = children
     return {"type": kind, kind: content}
-
-
-def _join_lines(leaf: Leaf) -> str:
-    """The lines of a paragraph; each stays one, as Notion shows them."""
-    return "\n".join(line.text.rstrip(" \t") for line in leaf.lines)
 
 
 def _make_leaf_blocks(leaf: Leaf) -> list[Block]:
@@ -151,34 +146,33 @@ def _make_leaf_blocks(leaf: Leaf) -> list[Block]:
             return [_make_heading(leaf)]
         case "break":
             return [{"type": "divider", "divider": {}}]
-        case "code":
-            text = "\n".join(line.text for line in leaf.lines).rstrip("\n")
-            return [_make_code("plain_text", text)]
-        case "fence":
-            return _make_fenced(leaf)
+        case "code" | "fence":
+            word, text = get_code(leaf)
+            return _make_code_blocks(word.lower(), text)
         case "blank":
             return []
 
 
 def _make_paragraphs(leaf: Leaf) -> list[Block]:
+    text = get_paragraph_text(leaf)
     if leaf.table_rule:
-        before = "\n".join(line.text for line in leaf.lines[: leaf.table_rule - 1])
-        paragraphs = [_make_text_block("paragraph", before, [])] if before else []
+        paragraphs = [_make_text_block("paragraph", text, [])] if text else []
         return [*paragraphs, _make_table(leaf)]
-    text = _join_lines(leaf)
     if text.startswith("$$") and text.endswith("$$") and len(text) > 4:
         return [_make_equation(text[2:-2].strip())]
     if media := _make_media(text):
         return [media]
-    return [_make_text_block("paragraph", "" if text.strip() == "<br>" else text, [])]
+    return [_make_text_block("paragraph", "" if text == "<br>" else text, [])]
 
 
 def _make_media(text: str) -> Block | None:
     """The block of an image or another file, where a paragraph is nothing else."""
+    if not text.startswith(("[", "!")):
+        return None
     if image := _IMAGE.fullmatch(text):
-        return _make_media_block("image", image[1], image[2] or image[3])
+        return _make_media_block("image", image[1], unescape(image[2] or image[3]))
     if link := _MEDIA_LINK.fullmatch(text):
-        return _make_media_block(link[1], link[2] or "", link[3] or link[4])
+        return _make_media_block(link[1], link[2] or "", unescape(link[3] or link[4]))
     return None
 
 
@@ -198,25 +192,16 @@ def _make_media_block(kind: str, caption: str, address: str) -> Block:
 
 
 def _make_heading(leaf: Leaf) -> Block:
-    if leaf.is_closed:
-        text = "\n".join(line.text for line in leaf.lines[:-1])
-    else:
-        text = _CLOSING_SIGNS.sub("", leaf.text.lstrip("#").strip())
+    text = get_heading_text(leaf)
     kind = list(HEADINGS)[min(leaf.level, len(HEADINGS)) - 1]
     is_toggle = text.startswith("[>] ")
     return _make_text_block(kind, text[4:] if is_toggle else text, [], {"is_toggleable": True} if is_toggle else {})
 
 
-def _make_fenced(leaf: Leaf) -> list[Block]:
-    lines = leaf.lines[1 : len(leaf.lines) - 1 if leaf.is_closed else None]
-    text = "\n".join(line.text for line in lines)
-    opening = leaf.lines[0].text
-    word = (opening.lstrip(opening[0]).split() or [""])[0].lower()
+def _make_code_blocks(word: str, text: str) -> list[Block]:
     if word == "math":
         return [_make_equation(text)]
-    if word == "notion":
-        return _read_json(text)
-    return [_make_code(word, text)]
+    return _read_json(text) if word == "notion" else [_make_code(word, text)]
 
 
 def _make_code(word: str, text: str) -> Block:
@@ -238,16 +223,12 @@ def _make_equation(expression: str) -> Block:
 
 
 def _make_table(leaf: Leaf) -> Block:
-    rows = [_read_row(line.text) for number, line in enumerate(leaf.lines) if number != leaf.table_rule]
-    rows = rows[leaf.table_rule - 1 :]
+    rows = get_table(leaf)
     width = max(map(len, rows))
-    made = [{"type": "table_row", "table_row": {"cells": [*row, *([[]] * (width - len(row)))]}} for row in rows]
+    cells = [[*map(parse_rich_text, row), *([] for _ in range(width - len(row)))] for row in rows]
+    made = [{"type": "table_row", "table_row": {"cells": row}} for row in cells]
     content = {"table_width": width, "has_column_header": True, "has_row_header": False, "children": made}
     return {"type": "table", "table": content}
-
-
-def _read_row(line: str) -> list[RichText]:
-    return [parse_rich_text(line[start:end].strip().replace("\\|", "|")) for start, end in find_cells(line)]
 
 
 def _read_json(text: str) -> list[Block]:

@@ -1,6 +1,6 @@
 """Supabase, through its Management API at api.supabase.com."""
 
-from modules.kit import AccountRequest, Module, VendorApi
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
 from modules.supabase import access, branches, database, diagnostics, edge_functions, projects, sql, storage
 
 TOOLS = (
@@ -21,4 +21,14 @@ MODULE = Module(
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
     vendor=VendorApi(base_url="https://api.supabase.com", account=AccountRequest("/v1/organizations", name="/0/name")),
+    samples={
+        "organization": ParameterSample("acme", "list_organizations", "/organizations/0/slug"),
+        "get_organization.slug": ParameterSample("acme", "list_organizations", "/organizations/0/slug"),
+        "ref": ParameterSample("abcdefghijklmnopqrst", "list_projects", "/projects/0/ref"),
+        "version": ParameterSample("20260131120000", "list_migrations", "/migrations/0/version"),
+        "get_edge_function.slug": ParameterSample("hello", "list_edge_functions", "/functions/0/slug"),
+        "execute_sql.query": ParameterSample("select 1 as one"),
+        "service": ParameterSample("api"),
+        "get_advisors.type": ParameterSample("security"),
+    },
 )

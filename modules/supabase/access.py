@@ -9,14 +9,16 @@ import orjson
 from pydantic import BaseModel, Field
 
 from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter
-from modules.kit.results import PAGE_CHARACTERS, Line, ResultModel, Word
+from modules.kit.results import Count, Line, ResultModel, Word, read_rows
 from modules.kit.untrusted import UntrustedPage
+from modules.kit.whole_lists import WHOLE, cut_text
 from modules.supabase import rest_client
-from modules.supabase.paging import parse_offset, slice_text
 from modules.supabase.parameters import READ_DATABASE, READ_PROJECTS, READ_SECRETS, ProjectRef, SchemaNames
 
 _NEW_KEY = "sb_publishable_"
+Key = Mapping[str, Any]
 
 
 class ProjectUrl(ResultModel):
@@ -34,6 +36,7 @@ class PublishableKey(ResultModel):
 
 class PublishableKeys(ResultModel):
     keys: list[PublishableKey]
+    unreadable: Count = 0
 
 
 class TypescriptTypes(UntrustedPage):
@@ -55,13 +58,18 @@ async def get_publishable_keys(context: Context, ref: ProjectRef) -> Publishable
     """The API keys that clients may have (publishable, anon); never secret ones."""
     address = build_path("/v1/projects/{}/api-keys", ref)
     answer = await rest_client.send_request(context, "GET", address, query={"reveal": False})
-    keys = [one for one in answer.read(list[dict[str, Any]]) if _is_public(one)]
+    rows = answer.read(list[Any])
+    known = [cast("Key", one) for one in rows if isinstance(one, Mapping)]
+    if rows and not known:
+        raise answer.build_unreadable_problem()
+    keys = [one for one in known if _is_public(one)]
     if not keys:
         raise ToolError("the project has no publishable key: create one in its settings (API keys)")
-    return PublishableKeys(keys=answer.read_part(list[PublishableKey], keys))
+    read = await read_rows(answer, PublishableKey, keys)
+    return PublishableKeys(keys=read.rows, unreadable=read.unreadable)
 
 
-def _is_public(key: Mapping[str, Any]) -> bool:
+def _is_public(key: Key) -> bool:
     """Check whether a key may be shown to anybody: it is called public, and what it holds says nothing else."""
     kind, name, value = key.get("type"), key.get("name"), key.get("api_key")
     if kind == "publishable":
@@ -91,11 +99,11 @@ async def generate_typescript_types(
     cursor: CursorText = None,
 ) -> TypescriptTypes:
     """TypeScript types of the tables, for supabase-js."""
-    start = parse_offset(cursor)
-    query = {"included_schemas": ",".join(schemas) if schemas else None}
+    wanted = ",".join(schemas) if schemas else None
     address = build_path("/v1/projects/{}/types/typescript", ref)
-    whole = await rest_client.fetch(context, _TypesAnswer, address, query=query)
-    types, next_cursor = slice_text(whole.types, start, PAGE_CHARACTERS)
+    asked = parse_cursor(cursor, WHOLE, f"{address} {wanted}", 1)
+    whole = await rest_client.fetch(context, _TypesAnswer, address, query={"included_schemas": wanted})
+    types, next_cursor = cut_text(asked, whole.types)
     return TypescriptTypes(types=types, nextCursor=next_cursor)
 
 

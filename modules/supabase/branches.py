@@ -16,8 +16,8 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ResultModel, ResultPage, Word
-from modules.supabase import paging, rest_client
+from modules.kit.results import CountedPage, Flag, Line, ResultModel, Word
+from modules.supabase import rest_client
 from modules.supabase.parameters import (
     READ_ENVIRONMENT,
     WRITE_ENVIRONMENT,
@@ -56,9 +56,8 @@ class BranchRow(ResultModel):
         return {**found, "status": project} if project and not has_failed else found
 
 
-class BranchList(ResultPage):
+class BranchList(CountedPage):
     branches: list[BranchRow]
-    total: int
 
 
 class CreatedBranch(PriceQuestion):
@@ -80,6 +79,7 @@ class DeletedBranch(ResultModel):
 
 class _WorkAnswer(BaseModel):
     workflow_run_id: str = ""
+    message: str = ""
 
 
 @tool(hints=READ_HINTS, scopes=[READ_ENVIRONMENT])
@@ -87,16 +87,15 @@ async def list_branches(
     context: Context, ref: ProjectRef, per_page: PerPage = 100, cursor: CursorText = None
 ) -> BranchList:
     """Branches of a project with their status."""
-    start = paging.parse_offset(cursor)
+    address = build_path("/v1/projects/{}/branches", ref)
     try:
-        rows = await rest_client.fetch_rows(context, BranchRow, build_path("/v1/projects/{}/branches", ref))
+        page = await rest_client.fetch_page(context, BranchRow, address, cursor=cursor, per_page=per_page)
     except VendorProblem as problem:
         # So Supabase answers where branching was never switched on.
         if problem.answer is None or problem.answer.status != 422:
             raise
-        rows = []
-    page, next_cursor = paging.slice_page(rows, start, per_page)
-    return BranchList(branches=page, total=len(rows), nextCursor=next_cursor)
+        return BranchList(branches=[], total=0)
+    return BranchList(branches=page.rows, **page.fields)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_ENVIRONMENT])

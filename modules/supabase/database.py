@@ -7,6 +7,7 @@ import orjson
 from pydantic import Field, model_validator
 
 from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.paging import parse_cursor
 from modules.kit.parameters import (
     ACTION_HINTS,
     READ_HINTS,
@@ -16,9 +17,10 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import PAGE_CHARACTERS, Count, Flag, Line, ResultModel, ResultPage, Word, read_at
-from modules.kit.untrusted import UntrustedPage
-from modules.supabase import paging, rest_client
+from modules.kit.results import Count, CountedPage, Flag, Line, ResultModel, Word, read_at, read_each, read_rows
+from modules.kit.untrusted import UntrustedPage, UntrustedResult
+from modules.kit.whole_lists import WHOLE, cut_page, cut_text, format_cursor_from, get_start
+from modules.supabase import rest_client
 from modules.supabase.catalogue_queries import EXTENSIONS, TABLES
 from modules.supabase.parameters import (
     READ_DATABASE,
@@ -50,7 +52,7 @@ class TableRow(ResultModel):
     rls: bool = False
     rows_estimate: Count = 0
     comment: Word = ""
-    columns: Annotated[list[ColumnRow], _LEFT_OUT] = []  # noqa: RUF012
+    columns: Annotated[list[ColumnRow], read_each(ColumnRow), _LEFT_OUT] = []  # noqa: RUF012
     constraints: Annotated[list[Line], _LEFT_OUT] = []  # noqa: RUF012
     total: Annotated[int, Field(exclude=True)] = 0
 
@@ -64,11 +66,10 @@ class TableRow(ResultModel):
         return {**given, "name": f"{row.get('schema')}.{row.get('name')}"} if "schema" in row else given
 
 
-class TableList(UntrustedPage):
+class TableList(UntrustedResult, CountedPage):
     """Tables and views, each as schema.name."""
 
     tables: list[TableRow]
-    total: int
 
 
 class ExtensionRow(ResultModel):
@@ -78,7 +79,7 @@ class ExtensionRow(ResultModel):
     schema_name: Annotated[Word, read_at("schema")] = ""
 
 
-class ExtensionList(ResultPage):
+class ExtensionList(CountedPage):
     extensions: list[ExtensionRow]
 
 
@@ -87,9 +88,8 @@ class MigrationRow(ResultModel):
     name: Word = ""
 
 
-class MigrationList(ResultPage):
+class MigrationList(CountedPage):
     migrations: list[MigrationRow]
-    total: int
 
 
 class MigrationDetails(UntrustedPage):
@@ -122,13 +122,15 @@ async def list_tables(
     cursor: CursorText = None,
 ) -> TableList:
     """Tables and views: row-level security, estimated rows, columns on demand."""
-    offset = paging.parse_offset(cursor)
     names = orjson.dumps(schemas or ["public"]).decode()
-    parameters = (names, table, per_page, offset, columns or bool(table))
+    asked = parse_cursor(cursor, WHOLE, f"tables {ref} {names} {table}", per_page)
+    parameters = (names, table, asked.size, get_start(asked), columns or bool(table))
     answer = await rest_client.send_query(context, ref, TABLES, parameters)
-    rows = answer.read(list[TableRow])
-    total = rows[0].total if rows else 0
-    return TableList(tables=rows, total=total, nextCursor=paging.build_offset_cursor(offset + len(rows), total))
+    found = answer.read(list[Any])
+    read = await read_rows(answer, TableRow, found)
+    total = max((one.total for one in read.rows), default=0)
+    next_cursor = format_cursor_from(asked, get_start(asked) + len(found), total)
+    return TableList(tables=read.rows, total=total, unreadable=read.unreadable, nextCursor=next_cursor)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_DATABASE])
@@ -140,11 +142,10 @@ async def list_extensions(
     cursor: CursorText = None,
 ) -> ExtensionList:
     """Extensions of the database with their versions."""
-    start = paging.parse_offset(cursor)
+    asked = parse_cursor(cursor, WHOLE, f"extensions {ref} {available}", per_page)
     answer = await rest_client.send_query(context, ref, EXTENSIONS, (available,))
-    found = answer.read(list[ExtensionRow])
-    page, next_cursor = paging.slice_page(found, start, per_page)
-    return ExtensionList(extensions=page, nextCursor=next_cursor)
+    page = cut_page(asked, await read_rows(answer, ExtensionRow, answer.read(list[Any])))
+    return ExtensionList(extensions=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_DATABASE])
@@ -155,11 +156,12 @@ async def list_migrations(
     cursor: CursorText = None,
 ) -> MigrationList:
     """Applied migrations, newest first."""
-    start = paging.parse_offset(cursor)
-    found = await rest_client.fetch_rows(context, MigrationRow, build_path(_MIGRATIONS, ref), partners_only=True)
-    found.sort(key=lambda one: one.version, reverse=True)
-    page, next_cursor = paging.slice_page(found, start, per_page)
-    return MigrationList(migrations=page, total=len(found), nextCursor=next_cursor)
+    address = build_path(_MIGRATIONS, ref)
+    asked = parse_cursor(cursor, WHOLE, address, per_page)
+    read = await rest_client.fetch_rows(context, MigrationRow, address, partners_only=True)
+    read.rows.sort(key=lambda one: one.version, reverse=True)
+    page = cut_page(asked, read)
+    return MigrationList(migrations=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_DATABASE])
@@ -167,11 +169,11 @@ async def get_migration(
     context: Context, ref: ProjectRef, version: MigrationVersion, cursor: CursorText = None
 ) -> MigrationDetails:
     """One migration with its SQL."""
-    start = paging.parse_offset(cursor)
     address = build_path(_MIGRATIONS + "/{}", ref, version)
+    asked = parse_cursor(cursor, WHOLE, address, 1)
     missing = "there is no migration of that version: look at the list of migrations"
     found = await rest_client.fetch(context, _MigrationAnswer, address, missing=missing, partners_only=True)
-    text, next_cursor = paging.slice_text(";\n".join(found.statements), start, PAGE_CHARACTERS)
+    text, next_cursor = cut_text(asked, ";\n".join(found.statements))
     return MigrationDetails(
         version=found.version, name=found.name, created_by=found.created_by, statements=text, nextCursor=next_cursor
     )

@@ -1,18 +1,19 @@
 """What a project says about itself: logs, and the advisors' findings."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from modules.kit import Context, ToolError, build_path, tool
-from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.kit.cursors import build_unknown_cursor_error
+from modules.kit.paging import Offset, PageParameters, RequestedPage, format_cursor, parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage, ShortText, Timestamp, format_timestamp
-from modules.kit.results import Flag, Line, ResultModel, Text, Word, read_at
+from modules.kit.results import CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at, read_rows
 from modules.kit.text_cleaning import clean_block
-from modules.kit.untrusted import UntrustedPage
-from modules.supabase import paging, rest_client
+from modules.kit.untrusted import UntrustedResult
+from modules.kit.whole_lists import WHOLE, cut_page
+from modules.supabase import rest_client
 from modules.supabase.log_queries import LogService, build_log_query
 from modules.supabase.parameters import READ_ANALYTICS, READ_DATABASE, ProjectRef
 
@@ -20,6 +21,7 @@ MAX_WINDOW = timedelta(hours=24)
 DEFAULT_WINDOW = timedelta(hours=1)
 _SHORT_MESSAGE, _WHOLE_MESSAGE = 500, 50_000
 _MAX_OFFSET = 100_000
+_PAGING = Offset(size="", parameter="offset", tokens=("start", "end"))
 
 
 def _format_microseconds(value: Any) -> Any:
@@ -52,7 +54,7 @@ class LogRow(ResultModel):
     workflow_run: _Field = ""
 
 
-class LogPage(UntrustedPage):
+class LogPage(UntrustedResult, ListPage):
     """Newest first, from `start` to `end`."""
 
     start: str
@@ -70,14 +72,8 @@ class AdvisorFinding(ResultModel):
     found: list[Line]
 
 
-class AdvisorPage(UntrustedPage):
+class AdvisorPage(UntrustedResult, CountedPage):
     findings: list[AdvisorFinding]
-    total: int
-
-
-class _LogAnswer(BaseModel):
-    result: list[dict[str, Any]] = []
-    error: Any = None
 
 
 class _Lint(BaseModel):
@@ -88,22 +84,11 @@ class _Lint(BaseModel):
     remediation: Word = ""
 
 
-class _LintAnswer(BaseModel):
-    lints: list[_Lint]
-
-
-class _Place(BaseModel):
-    """Where a page of logs begins, and the window that all pages of one look share."""
+class _Window(NamedTuple):
+    """The span that all pages of one look at the logs share."""
 
     start: datetime
     end: datetime
-    offset: int = Field(ge=0, le=_MAX_OFFSET)
-
-    @model_validator(mode="after")
-    def _check(self) -> "_Place":
-        if self.start.tzinfo is None or self.end.tzinfo is None:
-            raise ValueError
-        return self
 
 
 @tool(hints=READ_HINTS, scopes=[READ_ANALYTICS])
@@ -119,27 +104,33 @@ async def get_logs(
     cursor: CursorText = None,
 ) -> LogPage:
     """A project's logs in a window of at most 24 hours, newest first."""
-    place = _parse_place(cursor) if cursor else _choose_window(start, end)
-    query = {
-        "sql": build_log_query(service, search, per_page + 1, place.offset),
-        "iso_timestamp_start": format_timestamp(place.start),
-        "iso_timestamp_end": format_timestamp(place.end),
-    }
     address = build_path("/v1/projects/{}/analytics/endpoints/logs.all", ref)
+    asked = parse_cursor(cursor, _PAGING, f"{address} {service} {search}", per_page)
+    window = _read_window(asked) if cursor else _choose_window(start, end)
+    offset = int(asked.place.get("offset", 0))
+    first, last = format_timestamp(window.start) or "", format_timestamp(window.end) or ""
+    query = {
+        "sql": build_log_query(service, search, asked.size + 1, offset),
+        "iso_timestamp_start": first,
+        "iso_timestamp_end": last,
+    }
     answer = await rest_client.send_request(context, "GET", address, query=query)
-    found = answer.read(_LogAnswer)
-    if found.error:
+    document = answer.read(dict[str, Any])
+    if document.get("error"):
         raise ToolError("Supabase's log store refuses the query: narrow the window, or leave search out")
+    found = answer.read_part(list[Any], document.get("result", []))
     limit = _WHOLE_MESSAGE if whole_messages else _SHORT_MESSAGE
-    rows = answer.read_part(list[LogRow], [_cut_message(one, limit) for one in found.result[:per_page]])
-    more = len(found.result) > per_page
+    read = await read_rows(answer, LogRow, [_cut_message(one, limit) for one in found[: asked.size]])
+    following = offset + asked.size if len(found) > asked.size else 0
+    is_reachable = following <= _MAX_OFFSET
+    place: PageParameters = {"start": first, "end": last, "offset": following}
     return LogPage(
-        start=format_timestamp(place.start) or "", end=format_timestamp(place.end) or "", lines=rows,
-        nextCursor=_build_place(place, per_page) if more else "",
+        start=first, end=last, lines=read.rows, unreadable=read.unreadable, incomplete=not is_reachable,
+        nextCursor=format_cursor(asked, place) if following and is_reachable else "",
     )  # fmt: skip
 
 
-def _choose_window(start: datetime | None, end: datetime | None) -> _Place:
+def _choose_window(start: datetime | None, end: datetime | None) -> _Window:
     """Raises: ToolError: the window is empty, or longer than Supabase looks back over."""
     if end is None:
         end = min(datetime.now(UTC), start + MAX_WINDOW) if start else datetime.now(UTC)
@@ -148,31 +139,27 @@ def _choose_window(start: datetime | None, end: datetime | None) -> _Place:
         raise ToolError("start is not before end: give an earlier start or a later end")
     if end - start > MAX_WINDOW:
         raise ToolError("start and end are more than 24 hours apart: ask for each day by itself")
-    return _Place(start=start, end=end, offset=0)
+    return _Window(start, end)
 
 
-def _parse_place(cursor: str) -> _Place:
-    decoded = decode_cursor(cursor)
-    values = cast("list[Any]", decoded) if isinstance(decoded, list) else []
-    if len(values) != 3:
-        raise build_unknown_cursor_error()
+def _read_window(asked: RequestedPage) -> _Window:
+    """Raises: ToolError: the cursor holds no window."""
     try:
-        return _Place(start=values[0], end=values[1], offset=values[2])
+        window = _Window(*(datetime.fromisoformat(str(asked.place.get(name))) for name in ("start", "end")))
     except ValueError:
         raise build_unknown_cursor_error() from None
+    if any(moment.tzinfo is None for moment in window) or "offset" not in asked.place:
+        raise build_unknown_cursor_error()
+    return window
 
 
-def _build_place(place: _Place, per_page: int) -> str:
-    offset = place.offset + per_page
-    if offset > _MAX_OFFSET:
-        return ""
-    return encode_cursor([format_timestamp(place.start), format_timestamp(place.end), offset])
-
-
-def _cut_message(row: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    message = row.get("message")
+def _cut_message(row: Any, limit: int) -> Any:
+    if not isinstance(row, dict):
+        return row
+    line = cast("dict[str, Any]", row)
+    message = line.get("message")
     text, is_cut = clean_block(message if isinstance(message, str) else "", limit)
-    return {**row, "message": text, "truncated": is_cut}
+    return {**line, "message": text, "truncated": is_cut}
 
 
 @tool(hints=READ_HINTS, scopes=[READ_DATABASE])
@@ -184,18 +171,19 @@ async def get_advisors(
     cursor: CursorText = None,
 ) -> AdvisorPage:
     """What Supabase's advisors found, and how to mend it."""
-    start = paging.parse_offset(cursor)
     address = build_path("/v1/projects/{}/advisors/{}", ref, type)
-    lints = (await rest_client.fetch(context, _LintAnswer, address)).lints
-    page, next_cursor = paging.slice_page(lints, start, per_page)
+    asked = parse_cursor(cursor, WHOLE, address, per_page)
+    answer = await rest_client.send_request(context, "GET", address)
+    lints = answer.read_part(list[Any], answer.read(dict[str, Any]).get("lints"))
+    page = cut_page(asked, await read_rows(answer, _Lint, lints))
     groups: dict[str, AdvisorFinding] = {}
-    for lint in page:
+    for lint in page.rows:
         group = groups.setdefault(
             lint.name,
             AdvisorFinding(name=lint.name, title=lint.title, level=lint.level, remediation=lint.remediation, found=[]),
         )
         group.found.append(lint.detail)
-    return AdvisorPage(findings=list(groups.values()), total=len(lints), nextCursor=next_cursor)
+    return AdvisorPage(findings=list(groups.values()), **page.fields)
 
 
 TOOLS = (get_logs, get_advisors)

@@ -8,6 +8,7 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from modules.kit import BodyPart, Context, MultipartBody, ToolError, build_path, tool
+from modules.kit.paging import parse_cursor
 from modules.kit.parameters import (
     CHANGE_HINTS,
     READ_HINTS,
@@ -18,9 +19,10 @@ from modules.kit.parameters import (
     limit_items,
     limit_length,
 )
-from modules.kit.results import PAGE_CHARACTERS, Line, Name, ResultModel, ResultPage, Word
+from modules.kit.results import CountedPage, Line, Name, ResultModel, Word
 from modules.kit.untrusted import UntrustedPage
-from modules.supabase import paging, rest_client
+from modules.kit.whole_lists import WHOLE, cut_text
+from modules.supabase import rest_client
 from modules.supabase.multipart_reading import SourceFile, parse_boundary, parse_files, shorten_path
 from modules.supabase.parameters import READ_FUNCTIONS, WRITE_FUNCTIONS, FunctionSlug, ProjectRef, check_source_path
 
@@ -68,9 +70,8 @@ class FunctionDetails(FunctionRow):
     import_map_path: _Path = ""
 
 
-class FunctionList(ResultPage):
+class FunctionList(CountedPage):
     functions: list[FunctionRow]
-    total: int
 
 
 class FunctionFile(ResultModel):
@@ -103,10 +104,9 @@ async def list_edge_functions(
     context: Context, ref: ProjectRef, per_page: PerPage = 100, cursor: CursorText = None
 ) -> FunctionList:
     """A project's edge functions."""
-    start = paging.parse_offset(cursor)
-    rows = await rest_client.fetch_rows(context, FunctionRow, build_path("/v1/projects/{}/functions", ref))
-    page, next_cursor = paging.slice_page(rows, start, per_page)
-    return FunctionList(functions=page, total=len(rows), nextCursor=next_cursor)
+    address = build_path("/v1/projects/{}/functions", ref)
+    page = await rest_client.fetch_page(context, FunctionRow, address, cursor=cursor, per_page=per_page)
+    return FunctionList(functions=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_FUNCTIONS])
@@ -121,13 +121,13 @@ async def get_edge_function(
     cursor: CursorText = None,
 ) -> FunctionSource:
     """One edge function with its source, file by file."""
-    start = paging.parse_offset(cursor)
     address = build_path(_FUNCTION, ref, slug)
+    asked = parse_cursor(cursor, WHOLE, f"{address} {path}", 1)
     details = await rest_client.fetch(context, FunctionDetails, address, missing=_MISSING)
     files = await _fetch_files(context, address + "/body")
     chosen = _choose_file(files, path, details.entrypoint_path)
     text = "" if chosen is None or chosen.content is None else chosen.content
-    content, next_cursor = paging.slice_text(text, start, PAGE_CHARACTERS)
+    content, next_cursor = cut_text(asked, text)
     return FunctionSource(
         function=details, files=[FunctionFile(path=one.path, bytes=one.size) for one in files],
         path=chosen.path if chosen else "", content=content, nextCursor=next_cursor,

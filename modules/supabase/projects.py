@@ -1,11 +1,12 @@
 """Organizations and their projects."""
 
 import secrets
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from modules.kit import Context, Hints, SensitiveParameter, ToolError, build_path, tool
+from modules.kit.paging import Offset, parse_cursor, read_page
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -16,8 +17,10 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ResultModel, ResultPage, Word, read_at
-from modules.supabase import paging, rest_client
+from modules.kit.polling import WaitSeconds, poll
+from modules.kit.results import Count, CountedPage, Flag, Line, ReadRows, ResultModel, Word, read_at
+from modules.kit.whole_lists import WHOLE, cut_page
+from modules.supabase import rest_client
 from modules.supabase.parameters import (
     READ_ORGANIZATIONS,
     READ_PROJECTS,
@@ -36,6 +39,8 @@ _REGION_GROUPS = frozenset({"americas", "emea", "apac"})
 _RESTORE_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=True)
 _RESTING = frozenset({"INACTIVE", "GOING_DOWN", "REMOVED", "PAUSING"})
 _PASSWORD_LENGTHS = range(12, 129)
+_PROJECTS = "/v1/projects"
+_BY_OFFSET = Offset(size="limit", parameter="offset", total=("pagination", "count"))
 _HEALTH_SERVICES = ("auth", "db", "pooler", "realtime", "rest", "storage")
 
 
@@ -46,6 +51,7 @@ class OrganizationRow(ResultModel):
 
 class OrganizationList(ResultModel):
     organizations: list[OrganizationRow]
+    unreadable: Count = 0
 
 
 class OrganizationDetails(ResultModel):
@@ -63,9 +69,8 @@ class ProjectRow(ResultModel):
     is_branch: Flag = False
 
 
-class ProjectList(ResultPage):
+class ProjectList(CountedPage):
     projects: list[ProjectRow]
-    total: int
 
 
 class ProjectDetails(ResultModel):
@@ -90,9 +95,12 @@ class CreatedProject(PriceQuestion):
 
 
 class AcceptedChange(ResultModel):
+    """`status` as it was last seen; without `next_step` the project is where it should be."""
+
     ref: Line
     accepted: bool = True
-    next_step: Line
+    status: Word = ""
+    next_step: Word = ""
 
 
 class HealthRow(ResultModel):
@@ -103,20 +111,14 @@ class HealthRow(ResultModel):
 
 class ProjectHealth(ResultModel):
     services: list[HealthRow]
-
-
-class _ProjectPage(BaseModel):
-    class Pagination(BaseModel):
-        count: int
-
-    projects: list[dict[str, Any]]
-    pagination: Pagination
+    unreadable: Count = 0
 
 
 @tool(hints=READ_HINTS, scopes=[READ_ORGANIZATIONS])
 async def list_organizations(context: Context) -> OrganizationList:
     """The organizations of the connected account."""
-    return OrganizationList(organizations=await rest_client.fetch_rows(context, OrganizationRow, "/v1/organizations"))
+    read = await rest_client.fetch_rows(context, OrganizationRow, "/v1/organizations")
+    return OrganizationList(organizations=read.rows, unreadable=read.unreadable)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_ORGANIZATIONS])
@@ -135,21 +137,19 @@ async def list_projects(
     cursor: CursorText = None,
 ) -> ProjectList:
     """Projects with ref, region and status."""
-    start = paging.parse_offset(cursor)
     if organization is None:
-        whole = await rest_client.fetch_rows(context, ProjectRow, "/v1/projects")
         wanted = search.casefold()
-        kept = [one for one in whole if wanted in one.name.casefold() or wanted in one.ref]
-        found, next_cursor = paging.slice_page(kept, start, per_page)
-        return ProjectList(projects=found, total=len(kept), nextCursor=next_cursor)
-    query = {"offset": start, "limit": per_page, "search": search or None}
+        asked = parse_cursor(cursor, WHOLE, f"{_PROJECTS} {wanted}", per_page)
+        whole = await rest_client.fetch_rows(context, ProjectRow, _PROJECTS)
+        kept = [one for one in whole.rows if wanted in one.name.casefold() or wanted in one.ref]
+        page = cut_page(asked, ReadRows(kept, whole.unreadable))
+        return ProjectList(projects=page.rows, **page.fields)
     address = build_path("/v1/organizations/{}/projects", organization)
+    asked = parse_cursor(cursor, _BY_OFFSET, f"{address} {search}", per_page)
+    query = {"search": search or None, **asked.parameters}
     answer = await rest_client.send_request(context, "GET", address, query=query)
-    page = answer.read(_ProjectPage)
-    rows = answer.read_part(list[ProjectRow], page.projects)
-    total = page.pagination.count
-    end = start + len(rows)
-    return ProjectList(projects=rows, total=total, nextCursor=paging.build_offset_cursor(end, total) if rows else "")
+    found = await read_page(answer, asked, ProjectRow, "projects")
+    return ProjectList(projects=found.rows, **found.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_PROJECTS])
@@ -162,9 +162,8 @@ async def get_project(context: Context, ref: ProjectRef) -> ProjectDetails:
 async def get_project_health(context: Context, ref: ProjectRef) -> ProjectHealth:
     """How the services of a project are: database, auth, API, storage."""
     address = build_path("/v1/projects/{}/health", ref)
-    return ProjectHealth(
-        services=await rest_client.fetch_rows(context, HealthRow, address, query={"services": _HEALTH_SERVICES})
-    )
+    read = await rest_client.fetch_rows(context, HealthRow, address, query={"services": _HEALTH_SERVICES})
+    return ProjectHealth(services=read.rows, unreadable=read.unreadable)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS, READ_ORGANIZATIONS])
@@ -185,7 +184,7 @@ async def create_project(
     if confirm_cost != price.text:
         return CreatedProject(**ask_to_confirm(price, organization).model_dump())
     body = {"name": name, "organization_slug": organization, "region_selection": selection, "db_pass": password}
-    made = await rest_client.fetch(context, ProjectDetails, "/v1/projects", method="POST", json=body)
+    made = await rest_client.fetch(context, ProjectDetails, _PROJECTS, method="POST", json=body)
     return CreatedProject(
         ref=made.ref, name=made.name, region=made.region, status=made.status, created=True,
         next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY",
@@ -222,23 +221,35 @@ async def _read_price_facts(context: Context, organization: str) -> tuple[str, i
     details = await rest_client.fetch(context, OrganizationDetails, build_path("/v1/organizations/{}", organization))
     if details.plan == "free":
         return details.plan, 0
-    rows = await rest_client.fetch_rows(context, ProjectRow, "/v1/projects")
+    # Strictly: a project that was left out here would make the next one look cheaper.
+    rows = (await rest_client.send_request(context, "GET", _PROJECTS)).read(list[ProjectRow])
     running = [one for one in rows if one.organization == organization and one.status not in _RESTING]
     return details.plan, len(running)
 
 
-@tool(hints=CHANGE_HINTS, scopes=[WRITE_PROJECTS])
-async def pause_project(context: Context, ref: ProjectRef) -> AcceptedChange:
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS])
+async def pause_project(context: Context, ref: ProjectRef, wait_seconds: WaitSeconds = 0) -> AcceptedChange:
     """Pause a project: its database and API stop until it is restored."""
     await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/pause", ref))
-    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is INACTIVE")
+    return await _wait_for_status(context, ref, "INACTIVE", wait_seconds)
 
 
-@tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS])
-async def restore_project(context: Context, ref: ProjectRef) -> AcceptedChange:
+@tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS])
+async def restore_project(context: Context, ref: ProjectRef, wait_seconds: WaitSeconds = 0) -> AcceptedChange:
     """Start a paused project again."""
     await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/restore", ref))
-    return AcceptedChange(ref=ref, next_step="it takes minutes: look at the project until its status is ACTIVE_HEALTHY")
+    return await _wait_for_status(context, ref, "ACTIVE_HEALTHY", wait_seconds)
+
+
+async def _wait_for_status(context: Context, ref: str, status: str, seconds: int) -> AcceptedChange:
+    """Wait until a project has a status, or for so long."""
+
+    async def read_status() -> str:
+        return (await rest_client.fetch(context, ProjectDetails, build_path("/v1/projects/{}", ref))).status
+
+    found = await poll(context, read_status, lambda seen: seen == status, seconds=seconds, message=f"until {status}")
+    step = "" if found == status else f"it takes minutes: look at the project until its status is {status}"
+    return AcceptedChange(ref=ref, status=found or "", next_step=step)
 
 
 TOOLS = (

@@ -6,9 +6,12 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from modules.kit import Context, VendorAnswer, VendorProblem, build_path
+from modules.kit.paging import parse_cursor
+from modules.kit.results import ReadRows, read_object, read_rows
+from modules.kit.whole_lists import WHOLE, CutPage, cut_page
 from modules.supabase.error_messages import explain_problem, explain_sql_problem
 
-Shape = TypeVar("Shape")
+Model = TypeVar("Model", bound=BaseModel)
 
 
 async def send_request(
@@ -25,15 +28,23 @@ async def send_request(
         raise explain_problem(problem, missing=missing, partners_only=partners_only) from None
 
 
-async def fetch(context: Context, kind: type[Shape], address: str, *, method: str = "GET", **options: Any) -> Shape:
-    """Send one request and read its answer as `kind`."""
-    return (await send_request(context, method, address, **options)).read(kind)
+async def fetch(context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any) -> Model:
+    """Send one request and read its answer as one `shape`."""
+    return read_object(await send_request(context, method, address, **options), shape)
 
 
-async def fetch_rows(context: Context, model: type[BaseModel], address: str, **options: Any) -> list[Any]:
-    """Fetch a list that Supabase gives whole, each entry as `model`."""
+async def fetch_rows(context: Context, shape: type[Model], address: str, **options: Any) -> ReadRows[Model]:
+    """Fetch a list that Supabase gives whole."""
     answer = await send_request(context, "GET", address, **options)
-    return answer.read(list[model])
+    return await read_rows(answer, shape, answer.read(list[Any]))
+
+
+async def fetch_page(
+    context: Context, shape: type[Model], address: str, *, cursor: str | None, per_page: int, **options: Any
+) -> CutPage[Model]:
+    """Fetch a list that Supabase gives whole, and cut one page out of it."""
+    asked = parse_cursor(cursor, WHOLE, address, per_page)
+    return cut_page(asked, await fetch_rows(context, shape, address, **options))
 
 
 async def send_query(

@@ -7,13 +7,13 @@ import orjson
 from pydantic import Field
 
 from modules.kit import Context, SensitiveParameter, VendorAnswer, tool
-from modules.kit.cursors import build_unknown_cursor_error
+from modules.kit.paging import RequestedPage, parse_cursor
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, drop_bounds, limit_length
 from modules.kit.results import PAGE_CHARACTERS
 from modules.kit.text_cleaning import clean_text
 from modules.kit.untrusted import UntrustedPage
+from modules.kit.whole_lists import WHOLE, check_start, format_cursor_from, get_start
 from modules.supabase import rest_client
-from modules.supabase.paging import build_offset_cursor, parse_offset
 from modules.supabase.parameters import READ_DATABASE, WRITE_DATABASE, ProjectRef, SqlText
 
 Row = dict[str, Any]
@@ -57,11 +57,10 @@ async def execute_sql(
     cursor: CursorText = None,
 ) -> QueryRows:
     """Run SQL that only reads; it sees all rows, whatever their policies. With a cursor the query runs again."""
-    start = parse_offset(cursor)
+    asked = parse_cursor(cursor, WHOLE, f"sql {ref} {query}", max_rows)
     rows = read_rows(await rest_client.send_query(context, ref, query, parameters or ()))
-    if start and start >= len(rows):
-        raise build_unknown_cursor_error()
-    return format_rows(rows, start, max_rows)
+    check_start(asked, len(rows))
+    return format_rows(rows, asked)
 
 
 @tool(hints=ACTION_HINTS, scopes=[WRITE_DATABASE])
@@ -75,7 +74,7 @@ async def execute_sql_write(
     """Run SQL that changes data, as the database's owner. Schema changes belong into migrations."""
     rows = read_rows(await rest_client.send_query(context, ref, query, parameters or (), writes=True))
     # There is no cursor: reading on would run the query again.
-    return format_rows(rows, 0, max_rows).model_copy(update={"nextCursor": ""})
+    return format_rows(rows, parse_cursor(None, WHOLE, "", max_rows)).model_copy(update={"nextCursor": ""})
 
 
 def read_rows(answer: VendorAnswer) -> list[Row]:
@@ -88,13 +87,15 @@ def read_rows(answer: VendorAnswer) -> list[Row]:
     return answer.read_part(list[Row], [] if rows is None else rows)
 
 
-def format_rows(rows: Sequence[Row], start: int, max_rows: int) -> QueryRows:
-    """Rows from `start` on as lists, as many as fit one page; each value as it is, but for the end of a long one."""
+def format_rows(rows: Sequence[Row], asked: RequestedPage) -> QueryRows:
+    """The rows of the page that is asked for as lists, as many as fit it; each value as it is, but for the end of a
+    long one."""
+    start = get_start(asked)
     columns = list(rows[0]) if rows else []
     shown: list[list[Any]] = []
     cut: list[CutCell] = []
     left, hidden = PAGE_CHARACTERS, False
-    for row in rows[start : start + max_rows]:
+    for row in rows[start : start + asked.size]:
         values = [_cut_value(row.get(name), len(shown), name, cut) for name in columns]
         text = orjson.dumps(values, default=str).decode()
         left -= len(text)
@@ -106,7 +107,7 @@ def format_rows(rows: Sequence[Row], start: int, max_rows: int) -> QueryRows:
     end = start + len(shown)
     return QueryRows(
         columns=columns, rows=shown, total=len(rows), cut=cut, hidden_characters=hidden,
-        nextCursor=build_offset_cursor(end, len(rows)),
+        nextCursor=format_cursor_from(asked, end, len(rows)),
     )  # fmt: skip
 
 

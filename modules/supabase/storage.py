@@ -6,8 +6,8 @@ from pydantic import Field
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, drop_bounds
-from modules.kit.results import Count, Flag, Line, ResultModel, ResultPage, Word, read_at
-from modules.supabase import paging, rest_client
+from modules.kit.results import Count, CountedPage, Flag, Line, ResultModel, Word, read_at
+from modules.supabase import rest_client
 from modules.supabase.parameters import READ_STORAGE, WRITE_STORAGE, ProjectRef
 
 MAX_FILE_SIZE = 536_870_912_000  # Supabase's own limit
@@ -21,9 +21,8 @@ class BucketRow(ResultModel):
     created_at: Word = ""
 
 
-class BucketList(ResultPage):
+class BucketList(CountedPage):
     buckets: list[BucketRow]
-    total: int
 
 
 class StorageConfig(ResultModel):
@@ -46,10 +45,9 @@ async def list_storage_buckets(
     context: Context, ref: ProjectRef, per_page: PerPage = 100, cursor: CursorText = None
 ) -> BucketList:
     """Storage buckets, and which are public."""
-    start = paging.parse_offset(cursor)
-    rows = await rest_client.fetch_rows(context, BucketRow, build_path("/v1/projects/{}/storage/buckets", ref))
-    page, next_cursor = paging.slice_page(rows, start, per_page)
-    return BucketList(buckets=page, total=len(rows), nextCursor=next_cursor)
+    address = build_path("/v1/projects/{}/storage/buckets", ref)
+    page = await rest_client.fetch_page(context, BucketRow, address, cursor=cursor, per_page=per_page)
+    return BucketList(buckets=page.rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_STORAGE])

@@ -5,7 +5,20 @@ import sys
 from collections.abc import Callable
 
 from tests.bench.lab import Lab, lab
-from tests.bench.measures import batch, graph, idle, lease, listing, memory, path, replicas, start, tenants, tokens
+from tests.bench.measures import (
+    batch,
+    documents,
+    graph,
+    idle,
+    lease,
+    listing,
+    memory,
+    path,
+    replicas,
+    start,
+    tenants,
+    tokens,
+)
 from tests.bench.options import Options
 from tests.bench.report import Result, environment, shown
 from tests.bench.wrk import INSTALL, available
@@ -15,6 +28,7 @@ Measure = Callable[[Lab], list[Result]]
 # What needs no load first: an idle product is one that nobody has used much.
 MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"P10"}), False, tokens.measure),
+    (frozenset({"MD"}), False, documents.measure),
     (frozenset({"P9"}), False, start.measure),
     (frozenset({"P13"}), False, idle.measure),
     (frozenset({"P6"}), False, batch.measure),

@@ -17,11 +17,13 @@ PATIENCE = 540
 
 @pytest.mark.timeout(PATIENCE + 30)
 def test_numbers_come_out():
-    argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--only", "P5,P6,P7,P10"]
+    argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--only", "P5,P6,P7,P10,MD"]
     done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
-    expected = {"P5", "P6", "P7", "P10"} if available() else {"P6", "P7", "P10"}  # the others say so and are left out
+    expected = (
+        {"P5", "P6", "P7", "P10", "MD"} if available() else {"P6", "P7", "P10", "MD"}
+    )  # the others say so and are left out
     assert {row["budget"] for row in found["rows"]} == expected
     assert all(math.isfinite(value) for row in found["rows"] for value in row["values"])
     assert all(one["calls"] > 0 for one in found["samples"])

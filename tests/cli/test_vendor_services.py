@@ -1,13 +1,16 @@
 """Settings of services and the keys of the vault, at the command line."""
 
+import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from unittest import mock
 
 import pytest
 
+from modules.kit import VendorSettings
 from tests.cli.conftest import Home
-from tests.cli.hub import hub_installed
+from tests.cli.hub import HUB, catalogue, hub_installed, manifests
 
 PUBLIC = "https://93.184.215.14/api/v3"
 PRIVATE = "http://127.0.0.1:8443"
@@ -129,20 +132,26 @@ def test_a_name_with_a_private_address_is_noted(cli: Home, tenant: str) -> None:
 
 def test_settings_that_no_longer_fit_are_named(cli: Home, tenant: str) -> None:
     cli.run("service", "set", "hub", 'organizations=["a"]', "--tenant", tenant)
-    with mock.patch("tests.cli.hub.HUB", _without_organizations()):
+    with _hub_without_organizations():
         refused = cli.run("service", "set", "hub", "timeout=5", "--tenant", tenant)
         assert (refused.code, "organizations" in refused.err) == (2, True)
         assert cli.run("service", "set", "hub", "--unset", "organizations", "--tenant", tenant).code == 0
 
 
-def _without_organizations() -> object:
-    from dataclasses import replace
-
-    from modules.kit import VendorSettings
-    from tests.cli.hub import HUB
-
+@contextlib.contextmanager
+def _hub_without_organizations() -> Iterator[None]:
+    """What is kept of the hub is made anew for the block, and again behind it."""
     assert HUB.vendor is not None
-    return replace(HUB, vendor=replace(HUB.vendor, settings=VendorSettings, hosts={}))
+    other = replace(HUB, vendor=replace(HUB.vendor, settings=VendorSettings, hosts={}))
+    with mock.patch("tests.cli.hub.HUB", other):
+        _forget_hub()
+        yield
+    _forget_hub()
+
+
+def _forget_hub() -> None:
+    catalogue.cache_clear()
+    manifests.cache_clear()
 
 
 def test_keys_status(cli: Home) -> None:

@@ -4,11 +4,12 @@ from typing import Annotated, Any
 
 import orjson
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.catalogue import build_catalogue
 from modules.kit import Context, Module, SensitiveParameter, tool
+from modules.kit.parameters import OptionalParameter
 from tests.support.toy_modules import READS, Said
 
 
@@ -33,7 +34,24 @@ async def look(
     return Said(said=text)
 
 
-(TOOL,) = build_catalogue([Module("desk", "Desk", "For tests.", frozenset({"desk"}), (look,))]).tools["desk"]
+class Note(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    line: int
+    start_line: int = 0
+
+
+@tool(hints=READS, scopes=["desk"])
+async def note(
+    context: Context,
+    notes: Annotated[OptionalParameter[list[Note]], Field(description="Notes")] = None,
+    names: Annotated[OptionalParameter[dict[str, str]], Field(description="Names")] = None,
+) -> Said:
+    """Note."""
+    return Said(said="")
+
+
+(TOOL, NOTE) = build_catalogue([Module("desk", "Desk", "For tests.", frozenset({"desk"}), (look, note))]).tools["desk"]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +85,28 @@ def test_a_sensitive_value_is_not_repeated() -> None:
         with pytest.raises(InvalidToolArguments, match=r"^secret: ") as caught:
             validate_arguments(TOOL, orjson.dumps({"secret": wrong}))
         assert "sword" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"notes": [{"line": "1"}]}, 'notes[0].line: input should be a valid integer, got "1"'),
+        ({"notes": [{"line": 1, "colour": 2}]}, "notes[0].colour is unknown; known are: line, start_line"),
+        ({"notes": [{"line": 1, "startLine": 2}]}, "notes[0].startLine is unknown, did you mean start_line?"),
+        ({"notes": [{"start_line": 1}]}, "notes[0].line is missing (expected integer)"),
+        ({"notes": "x"}, 'notes: input should be a valid array, got "x"'),
+        ({"names": {"a": 1}}, "names.a: input should be a valid string, got 1"),
+        ({"names": {"none": 1}}, "names.none: input should be a valid string, got 1"),
+        ({"notes": [{"line": 1}], "note": []}, "note is unknown; known are: notes, names"),
+        ({"nots": []}, "nots is unknown, did you mean notes?"),
+    ],
+)
+def test_a_mistake_within_a_list_is_told_with_its_place(arguments: dict[str, Any], text: str) -> None:
+    """Not with the names of a union's members, which the caller has never seen; and a name is told only where it can
+    be the one that was meant."""
+    with pytest.raises(InvalidToolArguments) as caught:
+        validate_arguments(NOTE, orjson.dumps(arguments))
+    assert str(caught.value) == text
 
 
 def test_what_fits_is_taken_as_it_is() -> None:

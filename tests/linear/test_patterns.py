@@ -11,7 +11,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from broker.authorization_server import redirect_uris
 from broker.web import i18n
-from modules.github import error_messages
+from modules.github.shared import known_messages
 from modules.knowledge_graph import search_text
 from tests.linear import patterns
 from tests.linear.candidates import may_be_slow_at_once
@@ -183,7 +183,7 @@ FORMER = {
         search_text._LONG_MARK, r"([ァ-ヺー]{3,})ー(?![ァ-ヺー])", ("ア", "ー", "イ", "x", " ", "ヺ", "ァー"),
     ),
     "problems._KNOWN": (
-        next(form for form, _ in error_messages._KNOWN if "must include" in form.pattern),
+        next(form for form, _ in known_messages.KNOWN_MESSAGES if "must include" in form.pattern),
         r"(?i)must include .*is:(issue|pull-request|pr)",
         ("must include ", "MUST INCLUDE ", "is:issue", "is:pr", "is:", "x", "\n", "must"),
     ),

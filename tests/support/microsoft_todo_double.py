@@ -4,6 +4,7 @@ import base64
 import contextlib
 import itertools
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -15,8 +16,15 @@ Json = dict[str, Any]
 MOMENT = "2026-01-01T00:00:00Z"
 LISTS, LIST = "/me/todo/lists", "/me/todo/lists/{todoTaskList-id}"
 TASKS, TASK = f"{LIST}/tasks", f"{LIST}/tasks/{{todoTask-id}}"
+LINKS, LINK = f"{TASK}/linkedResources", f"{TASK}/linkedResources/{{linkedResource-id}}"
 ITEMS, ITEM = f"{TASK}/checklistItems", f"{TASK}/checklistItems/{{checklistItem-id}}"
 MOST_STEPS = 20
+ADA, EVE = "ada@acme.test", "eve@globex.test"
+MAILBOX = (
+    "AQMkADAwATM3ZmYAZS05YjA3LWE5NDktMDACLTAwCgBGAAADzLF+/8wGDEGl"
+    "Z3T0kMmOwcAoP8vZ0pTTEmk3Y1mVnHh7AAAAgESAAAAoP8vZ0pTTEmk3"
+)
+"""What the ids of one mailbox have in common."""
 
 
 class GraphRefused(VendorRefusal):
@@ -28,33 +36,46 @@ class GraphRefused(VendorRefusal):
         super().__init__(status, body, headers)
 
 
+@dataclass(frozen=True)
+class GraphToken:
+    """Whose lists it sees, and whether it may write."""
+
+    account: str
+    writes: bool
+
+
 class MicrosoftTodoDouble(VendorDouble):
-    """`lists`, `tasks` and `items` by id, as Graph answers them; `parents` leads from a task or step to its parent."""
+    """`lists`, `tasks`, `items` and `links` by id, as Graph answers them; `parents` leads from a task, step or link to
+    its parent, and from a list to its account. `home` is the list of its own that each account has."""
 
     def __init__(self) -> None:
         routes = {operation: getattr(self, name) for operation, name in ROUTES.items()}
         super().__init__(contract("microsoft-todo"), routes)
-        self.secrets: list[str] = []
-        self.tokens = {"full": True, "reader": False}
+        self.tokens = {
+            "full": GraphToken(ADA, True), "reader": GraphToken(ADA, False), "stranger": GraphToken(EVE, True),
+        }  # fmt: skip
         self.lists: dict[str, Json] = {}
         self.tasks: dict[str, Json] = {}
         self.items: dict[str, Json] = {}
+        self.links: dict[str, Json] = {}
         self.parents: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self.uses_token = False
         self.home = self.add_list("Tasks", wellknownListName="defaultList")["id"]
+        self.add_list("Tasks", account=EVE, wellknownListName="defaultList")
 
     def make_id(self) -> str:
-        """An id as To Do's: long, with signs that have to be escaped in a path."""
+        """An id as To Do's: as long, and with signs that have to be escaped in a path."""
         number = next(self._numbers)
-        return f"AQMkAD+/{base64.b64encode(bytes([255, 254, number % 256])).decode()}{number}=="
+        return f"{MAILBOX}{base64.b64encode(bytes([255, 254, number % 256])).decode()}{number:04}AAA="
 
-    def add_list(self, name: str, **more: Any) -> Json:
+    def add_list(self, name: str, *, account: str = ADA, **more: Any) -> Json:
         made = {
             "@odata.etag": 'W/"l"', "id": self.make_id(), "displayName": name, "isOwner": True, "isShared": False,
             "wellknownListName": "none", **more,
         }  # fmt: skip
         self.lists[made["id"]] = made
+        self.parents[made["id"]] = account
         return made
 
     def add_task(self, list_id: str, title: str = "Task", **more: Any) -> Json:
@@ -67,9 +88,8 @@ class MicrosoftTodoDouble(VendorDouble):
         self.parents[made["id"]] = list_id
         return made
 
-    def authenticate(self, request: web.Request) -> bool:
+    def authenticate(self, request: web.Request) -> GraphToken:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-        self.secrets.append(secret)
         if scheme != "Bearer" or secret not in self.tokens:
             raise GraphRefused(401, "InvalidAuthenticationToken")
         return self.tokens[secret]
@@ -80,7 +100,7 @@ class MicrosoftTodoDouble(VendorDouble):
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         if "$select" in call.query:
             raise GraphRefused(400, "invalidRequest")
-        if operation[0] != "get" and not call.caller:
+        if operation[0] != "get" and not call.caller.writes:
             raise GraphRefused(403, "ErrorAccessDenied")
 
     def _get(self, known: dict[str, Json], call: VendorCall, name: str) -> Json:
@@ -92,9 +112,15 @@ class MicrosoftTodoDouble(VendorDouble):
         return found
 
     def _list(self, call: VendorCall) -> Json:
+        self._check_list(call)
         return self._get(self.lists, call, "todoTaskList-id")
 
+    def _check_list(self, call: VendorCall) -> None:
+        if self.parents.get(call.values["todoTaskList-id"]) != call.caller.account:
+            raise GraphRefused(404, "ErrorItemNotFound")
+
     def _task(self, call: VendorCall) -> Json:
+        self._check_list(call)
         task = self._get(self.tasks, call, "todoTask-id")
         if self.parents[task["id"]] != call.values["todoTaskList-id"]:
             raise GraphRefused(404, "ErrorItemNotFound")
@@ -110,10 +136,10 @@ class MicrosoftTodoDouble(VendorDouble):
         return page
 
     def list_lists(self, call: VendorCall) -> Json:
-        return self._page(call, list(self.lists.values()))
+        return self._page(call, [one for one in self.lists.values() if self.parents[one["id"]] == call.caller.account])
 
     def create_list(self, call: VendorCall) -> VendorReply:
-        return VendorReply(201, self.add_list(call.body["displayName"]))
+        return VendorReply(201, self.add_list(call.body["displayName"], account=call.caller.account))
 
     def update_list(self, call: VendorCall) -> Json:
         found = self._own(call)
@@ -146,7 +172,7 @@ class MicrosoftTodoDouble(VendorDouble):
 
     def get_task(self, call: VendorCall) -> Json:
         task = dict(self._task(call))
-        links = task.pop("linkedResources", [])
+        links = [*task.pop("linkedResources", []), *self._list_links(call)]
         expanded = call.query.get("$expand", "").split(",")
         if "checklistItems" in expanded:
             task["checklistItems"] = [one for one in self.items.values() if self.parents[one["id"]] == task["id"]]
@@ -198,6 +224,34 @@ class MicrosoftTodoDouble(VendorDouble):
         del self.items[self._get(self.items, call, "checklistItem-id")["id"]]
         return VendorReply(204)
 
+    def _list_links(self, call: VendorCall) -> list[Json]:
+        task = self._task(call)["id"]
+        return [one for one in self.links.values() if self.parents[one["id"]] == task]
+
+    def list_links(self, call: VendorCall) -> Json:
+        return self._page(call, self._list_links(call))
+
+    def create_link(self, call: VendorCall) -> VendorReply:
+        task = self._task(call)["id"]
+        made = {"id": f"00000000-0000-4000-8000-{next(self._numbers):012}", "externalId": None, **call.body}
+        self.links[made["id"]], self.parents[made["id"]] = made, task
+        return VendorReply(201, made)
+
+    def update_link(self, call: VendorCall) -> Json:
+        found = self._link(call)
+        found.update(call.body)
+        return found
+
+    def delete_link(self, call: VendorCall) -> VendorReply:
+        del self.links[self._link(call)["id"]]
+        return VendorReply(204)
+
+    def _link(self, call: VendorCall) -> Json:
+        found = {one["id"]: one for one in self._list_links(call)}.get(call.values["linkedResource-id"])
+        if found is None:
+            raise GraphRefused(404, "ErrorItemNotFound")
+        return found
+
 
 def check_task(body: Json, whole: Json) -> None:
     """Refuse what the description allows and To Do does not."""
@@ -222,11 +276,15 @@ ROUTES: dict[Operation, str] = {
     ("post", ITEMS): "create_item",
     ("patch", ITEM): "update_item",
     ("delete", ITEM): "delete_item",
+    ("get", LINKS): "list_links",
+    ("post", LINKS): "create_link",
+    ("patch", LINK): "update_link",
+    ("delete", LINK): "delete_link",
 }
 
 
 @contextlib.asynccontextmanager
 async def microsoft_todo_double() -> AsyncIterator[MicrosoftTodoDouble]:
-    """Serve a double with the tokens `full` and `reader`."""
+    """Serve a double with the tokens `full` and `reader` of one account, and `stranger` of another."""
     async with serve_double(MicrosoftTodoDouble()) as double:
         yield double

@@ -1,23 +1,20 @@
 """A started product with one module and the double of its vendor: tools are called through `/mcp`, as a client does.
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def app(database_server, tmp_path_factory):
-    async with (
-        serve_double(JiraDouble(...)) as jira,
-        open_module_app(database_server, tmp_path_factory.mktemp("jira"), MODULE, jira.url) as app,
-    ):
-        await app.connect(app.ada, "adas-token")
-        yield app
+vendor, app = make_app_fixtures(MODULE, jira_double)
 
-answer = await app.call("get_issue", key="A-1")     # .value, .failed, .text
+issue = await app.read("get_issue", issue="A-1")        # its value; an error fails the test
+answer = await app.call("get_issue", issue="A-1")       # .value, .failed, .text
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import pytest
+import pytest_asyncio
 
 from broker.vault.credential_store import CredentialStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
@@ -27,13 +24,17 @@ from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.origins import get_origin
 from core.secret import Secret
 from gateway.catalogue import build_catalogue
-from modules.kit import Module
+from modules.kit import Module, Tool
 from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import VAULT_KEYS_FILE
 from tests.support.mcp_client import Answer
 from tests.support.postgres import DatabaseServer
 from tests.support.product import ACTOR, Node, Person, Product, product_on
+from tests.support.vendor_double import VendorDouble, VendorRefusal, VendorReply
+
+FULL_KEY = "full"
+"""A key of the first account that may do everything, which each double knows."""
 
 
 @dataclass
@@ -56,15 +57,35 @@ class ModuleApp:
             origins=[self.origin], scheme=scheme,
         )  # fmt: skip
 
-    async def reconnect(self, person: Person, secret: str, tool_name: str, secrets: list[str]) -> None:
-        """Replace somebody's key, and call a tool without parameters until the double has seen the new one in
-        `secrets`: the product learns of a change by a notification, a little later."""
+    async def reconnect(self, person: Person, secret: str, vendor: VendorDouble) -> None:
+        """Replace somebody's key, and call a tool until the double has seen the new one: the product learns of a change
+        by a notification, a little later."""
         await self.connect(person, secret)
+        simple = next(one.name for one in self.module.tools if one.hints.read_only and not _list_required(one))
         for _ in range(1_000):
-            await self.call_as(person, tool_name)
-            if secrets and secrets[-1] == secret:
+            await self.call_as(person, simple)
+            if vendor.secrets and vendor.secrets[-1] == secret:
                 return
         raise AssertionError("the new key was not used")
+
+    async def call_refused(
+        self, vendor: VendorDouble, refusal: VendorRefusal | VendorReply, tool_name: str, /, **params: Any
+    ) -> Answer:
+        """Call a tool as eve while the vendor answers so to whatever it is asked. She gets a new key that may do
+        everything: a limit is remembered for its key, and would hold for the next test."""
+        secret = f"made-up-token-{len(vendor.tokens)}"
+        vendor.tokens[secret] = vendor.tokens[FULL_KEY]
+        await self.reconnect(self.eve, secret, vendor)
+        vendor.refusals[:] = [refusal] * 5  # a request that only reads is tried again
+        answer = await self.call_as(self.eve, tool_name, **params)
+        vendor.refusals.clear()
+        return answer
+
+    async def read(self, tool_name: str, /, **params: Any) -> Any:
+        """Call a tool as ada, and return the value of its answer, which is no error."""
+        answer = await self.call(tool_name, **params)
+        assert not answer.failed, answer.text
+        return answer.value
 
     async def call(self, tool_name: str, /, **params: Any) -> Answer:
         """Call a tool as ada."""
@@ -73,6 +94,10 @@ class ModuleApp:
     async def call_as(self, person: Person, tool_name: str, /, **params: Any) -> Answer:
         """Call a tool as somebody."""
         return await self.node.call(person.token, self.module.name, tool_name, params)
+
+
+def _list_required(tool: Tool) -> list[str]:
+    return [name for name, field in tool.arguments.model_fields.items() if field.is_required()]
 
 
 @contextlib.asynccontextmanager
@@ -99,3 +124,32 @@ async def open_module_app(
             people.append(await product.person(tenant, email, allow=["*"]))
         store = CredentialStore(broker, vault, clock=get_utc_now)
         yield ModuleApp(module, product, node, people[0], people[1], store, get_origin(base_url))
+
+
+def make_app_fixtures(
+    module: Module,
+    serve: Callable[[], contextlib.AbstractAsyncContextManager[VendorDouble]],
+    *,
+    adas: str = FULL_KEY,
+    eves: str,
+    scheme: CredentialScheme = BEARER,
+) -> tuple[Any, Any]:
+    """Make the fixtures `vendor` and `app` of a file of tests: a double as `serve` opens it, and the product before it.
+    `adas` and `eves` are their keys; `scheme` is the way in which ada's is sent."""
+
+    @pytest_asyncio.fixture(scope="module", loop_scope="module", name="vendor")
+    async def open_vendor() -> AsyncIterator[VendorDouble]:
+        async with serve() as double:
+            yield double
+
+    @pytest_asyncio.fixture(scope="module", loop_scope="module", name="app")
+    async def open_app(
+        vendor: VendorDouble, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+    ) -> AsyncIterator[ModuleApp]:
+        folder = tmp_path_factory.mktemp(module.name)
+        async with open_module_app(database_server, folder, module, vendor.url) as app:
+            await app.connect(app.ada, adas, scheme=scheme)
+            await app.connect(app.eve, eves)
+            yield app
+
+    return open_vendor, open_app

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import aiohttp
 import orjson
+from pydantic import BaseModel
 from yarl import URL
 
 from gateway.vendor_session.retry_policy import find_rate_limit
@@ -43,10 +44,13 @@ KINDS: dict[int, VendorProblemKind] = {
 class PlainVendor:
     """Implements :class:`modules.kit.Vendor` for one secret."""
 
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str, hosts: Mapping[str, str]
+    ) -> None:
         self._session = session
         self._api = api
         self._base_url = base_url
+        self._hosts = hosts
         self._headers = {**api.headers, "Authorization": f"Bearer {secret}"}
 
     async def get_connection(self) -> Mapping[str, str]:
@@ -104,7 +108,7 @@ class PlainVendor:
         return Download(answer.body[offset:end], answer.headers.get("Content-Type", ""), len(answer.body), left)
 
     def _build_url(self, path: str, query: Mapping[str, Any] | None, host: str) -> URL:
-        base_url = self._api.hosts[host] if host else self._base_url
+        base_url = self._hosts[host] if host else self._base_url
         return URL(base_url + path, encoded=True).update_query(_written(query or {}))
 
 
@@ -112,9 +116,14 @@ def _writes(method: str, repeatable: bool | None) -> bool:
     return method not in ("GET", "HEAD") if repeatable is None else not repeatable
 
 
-def _written(query: Mapping[str, Any]) -> dict[str, str]:
+def _written(query: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Write a query as the product's session does: a parameter with several values stands there several times."""
     given = {name: value for name, value in query.items() if value is not None}
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+    lists = {name: value if isinstance(value, (list, tuple)) else [value] for name, value in given.items()}
+    return {
+        name: [str(one).lower() if isinstance(one, bool) else str(one) for one in cast("list[Any]", values)]
+        for name, values in lists.items()
+    }
 
 
 def _problem(answer: VendorAnswer, limit: RateLimit | None) -> VendorProblem:
@@ -134,20 +143,24 @@ class VendorCaller:
     user_id: UUID = NOBODY
 
     async def call(self, tool_name: str, **params: Any) -> dict[str, Any]:
-        """Validate `params` as the gateway does, run the tool, and give its result as a client gets it."""
+        """Run a tool, and give its result as a client gets it."""
+        result = await self.run(tool_name, params)
+        return orjson.loads(result.__pydantic_serializer__.to_json(result, by_alias=True))
+
+    async def run(self, tool_name: str, params: Mapping[str, Any]) -> BaseModel:
+        """Validate `params` as the gateway does, and run the tool."""
         tool = next(tool for tool in self.module.tools if tool.name == tool_name)
         arguments = tool.arguments.model_validate_json(orjson.dumps(params), strict=True)
-        result = await tool.run(cast("Context", self), **arguments.__dict__)
-        return orjson.loads(result.__pydantic_serializer__.to_json(result, by_alias=True))
+        return await tool.run(cast("Context", self), **arguments.__dict__)
 
 
 @contextlib.asynccontextmanager
 async def vendor_callers() -> AsyncIterator[Any]:
-    """``callers(module, base_url, secret)`` makes a :class:`VendorCaller`."""
+    """``callers(module, base_url, secret, hosts)`` makes a :class:`VendorCaller`; `hosts` are those of the double."""
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
 
-        def caller(module: Module, base_url: str, secret: str) -> VendorCaller:
+        def caller(module: Module, base_url: str, secret: str, hosts: Mapping[str, str] | None = None) -> VendorCaller:
             assert module.vendor is not None
-            return VendorCaller(module, PlainVendor(session, base_url, module.vendor, secret))
+            return VendorCaller(module, PlainVendor(session, base_url, module.vendor, secret, hosts or {}))
 
         yield caller

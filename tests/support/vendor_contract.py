@@ -69,9 +69,10 @@ class Contract:
         if unknown := sent.query.keys() - known:
             return f"unknown query parameters {sorted(unknown)}"
         values = {name: quote(value, safe="") for name, value in sent.values.items()}
-        path = urlsplit(self._server).path.rstrip("/") + _fill(sent.template, values)
+        server = operation.get("servers", [{"url": self._server}])[0]["url"]
+        path = urlsplit(server).path.rstrip("/") + _fill(sent.template, values)
         request = MockRequest(
-            self._server, sent.method, path, args=dict(sent.query), headers=dict(sent.headers),
+            server, sent.method, path, args=dict(sent.query), headers=dict(sent.headers),
             data=sent.body or None, content_type=sent.headers.get("Content-Type", "application/json"),
         )  # fmt: skip
         try:

@@ -65,7 +65,9 @@ Operation = tuple[str, str]
 
 class VendorDouble:
     """A vendor of its own. `wrong` lists what was not as the description says, in requests or in the double's answers;
-    `seen` each request, as ``GET /path?query``; `bodies` what was sent with it."""
+    `seen` each request, as ``GET /path?query``; `bodies` what was sent with it, `secrets` the credential, `answers` the
+    JSON that it got. `tokens` are those that it knows, with what they may; a double without them knows its callers in
+    another way."""
 
     def __init__(self, contract: Contract, routes: Mapping[Operation, Handler], *, prefix: str = "") -> None:
         """`prefix` is a path before all templates, such as ``/ex/jira/{cloud}`` filled."""
@@ -75,6 +77,9 @@ class VendorDouble:
         self.wrong: list[str] = []
         self.seen: list[str] = []
         self.bodies: list[bytes] = []
+        self.secrets: list[str] = []
+        self.answers: list[bytes] = []
+        self.tokens: dict[str, Any] = {}
         self.refusals: list[VendorRefusal | VendorReply | None] = []
         """For the next requests that are as described, one each; None lets one through."""
         self._routes = routes
@@ -105,6 +110,7 @@ class VendorDouble:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer any request."""
         self.seen.append(f"{request.method} {request.raw_path}")
+        self.secrets.append(request.headers.get("Authorization", "").partition(" ")[2])
         raw = await request.read()
         self.bodies.append(raw)
         try:
@@ -114,6 +120,7 @@ class VendorDouble:
         if reply.body is None or isinstance(reply.body, bytes):
             return web.Response(status=reply.status, body=reply.body, headers=dict(reply.headers))
         body = orjson.dumps(reply.body)
+        self.answers.append(body)
         headers = {"Content-Type": "application/json", **reply.headers}
         return web.Response(status=reply.status, body=body, headers=headers)
 
@@ -176,4 +183,4 @@ async def serve_double(double: Double, *, max_bytes: int = 64 * 2**20) -> AsyncI
         yield double
     finally:
         await runner.cleanup()
-    assert double.wrong == []
+    assert not double.wrong, "\n".join(double.wrong[:5])

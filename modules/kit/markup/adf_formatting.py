@@ -5,18 +5,10 @@ nodes (`localId`), an `order` of 1, and bold, italic or struck white space at th
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from modules.kit.markup.adf_inline_formatting import (
-    escape_start,
-    format_address,
-    format_inline,
-    format_media,
-    format_raw,
-    is_address,
-)
+from modules.kit.markup.adf_inline_formatting import format_inline, format_media, format_raw, is_address
 from modules.kit.markup.adf_nodes import (
     CONTAINERS,
     LANGUAGE,
@@ -25,17 +17,20 @@ from modules.kit.markup.adf_nodes import (
     ROWS,
     TITLED,
     AdfNode,
+    build_options,
     format_json,
     get_attrs,
     is_flat,
     list_children,
     list_marks,
 )
+from modules.kit.markup.adf_table_formatting import format_table_lines, read_layout, read_plain_rows
+from modules.kit.markup.markdown_text import escape_start, format_address, format_fence
 from modules.kit.text_cleaning import clean_text
 
-_TICKS = re.compile(r"`+")
 _NAMES = {kind: name for name, kind in CONTAINERS.items() if kind != "panel"}
 _KNOWN_KEYS = frozenset({"type", "attrs", "marks", "content"})
+_PLAIN_KEYS = frozenset({"type", "content"})
 _LARGE = 20_000
 """Characters of Markdown between two turns of the loop."""
 
@@ -112,24 +107,17 @@ def _format_block(block: AdfNode, level: int, *, is_other: bool = False) -> list
 def _format_raw(block: AdfNode) -> list[str]:
     if not is_flat(block):
         return ["*(something that is nested too deeply to be shown)*"]
-    return _fence("adf", format_json(block))
-
-
-def _fence(word: str, text: str) -> list[str]:
-    fence = "`" * max(3, 1 + max((len(run) for run in _TICKS.findall(text)), default=0))
-    return [fence + word, *(text.split("\n") if text else ()), fence]
+    return format_fence(format_json(block), "adf").split("\n")
 
 
 def _format_leaf(block: AdfNode, level: int) -> list[str]:
     """A block without other blocks in it, within `[!with]` where it has more than Markdown says."""
+    if block["type"] == "paragraph" and block.keys() <= _PLAIN_KEYS:
+        return [_format_paragraph(list_children(block))]
     lines, said = _format_plain(block, level)
     rest = {name: value for name, value in get_attrs(block).items() if name not in said}
     marks = list_marks(block)
-    return _dress(lines, _build_options(rest, marks)) if rest or marks else lines
-
-
-def _build_options(attrs: AdfNode, marks: list[AdfNode]) -> AdfNode:
-    return {**({"attrs": attrs} if attrs else {}), **({"marks": marks} if marks else {})}
+    return _dress(lines, build_options(rest, marks)) if rest or marks else lines
 
 
 def _dress(lines: Sequence[str], options: AdfNode) -> list[str]:
@@ -189,7 +177,7 @@ def _format_code(content: Sequence[AdfNode], attrs: AdfNode) -> tuple[list[str],
     is_word = isinstance(language, str) and LANGUAGE.fullmatch(language) is not None
     if "\r" in text:
         return _refuse()
-    return _fence(str(language) if is_word else "", text), ("language",) if is_word else ()
+    return format_fence(text, str(language) if is_word else "").split("\n"), ("language",) if is_word else ()
 
 
 def _format_container(block: AdfNode, level: int) -> list[str]:
@@ -204,7 +192,7 @@ def _format_container(block: AdfNode, level: int) -> list[str]:
             raise _Unsayable
     if kind in TITLED and _is_title(attrs.get("title")):
         title = attrs.pop("title")
-    options = _build_options(attrs, list_marks(block))
+    options = build_options(attrs, list_marks(block))
     opening = f"[!{name} {format_json(options)}]" if options else f"[!{name}]"
     if kind in TITLED:
         opening = f"{opening} {title}" if title else opening
@@ -230,63 +218,12 @@ def _is_title(title: object) -> bool:
 
 def _format_table(block: AdfNode, level: int) -> list[str]:
     """A table as one of Markdown where each cell is one paragraph; else with its rows and cells as containers."""
-    rows = [list_children(row) for row in list_children(block)]
-    options = _read_layout(block, rows)
-    if options is None:
+    rows = read_plain_rows(block)
+    options = read_layout(block, rows) if rows else None
+    if rows is None or options is None:
         return _format_container(block, level)
-    lines = [_format_row(row) for row in rows]
-    lines.insert(1, f"|{' --- |' * len(rows[0])}")
+    lines = format_table_lines(rows)
     return _dress(lines, options) if options else lines
-
-
-def _read_layout(block: AdfNode, rows: Sequence[Sequence[AdfNode]]) -> AdfNode | None:
-    """What a plain table does not say of itself; None where it is not plain."""
-    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
-        return None
-    if any(row.keys() - {"type", "attrs", "content"} or get_attrs(row) for row in list_children(block)):
-        return None
-    if not all(_is_plain_cell(cell) for row in rows for cell in row):
-        return None
-    header = _find_header(rows)
-    widths = [[get_attrs(cell).get("colwidth") for cell in row] for row in rows]
-    if header is None or any(one != widths[0] for one in widths):
-        return None
-    found = _build_options(get_attrs(block), list_marks(block))
-    if header != "row":
-        found["header"] = header
-    if any(width is not None for width in widths[0]):
-        found["colwidth"] = widths[0]
-    return found
-
-
-def _is_plain_cell(cell: AdfNode) -> bool:
-    content = list_children(cell)
-    if cell.keys() - {"type", "attrs", "content"} or len(content) != 1 or content[0].get("type") != "paragraph":
-        return False
-    others = get_attrs(cell).keys() - {"colwidth"}
-    return not others and not get_attrs(content[0]) and not content[0].keys() & {"marks"}
-
-
-HEADERS: dict[str, Callable[[int, int], bool]] = {
-    "row": lambda row, _: row == 0,
-    "none": lambda _, __: False,
-    "column": lambda _, column: column == 0,
-    "both": lambda row, column: row == 0 or column == 0,
-}
-"""Which cells of a table are headers, by the word for it."""
-
-
-def _find_header(rows: Sequence[Sequence[AdfNode]]) -> str | None:
-    kinds = {(r, c): str(cell.get("type")) for r, row in enumerate(rows) for c, cell in enumerate(row)}
-    for name, is_header in HEADERS.items():
-        if all(kind == ("tableHeader" if is_header(*place) else "tableCell") for place, kind in kinds.items()):
-            return name
-    return None
-
-
-def _format_row(cells: Sequence[AdfNode]) -> str:
-    texts = [format_inline(list_children(list_children(cell)[0])) for cell in cells]
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
 
 
 def _format_items(block: AdfNode, level: int, markers: Sequence[str], kind: str) -> list[str]:

@@ -51,18 +51,18 @@ LANGUAGE = re.compile(r"(?!adf$)[A-Za-z0-9+#._-]{1,40}")
 def get_attrs(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node's attributes, without the name that the editor gives it for its own use."""
     attrs = node.get("attrs")
-    if not isinstance(attrs, Mapping):
+    if not attrs or not isinstance(attrs, Mapping):
         return {}
     return {name: value for name, value in cast("Mapping[str, Any]", attrs).items() if name != "localId"}
 
 
 def list_children(node: Mapping[str, Any]) -> list[AdfNode]:
     """List the nodes within a node; what is no node is left out."""
-    content = node.get("content")
+    content: Any = node.get("content")
     if not isinstance(content, list):
         return []
-    nodes = [cast("AdfNode", one) for one in cast("list[Any]", content) if isinstance(one, dict)]
-    return [one for one in nodes if isinstance(one.get("type"), str)]
+    nodes = cast("list[Any]", content)
+    return [one for one in nodes if isinstance(one, dict) and isinstance(cast("AdfNode", one).get("type"), str)]
 
 
 def list_marks(node: Mapping[str, Any]) -> list[AdfNode]:
@@ -71,6 +71,11 @@ def list_marks(node: Mapping[str, Any]) -> list[AdfNode]:
     if not isinstance(marks, list):
         return []
     return [cast("AdfNode", one) for one in cast("list[Any]", marks) if isinstance(one, dict)]
+
+
+def build_options(attrs: AdfNode, marks: list[AdfNode]) -> AdfNode:
+    """The attributes and marks that a form of Markdown carries as JSON."""
+    return {**({"attrs": attrs} if attrs else {}), **({"marks": marks} if marks else {})}
 
 
 def format_json(value: Any) -> str:

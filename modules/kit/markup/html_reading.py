@@ -6,24 +6,21 @@ The result reads back as the same blocks by `html_writing.py`. Any text is taken
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from modules.kit.markup.markdown_inline import EM, STRIKE, STRONG, Inline, Mark
 from modules.kit.markup.markdown_text import (
     Block,
-    Part,
-    escape_text,
-    format_code_span,
     format_fence,
-    format_image,
     format_item,
-    format_link,
     format_paragraph,
     format_quote,
+    format_runs,
     format_table,
+    is_autolink,
     is_language,
+    is_plain,
     join_blocks,
-    join_parts,
-    split_spaces,
 )
 from modules.kit.markup.markup_tree import Element, parse_html
 from modules.kit.text_cleaning import clean_text
@@ -39,11 +36,12 @@ _COLOR = re.compile(r"(?:^|;)\s*+color\s*+:\s*+([A-Za-z0-9#(), .%]{1,40})\s*+(?:
 _WORD_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-(\S++)")
 _ODD_ADDRESS = re.compile(r"(?:javascript|vbscript|data|cid|file|about):", re.IGNORECASE)
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_SPACES = re.compile(r"[\t\r\n\f]| [ \t\r\n\f]")
+_SPACE_RUN = re.compile(r"[ \t\r\n\f]+")
 _MARKS = {
-    "b": ("**", "strong"), "strong": ("**", "strong"), "i": ("*", "em"), "em": ("*", "em"), "cite": ("*", "em"),
-    "s": ("~~", "del"), "del": ("~~", "del"), "strike": ("~~", "del"),
+    "b": STRONG, "strong": STRONG, "i": EM, "em": EM, "cite": EM, "s": STRIKE, "del": STRIKE, "strike": STRIKE,
+    **{name: Mark(name) for name in ("u", "ins", "sub", "sup", "small", "big")},
 }  # fmt: skip
-_TAGS = frozenset({"u", "ins", "sub", "sup", "small", "big"})
 _BLOCK_NAMES = """
     address article aside blockquote body center details dd div dl dt fieldset figcaption figure footer form h1 h2 h3
     h4 h5 h6 header hr html li main nav ol p pre section summary table tbody td tfoot th thead tr ul
@@ -68,6 +66,8 @@ class HtmlFormatter:
 
     def format_blocks(self, nodes: Nodes) -> list[Block]:
         """Format nodes as blocks; inline ones between them are paragraphs."""
+        if len(nodes) == 1 and isinstance(nodes[0], str) and is_plain(nodes[0]):
+            return [Block(nodes[0], "text")]
         blocks: list[Block] = []
         inline: list[Element | str] = []
         for node in nodes:
@@ -81,6 +81,8 @@ class HtmlFormatter:
         return blocks
 
     def _add_paragraph(self, inline: list[Element | str], blocks: list[Block]) -> None:
+        if not inline:
+            return
         if line := format_paragraph(self.format_inline(inline)):
             blocks.append(Block(line, "text"))
         inline.clear()
@@ -114,6 +116,9 @@ class HtmlFormatter:
 
     def format_paragraph_block(self, element: Element) -> list[Block]:
         """Format a paragraph; nothing for one without text."""
+        nodes = element.children
+        if len(nodes) == 1 and isinstance(nodes[0], str) and is_plain(nodes[0]):
+            return [Block(nodes[0], "text")]
         line = format_paragraph(self.format_inline(element.children))
         return [Block(line, "text")] if line else []
 
@@ -150,56 +155,78 @@ class HtmlFormatter:
 
     def format_inline(self, nodes: Nodes) -> str:
         """Format nodes as inline Markdown."""
-        return join_parts(list(self._format_parts(nodes)))
+        runs: list[Inline] = []
+        self.add_runs(nodes, (), runs)
+        return format_runs(runs)
 
-    def _format_parts(self, nodes: Nodes) -> Iterable[Part]:
+    def add_runs(self, nodes: Nodes, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+        """Add the runs of inline nodes, which have these marks."""
         for node in nodes:
             if isinstance(node, str):
-                yield Part(escape_text(node))
+                add_text(node, marks, runs)
             elif not is_hidden(node):
-                yield from self.format_element(node)
+                self.add_element(node, marks, runs)
 
-    def format_element(self, element: Element) -> Iterable[Part]:
-        """Format an inline element."""
-        name = element.name
-        if name == "br":
-            yield Part("<br>")
-        elif name == "img":
-            yield from self._format_image(element)
-        elif name in ("code", "tt", "kbd", "samp"):
-            if code := " ".join(element.get_text().split()):
-                yield Part(format_code_span(code))
-        else:
-            before, text, after = split_spaces(self.format_inline(element.children))
-            yield Part(before)
-            if text:
-                yield self._format_marked(element, text)
-            yield Part(after or (" " if name in _BLOCKS else ""))
-
-    def _format_marked(self, element: Element, text: str) -> Part:
+    def add_element(self, element: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+        """Add the runs of an inline element."""
         name = element.name
         if name in _MARKS:
-            return Part(text, *_MARKS[name])
-        if name in _TAGS:
-            return Part(f"<{name}>{text}</{name}>")
-        if name == "a":
-            return Part(self.format_anchor(element, text))
-        color = _COLOR.search(element.attributes.get("style", "")) if name == "span" else None
-        return Part(f'<span style="color: {color[1].strip()}">{text}</span>' if color else text)
-
-    def format_anchor(self, element: Element, text: str) -> str:
-        """Format a link whose inline Markdown is `text`."""
-        address = element.attributes.get("href", "").strip()
-        if not address or _ODD_ADDRESS.match(address):
-            return text
-        return format_link(text, address, element.get_text())
-
-    def _format_image(self, element: Element) -> Iterable[Part]:
-        alternative, address = element.attributes.get("alt", ""), element.attributes.get("src", "").strip()
-        if not address or _ODD_ADDRESS.match(address):
-            yield Part(escape_text(alternative))
+            self.add_runs(element.children, add_mark(marks, _MARKS[name]), runs)
+        elif name == "br":
+            runs.append(Inline("break", "", marks))
+        elif name == "a":
+            self.add_anchor(element, marks, runs)
+        elif name in ("code", "tt", "kbd", "samp"):
+            if code := " ".join(element.get_text().split()):
+                runs.append(Inline("code", code, marks))
+        elif name == "img":
+            _add_image(element, marks, runs)
         else:
-            yield Part(format_image(alternative, address))
+            color = _COLOR.search(element.attributes.get("style", "")) if name == "span" else None
+            inner = add_mark(marks, Mark("color", color[1].strip())) if color else marks
+            self.add_runs(element.children, inner, runs)
+            if name in _BLOCKS:
+                add_text(" ", marks, runs)
+
+    def add_anchor(self, element: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+        """Add the runs of a link to an address."""
+        address = element.attributes.get("href", "").strip()
+        if _ODD_ADDRESS.match(address):
+            self.add_runs(element.children, marks, runs)
+        else:
+            self.add_link(element, address, marks, runs)
+
+    def add_link(self, element: Element, address: str, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+        """Add what is in an element as a link; without an address, or with nothing to see, it is none."""
+        text = element.get_text()
+        if text == address and is_autolink(address):
+            runs.append(Inline("node", "", marks, f"<{address}>"))
+            return
+        is_seen = bool(address) and (bool(text.strip()) or element.find("img") is not None)
+        self.add_runs(element.children, add_mark(marks, Mark("link", address)) if is_seen else marks, runs)
+
+
+def add_mark(marks: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
+    """`marks` with one more; one of the same name stays the outer one."""
+    return marks if any(one.name == mark.name for one in marks) else (*marks, mark)
+
+
+def add_text(text: str, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+    """Add a text, in which any white space but no-break spaces is one space."""
+    if _SPACES.search(text):
+        text = _SPACE_RUN.sub(" ", text)
+    if text[:1] == " " and runs and runs[-1].text.endswith(" "):
+        text = text[1:]
+    if text:
+        runs.append(Inline("text", text, marks))
+
+
+def _add_image(element: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+    alternative, address = element.attributes.get("alt", ""), element.attributes.get("src", "").strip()
+    if not address or _ODD_ADDRESS.match(address):
+        add_text(alternative, marks, runs)
+    else:
+        runs.append(Inline("image", _SPACE_RUN.sub(" ", alternative), marks, address))
 
 
 def is_hidden(element: Element) -> bool:

@@ -8,28 +8,35 @@ HTML in the Markdown is text but for a few tags (`<br>`, `<u>`, `<sub>`): nothin
 import html
 import re
 from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
 
-from modules.kit.markup.markdown_blocks import Leaf
-from modules.kit.markup.markdown_inline import Inline, parse_inline
+from modules.kit.markup.markdown_blocks import parse_tree
+from modules.kit.markup.markdown_inline import Inline, InlineDialect, Mark, parse_inline
 from modules.kit.markup.markdown_tree import (
+    Container,
     ItemList,
-    TreeBranch,
+    Leaf,
     get_code,
     get_heading_text,
     get_paragraph_text,
     get_table,
     group_items,
-    parse_tree,
 )
 
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ADDRESS = re.compile(r"(?:https?|mailto|tel|ftp|sip|callto|file)?:|[/#?]|[^:\s]*+$", re.IGNORECASE)
-_MARKS = {"strong": "strong", "emphasis": "em", "strike": "del"}
+_TASK = re.compile(r"\[([ xX])\](?:[ \t]+|$)")
+_BOXES = {None: "", False: "☐ ", True: "☑ "}
+_STYLES = {"color": "color", "background": "background-color"}
+TAGS = frozenset({"u", "ins", "sub", "sup", "small", "big", "b", "strong", "i", "em", "s", "del", "span"})
+COLOR = re.compile(r"[A-Za-z0-9#(), .%]{1,40}")
+_DIALECT = InlineDialect(TAGS, COLOR)
 
 
 def convert_markdown_to_html(markdown: str) -> str:
     """Convert Markdown to HTML, without line breaks between blocks. The time is linear in the length."""
-    return "".join(HtmlWriter().write_blocks(parse_tree(remove_illegal(markdown)).parts))
+    return "".join(HtmlWriter().write_blocks(parse_tree(remove_illegal(markdown))))
 
 
 def remove_illegal(text: str) -> str:
@@ -42,43 +49,50 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+class ItemRun(NamedTuple):
+    """Items of one list of HTML. `tasks` says of each whether it is done, None where it is no task; none or all are."""
+
+    name: str
+    start: int
+    items: list[Container]
+    tasks: list[bool | None]
+
+
 class HtmlWriter:
     """Writes a tree of Markdown as HTML; one for another kind of markup overrides what it has besides."""
 
-    def write_blocks(self, parts: Sequence[TreeBranch | Leaf]) -> list[str]:
+    dialect = _DIALECT
+
+    def write_blocks(self, parts: Sequence[Container | Leaf]) -> list[str]:
         """Write blocks, each by itself."""
         made: list[str] = []
         for part in group_items(parts):
-            if isinstance(part, ItemList):
-                made.append(self.write_list(part))
-            elif isinstance(part, TreeBranch):
-                made.append(self._write_branch(part))
-            else:
+            if isinstance(part, Leaf):
                 made += self.write_leaf(part)
+            elif isinstance(part, ItemList):
+                made += [self.write_list(run) for run in _divide_items(part)]
+            elif part.kind == "quote":
+                made.append(self.write_quote(part))
+            else:
+                made.append(f"<p>{escape(f'[^{part.marker}]: ')}</p>{''.join(self.write_blocks(part.parts))}")
         return made
 
-    def _write_branch(self, branch: TreeBranch) -> str:
-        if branch.container is not None and branch.container.kind == "quote":
-            return self.write_quote(branch)
-        label = escape(f"[^{branch.container.marker}]: ") if branch.container else ""
-        return f"<p>{label}</p>" + "".join(self.write_blocks(branch.parts))
-
-    def write_quote(self, branch: TreeBranch) -> str:
+    def write_quote(self, quote: Container) -> str:
         """Write a quote."""
-        return f"<blockquote>{''.join(self.write_blocks(branch.parts))}</blockquote>"
+        return f"<blockquote>{''.join(self.write_blocks(quote.parts))}</blockquote>"
 
-    def write_list(self, items: ItemList) -> str:
+    def write_list(self, run: ItemRun) -> str:
         """Write a list; a task shows a box."""
-        name = "ol" if items.is_ordered else "ul"
-        start = f' start="{items.start}"' if items.is_ordered and items.start != 1 else ""
-        boxes = {None: "", False: "☐ ", True: "☑ "}
+        start = f' start="{run.start}"' if run.name == "ol" and run.start != 1 else ""
         written = "".join(
-            f"<li>{boxes[task]}{self.write_item(item.parts)}</li>"
-            for item, task in zip(items.items, items.tasks, strict=True)
+            [
+                f"<li>{_BOXES[task]}{self.write_item(item.parts)}</li>"
+                for item, task in zip(run.items, run.tasks, strict=True)
+            ]
         )
-        return f"<{name}{start}>{written}</{name}>"
+        return f"<{run.name}{start}>{written}</{run.name}>"
 
-    def write_item(self, parts: Sequence[TreeBranch | Leaf]) -> str:
+    def write_item(self, parts: Sequence[Container | Leaf]) -> str:
         """Write what is in an item, whose first paragraph is no element."""
         first = parts[0] if parts else None
         if isinstance(first, Leaf) and first.kind == "paragraph" and not first.table_rule:
@@ -123,13 +137,14 @@ class HtmlWriter:
 
     def write_table(self, rows: Sequence[Sequence[str]]) -> str:
         """Write a table of inline Markdown; a head without text is none."""
-        has_head = any(rows[0])
-        made = [self._write_row(rows[0], "th")] if has_head else []
-        made += [self._write_row(row, "td") for row in rows[1:]]
+        width = max(map(len, rows))
+        made = [self._write_row(rows[0], "th", width)] if any(rows[0]) else []
+        made += [self._write_row(row, "td", width) for row in rows[1:]]
         return f"<table><tbody>{''.join(made)}</tbody></table>"
 
-    def _write_row(self, row: Sequence[str], name: str) -> str:
-        return "<tr>" + "".join(f"<{name}>{self.write_cell(cell)}</{name}>" for cell in row) + "</tr>"
+    def _write_row(self, row: Sequence[str], name: str, width: int) -> str:
+        cells = [f"<{name}>{self.write_cell(cell)}</{name}>" for cell in (*row, *[""] * (width - len(row)))]
+        return f"<tr>{''.join(cells)}</tr>"
 
     def write_cell(self, text: str) -> str:
         """Write what is in a cell of a table."""
@@ -137,49 +152,79 @@ class HtmlWriter:
 
     def write_inline(self, text: str) -> str:
         """Write inline Markdown."""
-        return self.write_parts(parse_inline(text))
+        return self.write_runs(parse_inline(text, self.dialect))
 
-    def write_parts(self, parts: Sequence[Inline]) -> str:
-        """Write parsed inline Markdown."""
-        return "".join(self.write_part(one) for one in parts)
+    def write_runs(self, runs: Sequence[Inline], depth: int = 0) -> str:
+        """Write parsed inline Markdown; the first `depth` marks of each run are written already."""
+        made: list[str] = []
+        number = 0
+        while number < len(runs):
+            run = runs[number]
+            if len(run.marks) <= depth:
+                made.append(self.write_run(run))
+                number += 1
+                continue
+            mark, first = run.marks[depth], number
+            while number < len(runs) and len(runs[number].marks) > depth and runs[number].marks[depth] is mark:
+                number += 1
+            within = runs[first:number]
+            made.append(self.write_mark(mark, self.write_runs(within, depth + 1), within))
+        return "".join(made)
 
-    def write_part(self, part: Inline) -> str:
-        """Write one part of inline Markdown."""
-        match part.kind:
-            case "text":
-                return escape(part.text)
+    def write_run(self, run: Inline) -> str:
+        """Write a run without its marks."""
+        match run.kind:
             case "code":
-                return f"<code>{escape(part.text)}</code>"
-            case "raw":
-                return self.write_raw(part)
+                return f"<code>{escape(run.text)}</code>"
             case "break":
                 return "<br/>"
-            case "link":
-                return self.write_link(part)
+            case "line":
+                return " "
             case "image":
-                return self.write_image(part)
-            case "tag" if part.text == "span" and not part.title:
-                return self.write_parts(part.children)
-            case "tag":
-                style = f' style="color: {html.escape(part.title)};"' if part.title else ""
-                return f"<{part.text}{style}>{self.write_parts(part.children)}</{part.text}>"
+                return self.write_image(run)
             case _:
-                name = _MARKS[part.kind]
-                return f"<{name}>{self.write_parts(part.children)}</{name}>"
+                return escape(run.text)
 
-    def write_raw(self, part: Inline) -> str:
-        """Write raw markup, which is text here."""
-        return f"<code>{escape(part.text)}</code>"
+    def write_mark(self, mark: Mark, inner: str, runs: Sequence[Inline]) -> str:
+        """Write a mark around what is written of its runs."""
+        if mark.name == "link":
+            return self.write_link(mark, inner, runs)
+        if mark.name in _STYLES:
+            return f'<span style="{_STYLES[mark.name]}: {html.escape(mark.value)};">{inner}</span>'
+        name = "del" if mark.name == "strike" else mark.name
+        return f"<{name}>{inner}</{name}>"
 
-    def write_link(self, part: Inline) -> str:
+    def write_link(self, mark: Mark, inner: str, _runs: Sequence[Inline]) -> str:
         """Write a link; one whose address could run a program is its text."""
-        text = self.write_parts(part.children)
-        if not _ADDRESS.match(part.address):
-            return text
-        return f'<a href="{html.escape(part.address)}">{text or escape(part.address)}</a>'
+        return f'<a href="{html.escape(mark.value)}">{inner}</a>' if _ADDRESS.match(mark.value) else inner
 
-    def write_image(self, part: Inline) -> str:
+    def write_image(self, run: Inline) -> str:
         """Write an image."""
-        if not _ADDRESS.match(part.address):
-            return escape(part.text)
-        return f'<img src="{html.escape(part.address)}" alt="{html.escape(part.text)}"/>'
+        if not _ADDRESS.match(run.value):
+            return escape(run.text)
+        return f'<img src="{html.escape(run.value)}" alt="{html.escape(run.text)}"/>'
+
+
+def _divide_items(part: ItemList) -> list[ItemRun]:
+    """The items as lists of tasks and lists of none."""
+    if part.sign in ".)":
+        return [ItemRun("ol", part.start, part.items, [None] * len(part.items))]
+    tasks = [_take_task(item) for item in part.items]
+    runs: list[ItemRun] = []
+    for _, group in groupby(zip(part.items, tasks, strict=True), key=lambda pair: pair[1] is None):
+        pairs = list(group)
+        runs.append(ItemRun("ul", 0, [item for item, _ in pairs], [task for _, task in pairs]))
+    return runs
+
+
+def _take_task(item: Container) -> bool | None:
+    """Take the mark of a task out of an item; whether it is done, None for no task."""
+    first = item.parts[0] if item.parts else None
+    if not isinstance(first, Leaf) or first.kind != "paragraph" or first.table_rule:
+        return None
+    line = first.lines[0]
+    found = _TASK.match(line.text) if line.text.startswith("[") else None
+    if not found:
+        return None
+    first.lines[0] = line._replace(text=line.text[found.end() :])
+    return found[1] != " "

@@ -5,10 +5,12 @@ Inline text is not parsed here. Time is linear: containers deeper than ``MAX_DEP
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+
+from modules.kit.markup.markdown_tree import Container, Leaf, LeafKind, SourceLine, find_cells
 
 MAX_DEPTH = 100
+_PART_LENGTH = 10_000
 _TAB = 4
 _CODE_INDENT = 4
 
@@ -19,6 +21,8 @@ _UNDERLINE = re.compile(r"(=++|-++)[ \t]*+$")
 _ITEM = re.compile(r"([-+*]|[0-9]{1,9}[.)])(?=[ \t]|$)")
 _RULE = re.compile(r"\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,200}\]:")
+# A line of text, or of an item with text, that begins nothing else: a letter, bold text, code or a bracket comes first.
+_USUAL = re.compile(r"( *+)(?:([-+*]|[0-9]{1,9}[.)]) )?+(?=[^\W\d_]|\*\*[^\W_]|`[^`]|\[[^^])")
 
 _BLOCK_NAMES = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
@@ -40,50 +44,6 @@ _HTML_KINDS = (
     (re.compile(rf"</?(?:{_BLOCK_NAMES})(?:[ \t]|/?>|$)", re.IGNORECASE), None),
 )  # fmt: skip
 _HTML_ALONE = re.compile(rf"(?:{OPEN_TAG}|{CLOSE_TAG})[ \t]*+$")
-
-
-class SourceLine(NamedTuple):
-    """A line without its break: what belongs to containers and indentation, and the rest."""
-
-    prefix: str
-    text: str
-
-
-@dataclass(slots=True, eq=False)
-class Container:
-    """A block that holds others. `indent` is how many columns a line needs to stay in it (not for quotes); `marker` is
-    the bullet, number or footnote label as written; `is_filled` once a leaf is in it."""
-
-    kind: Literal["quote", "item", "footnote"]
-    indent: int = 0
-    marker: str = ""
-    is_filled: bool = False
-
-
-LeafKind = Literal["paragraph", "heading", "fence", "code", "html", "break", "blank"]
-
-
-@dataclass(slots=True, eq=False)
-class Leaf:
-    """A block that holds text. `level` is that of a heading, or the indentation of a fence, whose first line is the
-    opening one, and the last the closing one if `is_closed`. A setext underline is the last line of its heading, which
-    `is_closed` then marks. `end` is what ends an HTML block; None for a blank line. `table_rule` is the number of the
-    line below the head of a table, which ends its paragraph, or 0."""
-
-    kind: LeafKind
-    containers: tuple[Container, ...]
-    lines: list[SourceLine] = field(default_factory=list[SourceLine])
-    level: int = 0
-    is_closed: bool = False
-    end: "re.Pattern[str] | None" = None
-    table_rule: int = 0
-    is_loose: bool = False
-    """Whether the last line would not go on in another block: it lacks marks of containers, or is indented as code."""
-
-    @property
-    def text(self) -> str:
-        """The lines' texts, joined by line feeds."""
-        return "\n".join(line.text for line in self.lines)
 
 
 class _Cursor:
@@ -136,8 +96,12 @@ class _Parser:
         self.path: tuple[Container, ...] = ()
         self.leaf: Leaf | None = None
         self.leaves: list[Leaf] = []
+        self.parts: list[Container | Leaf] = []
 
     def add_line(self, line: str) -> None:
+        usual = _USUAL.match(line)
+        if (usual and self._add_usual(line, usual)) or (line[:1] == "|" and self._add_row(line)):
+            return
         cursor = _Cursor(line)
         matched = self._match_containers(cursor)
         is_inside = matched == len(self.containers)
@@ -146,7 +110,8 @@ class _Parser:
         paragraph = self.leaf if self.leaf and self.leaf.kind == "paragraph" else None
         if paragraph is not None and paragraph.table_rule and not is_inside:
             paragraph = None
-        opened = self._open_containers(cursor, matched, paragraph)
+        is_table = paragraph is not None and paragraph.table_rule > 0
+        opened = self._open_containers(cursor, matched, None if is_table else paragraph)
         # A paragraph goes on, lazily, in a line that lacks the marks of its containers but begins no other block.
         paragraph = paragraph if opened == matched else None
         start = cursor.column
@@ -158,6 +123,49 @@ class _Parser:
             return
         self._close_to(opened)
         self._start("paragraph", cursor.rest())
+
+    def _add_usual(self, line: str, usual: "re.Match[str]") -> bool:
+        """Add a line of a kind that most texts have most of; false where it has to be looked at closely."""
+        leaf, containers = self.leaf, self.containers
+        if leaf is not None and leaf.kind != "paragraph":
+            return False
+        spaces, marker = usual.groups()
+        if marker is None:
+            if spaces or containers:
+                return False
+            if leaf is None:
+                self._start("paragraph", SourceLine("", line))
+            else:
+                leaf.is_loose = False
+                leaf.lines.append(SourceLine("", line))
+            return True
+        column, matched = len(spaces), 0
+        for container in containers:
+            if container.kind != "item":
+                return False
+            if column < container.indent:
+                break
+            column -= container.indent
+            matched += 1
+        is_within = leaf is not None and not leaf.table_rule and matched == len(containers)
+        if column >= _CODE_INDENT or matched == MAX_DEPTH or (is_within and marker[:-1] not in ("", "1")):
+            return False
+        del containers[matched:]
+        self._add_container(Container("item", column + len(marker) + 1, marker))
+        self._start("paragraph", SourceLine(line[: usual.end()], line[usual.end() :]))
+        return True
+
+    def _add_row(self, line: str) -> bool:
+        """Add a row of a table that is in nothing else; false where there is none."""
+        if self.containers or self.leaf is None or not self.leaf.table_rule:
+            return False
+        self.leaf.lines.append(SourceLine("", line))
+        return True
+
+    def _add_container(self, container: Container) -> None:
+        (self.containers[-1].parts if self.containers else self.parts).append(container)
+        self.containers.append(container)
+        self.leaf = None
 
     def _match_containers(self, cursor: _Cursor) -> int:
         is_blank: bool | None = None
@@ -216,7 +224,7 @@ class _Parser:
                 cursor.reset(mark)
                 return matched
             self._close_to(matched)
-            self.containers.append(container)
+            self._add_container(container)
             matched, paragraph = matched + 1, None
         return matched
 
@@ -325,15 +333,17 @@ class _Parser:
 
     def _start(self, kind: LeafKind, line: SourceLine, level: int = 0, end: "re.Pattern[str] | None" = None) -> None:
         self._set_path()
+        leaf = self.leaf = Leaf(kind, self.path, [line], level, end=end)
+        self.leaves.append(leaf)
         if kind != "blank":
             for container in self.path:
                 container.is_filled = True
-        self.leaf = Leaf(kind, self.path, [line], level=level, end=end)
-        self.leaves.append(self.leaf)
+            (self.containers[-1].parts if self.containers else self.parts).append(leaf)
 
     def _set_path(self) -> None:
-        if self.path != tuple(self.containers):
-            self.path = tuple(self.containers)
+        path = tuple(self.containers)
+        if self.path != path:
+            self.path = path
 
     def _close_to(self, matched: int) -> None:
         """Close the containers beyond the first `matched`, and the leaf that was open, unless the code goes on."""
@@ -356,23 +366,36 @@ def _is_rule(above: str, line: str) -> bool:
     return len(find_cells(above)) == len(find_cells(line))
 
 
-def find_cells(line: str) -> list[tuple[int, int]]:
-    """Find where the cells of a table's row begin and end."""
-    length = len(line.rstrip(" \t"))
-    start = 1 if line.startswith("|") else 0
-    cells: list[tuple[int, int]] = []
-    place = line.find("|", start)
-    while place >= 0:
-        if line[place - 1] != "\\":
-            cells.append((start, place))
-            start = place + 1
-        place = line.find("|", place + 1)
-    return cells if cells and start >= length else [*cells, (start, len(line))]
-
-
 def parse_blocks(text: str) -> list[Leaf]:
     """Parse the leaves of `text`, in its order, blank lines among them."""
+    return _parse(text).leaves
+
+
+def parse_tree(text: str) -> list[Container | Leaf]:
+    """Parse a text, whose lines may end in any way, as a tree of containers and leaves."""
+    return _parse(_normalize(text)).parts
+
+
+def parse_tree_in_parts(text: str) -> Iterator[list[Container | Leaf]]:
+    """Parse a text as :func:`parse_tree` does, and give what is complete after each few thousand characters."""
+    parser = _Parser()
+    size = 0
+    for line in _normalize(text).split("\n"):
+        parser.add_line(line)
+        size += len(line) + 1
+        if size > _PART_LENGTH and len(parser.parts) > 1:
+            yield parser.parts[:-1]
+            del parser.parts[:-1]
+            size = 0
+    yield parser.parts
+
+
+def _normalize(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _parse(text: str) -> _Parser:
     parser = _Parser()
     for line in text.split("\n"):
         parser.add_line(line)
-    return parser.leaves
+    return parser

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from modules.kit.markup.markdown_blocks import CLOSE_TAG, OPEN_TAG, Leaf, find_cells, parse_blocks
+from modules.kit.markup.markdown_blocks import CLOSE_TAG, OPEN_TAG, parse_blocks
+from modules.kit.markup.markdown_tree import Leaf, find_cells
 from modules.kit.text_cleaning import CutText, clean_text
 
 # What may begin something invisible; a text without any of it is returned at once.

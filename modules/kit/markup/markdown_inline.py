@@ -1,367 +1,408 @@
-"""Inline Markdown as a tree: CommonMark's, strikethrough of GitHub's dialect, some tags of HTML, and raw markup.
+"""Inline Markdown as runs of text, each with its marks: what every writer of a vendor's format begins with.
 
-A mark may stand beside punctuation where CommonMark would not see one (`「**語**」です`). Raw markup is a code span
-with `{=name}` behind it, as Pandoc has it; definitions of links and footnotes are text. Time is linear: marks nested
-deeper than ``MAX_DEPTH`` stay text.
+It is CommonMark with strikethrough, some tags of HTML and raw markup (a code span with `{=name}` behind it, as Pandoc
+has it). Marks are sets, as they are in the vendors' formats, and may cross each other; one that is never closed is
+text. A mark may stand beside punctuation where CommonMark would not see one (`は**「語」**です`). Definitions of links
+and footnotes are text. The time is linear in the length.
 """
 
-import itertools
+import html
+import json
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, cast
 
-from modules.kit.markup.markup_tree import decode_entities
+InlineKind = Literal["text", "code", "raw", "math", "break", "line", "image", "node"]
+LinkKind = Literal["link", "image", "autolink"]
 
-MAX_DEPTH = 20
-_MOST_OPENERS = 12
-"""Marks that are looked at for the one that a mark closes."""
 _MOST_OPENED = 100
-"""Brackets and tags that wait for their end."""
+"""Brackets that wait for their end."""
+_MOST_TAGS = 20
+"""Tags of one name that wait for their end."""
+_MOST_WRONG_TAGS = 20
+"""Where JSON is looked for and none found: the decoder counts lines from the beginning for each."""
 
-InlineKind = Literal["text", "code", "raw", "break", "emphasis", "strong", "strike", "link", "image", "tag"]
-
-_SPECIAL = re.compile(r"[\\`<\]&\n]|!?\[|\*++|_++|~++")
+_WORD = r"[^\s\\`*_~\[\]<&$]++"
+_WORDS = rf"{_WORD}(?: ++{_WORD})*+"
+# The groups are what most texts have, read at once: code, bold, italic, struck words, and a link. Each alternative
+# begins with one character, for which `re` looks quickly.
+_TOKEN = (
+    rf"`([^`\n]++)`(?![`{{])|\*\*({_WORDS})\*\*(?!\*)|\*({_WORDS})\*(?!\*)|\[({_WORDS})\]\((https?://[^\s()<>\\&]++)\)"
+    rf"|~~({_WORDS})~~(?!~)"
+    r"|\\[!-/:-@\[-`{-~\n]|``*+|\*\**+|__*+|~~*+|!\[|\[|\]|<|\n[ \t]*+"
+    r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+)
+_PLAIN_TOKEN = re.compile(_TOKEN)
+_MATH_TOKEN = re.compile(rf"{_TOKEN}|\$")
 _BACKTICKS = re.compile(r"`++")
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|(&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)")
+_FORMULA = re.compile(r"\$((?:[^$\\\n]|\\.)++)\$(?![0-9])")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _PLAIN = r"(?:[^\s()\\]|\\.|[(](?:[^\s()\\]|\\.)*+[)])"
 _ADDRESS = re.compile(
     rf"\][(][ \n]*+(?:<((?:[^<>\n\\]|\\.)*+)>|((?!<){_PLAIN}*+))"
     r"(?:[ \n]++(?:\"((?:[^\"\\]|\\.)*+)\"|'((?:[^'\\]|\\.)*+)'))?[ \n]*+[)]",
     re.DOTALL,
 )
-_AUTOLINK = re.compile(r"<([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+)>")
 _TAG = re.compile(
-    r"<(/?)(u|ins|sub|sup|small|big|b|strong|i|em|s|del|br|span)"
-    r"(?: style=\"color: ?([A-Za-z0-9#(), .%]{1,40});?\")? ?/?>",
+    r"<(?:(w?br) ?/?|(/?)(u|ins|sub|sup|small|big|strong|b|em|i|s|del|span|mark)"
+    r"|span (?:(color|background)=\"([#A-Za-z0-9_]{1,30})\"|style=\"color: ?([A-Za-z0-9#(), .%]{1,40});?\")"
+    r"|([A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\\]*+))>",
     re.IGNORECASE,
 )
+_JSON_TAG = "<mark {"
 _RAW_NAME = re.compile(r"\{=([a-z]{1,20})\}")
-_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_KINDS: dict[str, InlineKind] = {
-    "b": "strong", "strong": "strong", "i": "emphasis", "em": "emphasis", "s": "strike", "del": "strike",
-}  # fmt: skip
+_DECODER = json.JSONDecoder()
 
 
-@dataclass(slots=True, eq=False)
-class Inline:
-    """A part of inline text. `text` is that of text, code and raw markup, and the name of a tag; `address` and `title`
-    are a link's or an image's, whose alternative text is in `text`. `title` is also the name of what raw markup is for,
-    and the color of a `span`. `height` is the number of levels in it."""
+class Mark(NamedTuple):
+    """A mark of a run. `name` is `strong`, `em`, `strike`, `link`, `color`, `background`, `mark` or that of a tag;
+    `value` is an address, a color or the JSON of a `mark`; `title` is that of a link."""
+
+    name: str
+    value: Any = ""
+    title: str = ""
+
+
+class Inline(NamedTuple):
+    """A run of inline text with its marks, the outermost first. `value` is the address of an image, whose alternative
+    text is in `text`, the name of what raw markup is for, or what a link was resolved to."""
 
     kind: InlineKind
     text: str = ""
-    address: str = ""
+    marks: tuple[Mark, ...] = ()
+    value: Any = ""
     title: str = ""
-    children: "list[Inline]" = field(default_factory=list["Inline"])
-    height: int = 0
 
 
-class _Run(NamedTuple):
-    """A run of `*`, `_` or `~` that may be a mark."""
-
-    sign: str
-    length: int
-    can_open: bool
-    can_close: bool
+def _resolve_nothing(_label: str, _address: str, _kind: LinkKind) -> Any:
+    return None
 
 
-@dataclass(slots=True, eq=False)
-class _Opened:
-    """A bracket or a tag that waits for its end, and where it stands among the items."""
+@dataclass(frozen=True, slots=True)
+class InlineDialect:
+    """What a vendor's format knows. `tags` are names of elements, whose marks it has; others are text. `color` is what
+    a color may look like. `is_mark` says whether an object in `<mark {JSON}>` is a mark. `resolve` makes another thing
+    than a link of a label and an address, or None."""
 
-    name: str
-    place: int
-    literal: str
-    color: str = ""
-
-
-@dataclass(slots=True, eq=False)
-class _Mark:
-    """A run that waits for its end; what is left of it is the text at `place`."""
-
-    run: _Run
-    left: int
-    place: int
+    tags: frozenset[str]
+    color: "re.Pattern[str]"
+    has_math: bool = False
+    has_raw: bool = False
+    is_mark: Callable[[dict[str, Any]], bool] | None = None
+    resolve: Callable[[str, str, LinkKind], Any] = _resolve_nothing
 
 
-def parse_inline(text: str) -> list[Inline]:
+STRONG, EM, STRIKE = Mark("strong"), Mark("em"), Mark("strike")
+_USUAL_SIGNS = {2: "**", 3: "*", 6: "~~"}
+_USUAL_MARKS = {2: (STRONG,), 3: (EM,), 6: (STRIKE,)}
+_SIGNS = {"**": STRONG, "__": STRONG, "*": EM, "_": EM, "~~": STRIKE}
+_TAG_MARKS = {"strong": STRONG, "b": STRONG, "em": EM, "i": EM, "s": STRIKE, "del": STRIKE}
+_BREAK = Inline("break")
+_LINE = Inline("line")
+
+
+def parse_inline(text: str, dialect: InlineDialect) -> list[Inline]:
     """Parse inline Markdown, such as the text of a paragraph."""
-    return _Parser(text).parse() if _SPECIAL.search(text) else [Inline("text", text)] if text else []
+    search = (_MATH_TOKEN if dialect.has_math else _PLAIN_TOKEN).search
+    made: list[Inline] = []
+    place = 0
+    while found := search(text, place):
+        group = found.lastindex
+        if group is None:
+            return _Reader(text, dialect, made, place).read()
+        start, end = found.span()
+        if start > place:
+            made.append(Inline("text", text[place:start]))
+        made.append(_make_usual(found, group))
+        place = end
+    if place < len(text):
+        made.append(Inline("text", text[place:] if place else text))
+    return made
 
 
-def get_text(parts: Sequence[Inline]) -> str:
-    """The text of `parts` without marks."""
-    return "".join(" " if one.kind == "break" else one.text + get_text(one.children) for one in parts)
+def _make_usual(found: "re.Match[str]", group: int) -> Inline:
+    """The run of a token that is read at once."""
+    if group == 1:
+        return Inline("code", _strip_pad(found[1]))
+    if group == 5:
+        return Inline("text", found[4], (Mark("link", found[5]),))
+    return Inline("text", found[group], _USUAL_MARKS[group])
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text, self.place = text, 0
-        self.items: list[Inline | _Run] = []
-        self.opened: list[_Opened] = []
-        self.waiting: dict[str, int] = {}
-        self.runs: dict[int, list[int]] = {}
-        for run in _BACKTICKS.finditer(text):
-            self.runs.setdefault(len(run[0]), []).append(run.start())
+def get_text(runs: Sequence[Inline]) -> str:
+    """The text of runs without marks."""
+    return "".join(" " if one.kind in ("break", "line") else one.text for one in runs)
 
-    def parse(self) -> list[Inline]:
-        while found := _SPECIAL.search(self.text, self.place):
-            self._add_text(self.text[self.place : found.start()])
-            self.place = found.start()
-            self._read_special(found[0])
-        self._add_text(self.text[self.place :])
-        self._drop_opened(0)
-        return _pair_marks(self.items)
 
-    def _add_text(self, text: str) -> None:
-        if text:
-            self.items.append(Inline("text", text))
+def unescape(text: str) -> str:
+    """What a text of Markdown without marks says."""
+    if "\\" not in text and "&" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: found[1] or html.unescape(found[0]), text)
 
-    def _is_opener(self, place: int) -> bool:
-        return bool(self.opened) and self.opened[-1].place == place
 
-    def _take(self, length: int, text: str | None = None) -> None:
-        self._add_text(self.text[self.place : self.place + length] if text is None else text)
+class _Reader:
+    """Reads from left to right into `parts`: texts and runs. `spans` are marks from one part to another."""
+
+    __slots__ = ("brackets", "dialect", "parts", "place", "runs", "signs", "spans", "tags", "text", "wrong_tags")
+
+    def __init__(self, text: str, dialect: InlineDialect, made: list[Inline], place: int) -> None:
+        self.text, self.place, self.dialect = text, place, dialect
+        self.parts: list[str | Inline] = [*made]
+        self.spans: list[tuple[int, int, Mark]] = []
+        self.signs: dict[str, int] = {}
+        self.brackets: list[tuple[int, int, bool]] = []
+        self.tags: dict[str, list[tuple[int, Mark | None]]] = {}
+        self.wrong_tags = 0
+        self.runs: dict[int, list[int]] | None = None
+
+    def read(self) -> list[Inline]:
+        text, parts = self.text, self.parts
+        search = (_MATH_TOKEN if self.dialect.has_math else _PLAIN_TOKEN).search
+        while found := search(text, self.place):
+            start, end = found.span()
+            if start > self.place:
+                parts.append(text[self.place : start])
+            self.place = start
+            group = found.lastindex
+            if group is None:
+                self._read_special(found[0])
+            elif _USUAL_SIGNS.get(group) in self.signs:
+                self._read_signs(_USUAL_SIGNS[group])  # it may be the end of another
+            else:
+                parts.append(_make_usual(found, group))
+                self.place = end
+                if group == 5:
+                    self._drop_brackets(of_images=False)
+        if self.place < len(text):
+            parts.append(text[self.place :])
+        return self._build()
+
+    def _take(self, part: str | Inline, length: int) -> None:
+        self.parts.append(part)
         self.place += length
 
     def _read_special(self, sign: str) -> None:
         match sign[0]:
             case "\\":
-                self._read_escape()
-            case "`":
-                self._read_code()
-            case "<":
-                self._read_angle()
-            case "&":
-                entity = _ENTITY.match(self.text, self.place)
-                self._take(len(entity[0]) if entity else 1, decode_entities(entity[0]) if entity else None)
+                self._take(_BREAK if sign[1] == "\n" else sign[1], 2)
             case "\n":
-                self._read_line_end()
+                self._read_line_end(len(sign))
+            case "`":
+                self._read_code(len(sign))
+            case "&":
+                self._take(html.unescape(sign), len(sign))
+            case "<":
+                self._read_tag()
+            case "[" | "!":
+                if len(self.brackets) < _MOST_OPENED:
+                    self.brackets.append((len(self.parts), self.place + len(sign), sign[0] == "!"))
+                self._take(sign, len(sign))
             case "]":
                 self._close_bracket()
-            case "!" | "[":
-                self._open(sign, len(sign))
+            case "$":
+                self._read_formula()
             case _:
-                self._read_run(sign)
+                self._read_signs(sign)
 
-    def _read_escape(self) -> None:
-        following = self.text[self.place + 1 : self.place + 2]
-        if following == "\n":
-            self.items.append(Inline("break"))
-            self.place += 2
-            self._skip_spaces()
-        elif following in _PUNCTUATION:
-            self._take(2, following)
-        else:
-            self._take(1)
+    def _read_line_end(self, length: int) -> None:
+        last = self.parts[-1] if self.parts else None
+        is_hard = isinstance(last, str) and last.endswith("  ")
+        if isinstance(last, str):
+            self.parts[-1] = last.rstrip(" \t")
+        self._take(_BREAK if is_hard else _LINE, length)
 
-    def _read_line_end(self) -> None:
-        last = self.items[-1] if self.items else None
-        is_hard = False
-        if isinstance(last, Inline) and last.kind == "text" and not self._is_opener(len(self.items) - 1):
-            is_hard = last.text.endswith("  ")
-            last.text = last.text.rstrip(" \t")
-        if is_hard:
-            self.items.append(Inline("break"))
-            self.place += 1
-        else:
-            self._take(1, " ")
-        self._skip_spaces()
-
-    def _skip_spaces(self) -> None:
-        while self.text.startswith((" ", "\t"), self.place):
-            self.place += 1
-
-    def _read_code(self) -> None:
-        run = _BACKTICKS.match(self.text, self.place)
-        length = len(run[0]) if run else 1
+    def _read_code(self, length: int) -> None:
+        if self.runs is None:
+            self.runs = {}
+            for run in reversed(list(_BACKTICKS.finditer(self.text, self.place))):
+                self.runs.setdefault(len(run[0]), []).append(run.start())
         starts = self.runs.get(length, [])
-        number = bisect_left(starts, self.place + length)
-        if number >= len(starts):
-            self._take(length)
+        while starts and starts[-1] < self.place + length:
+            starts.pop()
+        if not starts:
+            self._take("`" * length, length)
             return
-        code = self.text[self.place + length : starts[number]]
-        self.place = starts[number] + length
-        if raw := _RAW_NAME.match(self.text, self.place):
-            self.place = raw.end()
-            self.items.append(Inline("raw", _strip_pad(code), title=raw[1]))
+        code = self.text[self.place + length : starts[-1]]
+        self.place = starts[-1] + length
+        raw = _RAW_NAME.match(self.text, self.place) if self.dialect.has_raw else None
+        if raw:
+            self._take(Inline("raw", _strip_pad(code), value=raw[1]), len(raw[0]))
         else:
-            self.items.append(Inline("code", _strip_pad(code.replace("\n", " "))))
+            self.parts.append(Inline("code", _strip_pad(code.replace("\n", " "))))
 
-    def _read_angle(self) -> None:
-        if autolink := _AUTOLINK.match(self.text, self.place):
-            address = decode_entities(autolink[1])
-            self.items.append(Inline("link", address=address, children=[Inline("text", address)], height=1))
-            self.place = autolink.end()
-            return
-        tag = _TAG.match(self.text, self.place)
-        name = tag[2].lower() if tag else ""
-        if tag is None or (tag[3] and (name != "span" or tag[1])):
-            self._take(1)
-        elif name == "br":
-            self.items.append(Inline("break"))
-            self.place = tag.end()
-        elif not tag[1]:
-            self._open(name, len(tag[0]), tag[3] or "")
-        elif self.waiting.get(name):
-            self._close_tag(name)
-            self.place = tag.end()
+    def _read_formula(self) -> None:
+        formula = _FORMULA.match(self.text, self.place)
+        if formula and not formula[1][0].isspace() and not formula[1][-1].isspace():
+            self._take(Inline("math", formula[1]), len(formula[0]))
         else:
-            self._take(len(tag[0]))
+            self._take("$", 1)
 
-    def _open(self, name: str, length: int, color: str = "") -> None:
-        if len(self.opened) >= _MOST_OPENED:
-            self._take(length)
+    def _read_signs(self, run: str) -> None:
+        """Read a run of one of the signs of emphasis; the signs of two are tried first, but where three open."""
+        text, place, rest, single = self.text, self.place, len(run), run[0]
+        before, after = text[place - 1 : place] if place else "", text[place + rest : place + rest + 1]
+        can_close = before != "" and not before.isspace()
+        can_open = after != "" and not after.isspace()
+        if single == "_":
+            can_close, can_open = can_close and not after.isalnum(), can_open and not before.isalnum()
+        if not (can_open or can_close) or (single == "~" and rest != 2):
+            self._take(run, rest)
             return
-        literal = self.text[self.place : self.place + length]
-        self.items.append(Inline("text", literal))
-        self.opened.append(_Opened(name, len(self.items) - 1, literal, color.strip()))
-        self.waiting[name] = self.waiting.get(name, 0) + 1
-        self.place += length
+        double, signs = single * 2, self.signs
+        if rest == 3 and can_open and single not in signs and double not in signs:
+            self._toggle(single)
+            rest = 2
+        while rest:
+            if rest >= 2 and (can_close if double in signs else can_open):
+                self._toggle(double)
+                rest -= 2
+            elif single != "~" and (can_close if single in signs else can_open):
+                self._toggle(single)
+                rest -= 1
+            else:
+                self._take(single * rest, rest)
+                rest = 0
 
-    def _drop_opened(self, number: int) -> None:
-        """What was opened and never closed is text, which stands among the items already."""
-        for one in self.opened[number:]:
-            self.waiting[one.name] -= 1
-        del self.opened[number:]
+    def _toggle(self, sign: str) -> None:
+        number = len(self.parts)
+        self._take(sign, len(sign))
+        start = self.signs.pop(sign, None)
+        if start is None or start + 1 == number:
+            self.signs[sign] = number  # with nothing between the two, the first is text
+        else:
+            self._mark(start, number, _SIGNS[sign])
 
-    def _find_opened(self, names: Sequence[str]) -> int:
-        number = len(self.opened) - 1
-        while self.opened[number].name not in names:
-            number -= 1
-        return number
-
-    def _close_tag(self, name: str) -> None:
-        number = self._find_opened([name])
-        opened = self.opened[number]
-        self._drop_opened(number)
-        children = _pair_marks(self.items[opened.place + 1 :])
-        kind = _KINDS.get(name, "tag")
-        made = _wrap(kind, children, text="" if kind != "tag" else name, title=opened.color)
-        self.items[opened.place :] = [made] if made else [Inline("text", opened.literal), *children]
-        if made is None:
-            self._add_text(f"</{name}>")
+    def _mark(self, start: int, end: int, mark: Mark | None) -> None:
+        self.parts[start] = self.parts[end] = ""
+        if mark is not None:
+            self.spans.append((start, end, mark))
 
     def _close_bracket(self) -> None:
-        if not (self.waiting.get("[") or self.waiting.get("![")):
-            self._take(1)
+        number = len(self.parts)
+        found = _ADDRESS.match(self.text, self.place) if self.brackets else None
+        address = unescape(found[1] or found[2] or "") if found else ""
+        place = self.place
+        self._take("]", 1)
+        if not self.brackets:
             return
-        number = self._find_opened(["[", "!["])
-        opened = self.opened[number]
-        self._drop_opened(number)
-        found = _ADDRESS.match(self.text, self.place)
-        if not found:
-            self._take(1)
+        start, label_start, is_image = self.brackets.pop()
+        if not found or not address:
             return
-        address = _unescape(found[1] if found[1] is not None else found[2] or "")
-        title = _unescape(found[3] or found[4] or "")
-        children = _pair_marks(self.items[opened.place + 1 :])
-        if opened.name == "![":
-            made: Inline | None = Inline("image", get_text(children), address, title)
-        else:
-            made = _wrap("link", children, address=address, title=title)
-            self._close_outer_brackets()
-        if made is None:
-            self._take(1)
-            return
-        self.items[opened.place :] = [made]
         self.place = found.end()
+        self._drop_brackets(of_images=is_image)
+        kind: LinkKind = "image" if is_image else "link"
+        label, title = unescape(self.text[label_start:place]), unescape(found[3] or found[4] or "")
+        node = self.dialect.resolve(label, address, kind)
+        if node is not None or is_image:
+            made = Inline("image", label, value=address, title=title) if node is None else Inline("node", value=node)
+            self.parts[start : number + 1] = [made, *[""] * (number - start)]
+        else:
+            if start + 1 == number:  # a link without text shows its address
+                self.parts[number:] = [address, ""]
+                number += 1
+            self._mark(start, number, Mark("link", address, title))
 
-    def _close_outer_brackets(self) -> None:
-        """A link holds no link: what was opened before it is text."""
-        kept = [one for one in self.opened if one.name != "["]
-        if len(kept) < len(self.opened):
-            self.waiting["["] = 0
-            self.opened = kept
+    def _drop_brackets(self, *, of_images: bool) -> None:
+        """A link holds no link, an image no image: what was opened before is text."""
+        if self.brackets:
+            self.brackets = [one for one in self.brackets if one[2] is not of_images]
 
-    def _read_run(self, run: str) -> None:
-        text, end = self.text, self.place + len(run)
-        before, after = text[self.place - 1 : self.place] if self.place else "", text[end : end + 1]
-        can_open = bool(after) and not after.isspace()
-        can_close = bool(before) and not before.isspace()
-        if run[0] == "_":
-            can_open, can_close = can_open and not before.isalnum(), can_close and not after.isalnum()
-        if (run[0] == "~" and len(run) != 2) or not (can_open or can_close):
-            self._take(len(run))
+    def _read_tag(self) -> None:
+        text, place, tags = self.text, self.place, self.dialect.tags
+        if self.dialect.is_mark and text.startswith(_JSON_TAG, place):
+            self._read_json_tag()
             return
-        self.items.append(_Run(run[0], len(run), can_open, can_close))
-        self.place = end
+        found = _TAG.match(text, place)
+        name = found[3].lower() if found and found[3] else "span"
+        if not found:
+            self._take("<", 1)
+        elif found[1]:
+            self._take(_BREAK if len(found[1]) == 2 else "", len(found[0]))
+        elif found[7]:
+            self._take(self._make_autolink(unescape(found[7])), len(found[0]))
+        elif found[2]:
+            self._close_tag(name, found[0])
+        elif found[3]:
+            is_known = name in tags
+            self._open_tag(name, _TAG_MARKS.get(name) or Mark(name), found[0]) if is_known else self._take("<", 1)
+        elif self.dialect.color.fullmatch(color := (found[5] or found[6]).strip()):
+            self._open_tag("span", Mark((found[4] or "color").lower(), color), found[0])
+        else:
+            self._take("<", 1)
+
+    def _make_autolink(self, address: str) -> Inline:
+        node = self.dialect.resolve(address, address, "autolink")
+        return Inline("text", address, (Mark("link", address),)) if node is None else Inline("node", value=node)
+
+    def _read_json_tag(self) -> None:
+        start = end = self.place + len(_JSON_TAG) - 1
+        value: Any = None
+        if self.wrong_tags < _MOST_WRONG_TAGS:
+            try:
+                value, end = _DECODER.raw_decode(self.text, start)
+            except (ValueError, RecursionError):
+                self.wrong_tags += 1
+        is_mark = self.dialect.is_mark
+        if is_mark and isinstance(value, dict) and is_mark(cast("Any", value)) and self.text.startswith(">", end):
+            self._open_tag("mark", Mark("mark", value), self.text[self.place : end + 1])
+        else:
+            self._take("<", 1)
+
+    def _open_tag(self, name: str, mark: Mark, tag: str) -> None:
+        opened = self.tags.setdefault(name, [])
+        if len(opened) < _MOST_TAGS:
+            opened.append((len(self.parts), None if mark.name == "span" else mark))
+        self._take(tag, len(tag))
+
+    def _close_tag(self, name: str, tag: str) -> None:
+        number = len(self.parts)
+        self._take(tag, len(tag))
+        if self.tags.get(name):
+            start, mark = self.tags[name].pop()
+            self._mark(start, number, mark)
+
+    def _build(self) -> list[Inline]:
+        changes: dict[int, tuple[int, Mark]] = {}
+        for start, end, mark in self.spans:
+            changes[start], changes[end] = (start, mark), (start, mark)
+        made: list[Inline] = []
+        active: dict[int, Mark] = {}
+        marks: tuple[Mark, ...] = ()
+        texts: list[str] = []
+        for number, part in enumerate(self.parts):
+            if isinstance(part, str):
+                if part:
+                    texts.append(part)
+                elif number in changes:
+                    _add_text(made, texts, marks)
+                    start, mark = changes[number]
+                    if active.pop(start, None) is None:
+                        active[start] = mark
+                    marks = _list_distinct(active.values())
+            else:
+                _add_text(made, texts, marks)
+                made.append(part._replace(marks=_list_distinct((*marks, *part.marks))) if marks else part)
+        _add_text(made, texts, marks)
+        return made
+
+
+def _list_distinct(marks: "Sequence[Mark] | Any") -> tuple[Mark, ...]:
+    """Marks with the last of each name: a text has one color and one link. Those of JSON may be of any kind."""
+    return tuple({one.name if one.name != "mark" else id(one): one for one in marks}.values())
+
+
+def _add_text(made: list[Inline], texts: list[str], marks: tuple[Mark, ...]) -> None:
+    """Add the collected texts, which have the same marks, and forget them."""
+    if not texts:
+        return
+    text = "".join(texts) if len(texts) > 1 else texts[0]
+    texts.clear()
+    if made and made[-1].kind == "text" and made[-1].marks == marks:
+        text = made.pop().text + text
+    made.append(Inline("text", text, marks))
 
 
 def _strip_pad(code: str) -> str:
-    return code[1:-1] if code.strip() and code[0] == code[-1] == " " else code
-
-
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(lambda found: found[1] or decode_entities(found[2]), text)
-
-
-def _wrap(
-    kind: InlineKind, children: list[Inline], *, text: str = "", address: str = "", title: str = ""
-) -> Inline | None:
-    """The node of `children`; None where it would be too deep."""
-    height = 1 + max((one.height for one in children), default=0)
-    return Inline(kind, text, address, title, children, height) if height <= MAX_DEPTH else None
-
-
-def _pair_marks(items: Sequence[Inline | _Run]) -> list[Inline]:
-    """Pair the marks of emphasis (CommonMark 0.31, appendix A)."""
-    made: list[Inline] = []
-    marks: list[_Mark] = []
-    for item in items:
-        if isinstance(item, Inline):
-            made.append(item)
-            continue
-        left = item.length
-        while left and item.can_close and (number := _find_mark(marks, item)) >= 0:
-            used = _close_mark(made, marks, number, left)
-            if not used:
-                break
-            left -= used
-        if left:
-            if item.can_open:
-                marks.append(_Mark(item, left, len(made)))
-            made.append(Inline("text", item.sign * left))
-    return _merge_texts(made)
-
-
-def _find_mark(marks: list[_Mark], closing: _Run) -> int:
-    for number in range(len(marks) - 1, max(len(marks) - 1 - _MOST_OPENERS, -1), -1):
-        opening = marks[number].run
-        if opening.sign != closing.sign:
-            continue
-        is_double = opening.can_close or closing.can_open
-        lengths = opening.length, closing.length
-        if is_double and sum(lengths) % 3 == 0 and any(one % 3 for one in lengths):
-            continue
-        return number
-    return -1
-
-
-def _close_mark(made: list[Inline], marks: list[_Mark], number: int, left: int) -> int:
-    """Close a mark; how many signs that took, 0 where it would be too deep."""
-    mark = marks[number]
-    used = 2 if min(mark.left, left) > 1 else 1
-    kind: InlineKind = "strike" if mark.run.sign == "~" else "strong" if used == 2 else "emphasis"
-    node = _wrap(kind, _merge_texts(made[mark.place + 1 :]))
-    if node is None:
-        return 0
-    del marks[number + 1 :]
-    mark.left -= used
-    made[mark.place :] = [Inline("text", mark.run.sign * mark.left), node] if mark.left else [node]
-    if not mark.left:
-        marks.pop()
-    return used
-
-
-def _merge_texts(parts: Iterable[Inline]) -> list[Inline]:
-    merged: list[Inline] = []
-    for is_text, group in itertools.groupby(parts, key=lambda one: one.kind == "text"):
-        if is_text:
-            merged.append(Inline("text", "".join(one.text for one in group)))
-        else:
-            merged.extend(group)
-    return merged
+    return code[1:-1] if code[0] == code[-1] == " " and code.strip() else code

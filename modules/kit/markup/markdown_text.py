@@ -5,16 +5,40 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_ESCAPED = re.compile(r"([\\`*\[\]~]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\W_])|&(?=#?[A-Za-z0-9]{1,31};)|\{(?==))")
-_LINE_START = re.compile(r"(#{1,6}(?=[ \t]|$)|>|[-+](?=[ \t]|$)|=++$|-++$)|([0-9]{1,9})([.)](?=[ \t]|$))")
-_SPACES = re.compile(r"[ \t\r\n\f]+")
+from modules.kit.markup.adf_nodes import format_json
+from modules.kit.markup.markdown_inline import Inline, Mark
+
+# Each alternative begins with one character, for which `re` looks quickly.
+_ESCAPED_SIGNS = (
+    r"\\|`|\*|\[|\]|~|<(?=[A-Za-z/!?])|_(?:(?<![^\W_]_)|(?![^\W_]))|&(?=#?[A-Za-z0-9]{1,31};)|\{(?==|color=)"
+)
+_ESCAPED = re.compile(_ESCAPED_SIGNS)
+_PLAIN_WORD = r"[^\s\\`*\[\]~<_&{$!]++"
+_PLAIN_TEXT = re.compile(rf"(?![0-9]{{1,9}}[.)](?: |$))[^\W_][^\s\\`*\[\]~<_&{{$!]*+(?: {_PLAIN_WORD})*+")
+_ESCAPED_WITH_MATH = re.compile(rf"{_ESCAPED_SIGNS}|\$")
+_LINE_START = re.compile(
+    r"(#{1,6}(?=[ \t]|$)|[>|]|[-+](?=[ \t]|$)|=++[ \t]*+$|:?-++|:(?=-))|([0-9]{1,9})([.)](?=[ \t]|$))"
+)
+_ENTITY = re.compile(r"&(?=#?[A-Za-z0-9]{1,31};)")
 _TICKS = re.compile(r"`++")
 _ODD_ADDRESS = re.compile(r"[\s()<>\\]|^$")
 _AUTOLINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>&]++")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,40}")
-_NOTHING = "<span></span>"
+_NOTHING = "<wbr>"
 """Stands between two spans of code, which would be read as one."""
-_SIGNS = frozenset("*_~")
+_PLAIN_COLOR = re.compile(r"[#A-Za-z0-9_]{1,30}")
+
+_Wrap = tuple[str, str, bool]
+"""What opens and closes a mark, and whether it has to stand at a word."""
+_WRAPS: dict[str, _Wrap] = {
+    "strike": ("~~", "~~", True), "strong": ("**", "**", True), "em": ("*", "*", True),
+    **{name: (f"<{name}>", f"</{name}>", False) for name in ("u", "ins", "sub", "sup", "small", "big")},
+}  # fmt: skip
+_NAMES = ("link", "color", "background", "u", "ins", "sub", "sup", "small", "big", "mark", "strike", "strong", "em")
+_ORDER = {name: place for place, name in enumerate(_NAMES)}
+"""Links hold whole runs and stand first; marks that stand at words are last."""
+
+_Piece = tuple[str, tuple[_Wrap, ...]]
 
 
 class Block(NamedTuple):
@@ -25,59 +49,163 @@ class Block(NamedTuple):
     marker: str = ""
 
 
-class Part(NamedTuple):
-    """A part of inline Markdown. `sign` is the mark around its text, and `tag` the one of HTML that stands for it where
-    the mark would not be seen."""
-
-    text: str
-    sign: str = ""
-    tag: str = ""
+def is_plain(text: str) -> bool:
+    """Check whether a text is a line of words without any sign that Markdown knows: it stands for itself, also alone in
+    a block."""
+    return _PLAIN_TEXT.fullmatch(text) is not None
 
 
-def escape_text(text: str) -> str:
-    """Plain text as inline Markdown; any white space but no-break spaces is one space."""
-    return _ESCAPED.sub(r"\\\1", _SPACES.sub(" ", text))
+def escape_text(text: str, *, has_math: bool = False) -> str:
+    """Plain text as inline Markdown, in which `$` may begin a formula."""
+    return (_ESCAPED_WITH_MATH if has_math else _ESCAPED).sub(r"\\\g<0>", text)
 
 
-def join_parts(parts: Sequence[Part]) -> str:
-    """Inline Markdown of parts, which reads back as the same parts."""
-    made: list[str] = []
-    last = ""
-    for number, part in enumerate(parts):
-        following = parts[number + 1] if number + 1 < len(parts) else Part("")
-        text = _mark(part, last[-1:], following.sign[:1] or following.text[:1]) if part.sign else part.text
-        if last.endswith(" "):
-            text = text.lstrip(" ")
-        if last.endswith("!") and text.startswith("["):
-            made[-1] = f"{last[:-1]}\\!"
-        elif last.endswith("`") and text.startswith("`"):
-            made.append(_NOTHING)
-        if text:
-            made.append(text)
-            last = text
-    return "".join(made)
+def format_runs(runs: Sequence[Inline], *, has_math: bool = False) -> str:
+    """Runs as one line of inline Markdown, which reads back as the same runs, but for bold, italic and struck white
+    space at the edge of words. A `node` is Markdown already."""
+    simple = _format_simple_runs(runs, has_math=has_math)
+    if simple is not None:
+        return simple
+    pieces: list[_Piece] = []
+    spaces: set[int] = set()
+    for run in _merge_texts(runs):
+        wraps = _list_wraps(run.marks) if run.marks else ()
+        text = run.text
+        if run.kind != "text":
+            pieces.append((_format_atom(run), wraps))
+        elif wraps and wraps[-1][2] and (text[0].isspace() or text[-1].isspace()):
+            for number, part in enumerate(split_spaces(text)):
+                if part and number != 1:
+                    spaces.add(len(pieces))
+                if part:
+                    pieces.append((escape_text(part, has_math=has_math), wraps))
+        else:
+            pieces.append((escape_text(text, has_math=has_math), wraps))
+    return _join(_drop_marks_at_spaces(pieces, spaces) if spaces else pieces)
 
 
-def _mark(part: Part, before: str, after: str) -> str:
-    text, sign, tag = part
-    edges = {text[0], text[-1]}
-    is_nested = (
-        sign == "*" and text.startswith("**") and text.endswith("**") and text.count("**") == 2 and "***" not in text
-    )
-    if (
-        {before, after} & _SIGNS
-        or (edges & _SIGNS and not is_nested)
-        or text[-1] == "\\"
-        or text[0].isspace()
-        or text[-1].isspace()
-    ):
-        return f"<{tag}>{text}</{tag}>"
-    return f"{sign}{text}{sign}"
+def _format_simple_runs(runs: Sequence[Inline], *, has_math: bool) -> str | None:
+    """Runs as most lines have them: texts, and between them words with one mark, or code; None for others."""
+    texts: list[str] = []
+    was_text = was_other = False
+    for kind, text, marks, _, _ in runs:
+        is_text = kind == "text" and not marks
+        if is_text and not was_text:
+            texts.append(escape_text(text, has_math=has_math))
+        elif was_other or len(marks) > 1 or (texts and texts[-1].endswith(("!", "`"))):
+            return None
+        elif kind == "text" and marks and not (text[0].isspace() or text[-1].isspace()):
+            before, after, _ = _get_wrap(marks[0])
+            texts.append(f"{before}{escape_text(text, has_math=has_math)}{after}")
+        elif kind == "code" and not marks:
+            texts.append(format_code_span(text))
+        else:
+            return None
+        was_text, was_other = is_text, not is_text
+    return "".join(texts)
+
+
+def _merge_texts(runs: Sequence[Inline]) -> list[Inline]:
+    """Runs with neighbouring texts of the same marks as one: what escapes look at stands beside each other."""
+    merged: list[Inline] = []
+    texts: list[str] = []
+    for run in runs:
+        if run.kind == "text" and texts and merged[-1].marks == run.marks:
+            texts.append(run.text)
+            continue
+        if len(texts) > 1:
+            merged[-1] = merged[-1]._replace(text="".join(texts))
+        texts = [run.text] if run.kind == "text" else []
+        if run.text or run.kind != "text":
+            merged.append(run)
+        else:
+            texts = []
+    if len(texts) > 1:
+        merged[-1] = merged[-1]._replace(text="".join(texts))
+    return merged
+
+
+def _format_atom(run: Inline) -> str:
+    match run.kind:
+        case "code":
+            return format_code_span(run.text)
+        case "raw":
+            return f"{format_code_span(run.text)}{{={run.value}}}"
+        case "math":
+            return f"${run.text}$"
+        case "image":
+            return format_image(run.text, run.value, run.title)
+        case "break" | "line":
+            return "<br>"
+        case _:
+            return run.value
+
+
+def _list_wraps(marks: Sequence[Mark]) -> tuple[_Wrap, ...]:
+    if len(marks) == 1:
+        return (_get_wrap(marks[0]),)
+    return tuple([_get_wrap(one) for one in sorted(marks, key=lambda mark: _ORDER[mark.name])])
+
+
+def _get_wrap(mark: Mark) -> _Wrap:
+    name, value, _ = mark
+    if name in _WRAPS:
+        return _WRAPS[name]
+    if name == "link":
+        return "[", f"]({format_address(value)})", False
+    if name == "mark":
+        return f"<mark {format_json(value)}>", "</mark>", False
+    is_plain = name == "background" or _PLAIN_COLOR.fullmatch(value)
+    return f'<span {name}="{value}">' if is_plain else f'<span style="color: {value}">', "</span>", False
+
+
+def _drop_marks_at_spaces(pieces: list[_Piece], spaces: set[int]) -> list[_Piece]:
+    """Take marks that stand at words off the white space at their edges: there they would be none."""
+    kept = list(pieces)
+    for number in spaces:
+        before = next((pieces[one][1] for one in (number - 1, number - 2) if one >= 0 and one not in spaces), ())
+        following = range(number + 1, min(number + 3, len(pieces)))
+        after = next((pieces[one][1] for one in following if one not in spaces), ())
+        text, marks = pieces[number]
+        kept[number] = text, tuple(one for one in marks if not one[2] or (one in before and one in after))
+    return kept
+
+
+def _join(pieces: Sequence[_Piece]) -> str:
+    """Write each mark where it begins and where it ends; marks may cross."""
+    texts: list[str] = []
+    open_marks: tuple[_Wrap, ...] = ()
+    for piece, marks in (*pieces, ("", ())):
+        text = piece
+        if marks != open_marks:
+            kept = _list_kept(open_marks, marks) if open_marks and marks else ()
+            texts += [wrap[1] for wrap in reversed(open_marks) if wrap not in kept]
+            new = tuple([wrap for wrap in marks if wrap not in kept])
+            open_marks = (*kept, *new)
+            text = "".join([*(wrap[0] for wrap in new), text])
+        if texts and text[:1] == "`" and texts[-1].endswith("`"):
+            texts.append(_NOTHING)
+        elif texts and text[:1] == "[" and texts[-1].endswith("!"):
+            texts[-1] = f"{texts[-1][:-1]}\\!"
+        texts.append(text)
+    return "".join(texts)
+
+
+def _list_kept(open_marks: tuple[_Wrap, ...], marks: tuple[_Wrap, ...]) -> tuple[_Wrap, ...]:
+    """The marks that stay open. One within another that is closed by the same tag is closed with it."""
+    kept: list[_Wrap] = []
+    closed: set[str] = set()
+    for wrap in open_marks:
+        if wrap in marks and wrap[1] not in closed:
+            kept.append(wrap)
+        else:
+            closed.add(wrap[1])
+    return tuple(kept)
 
 
 def split_spaces(text: str) -> tuple[str, str, str]:
-    """Spaces at the start, the text and spaces at the end: a mark stands at words."""
-    words = text.strip(" ")
+    """White space at the start, the text and white space at the end: a mark stands at words."""
+    words = text.strip()
     start = text.index(words) if words else len(text)
     return text[:start], words, text[start + len(words) :]
 
@@ -90,7 +218,12 @@ def format_paragraph(inline: str) -> str:
         line = f"&nbsp;{line[1:]}"
     if line[-1:] == "\xa0":
         line = f"{line[:-1]}&nbsp;"
-    found = _LINE_START.match(line)
+    return escape_start(line)
+
+
+def escape_start(line: str) -> str:
+    """`line` with what would begin another block escaped."""
+    found = None if line[:1].isalpha() else _LINE_START.match(line)
     if not found:
         return line
     place = found.start(1) if found[1] else found.start(3)
@@ -99,6 +232,8 @@ def format_paragraph(inline: str) -> str:
 
 def format_code_span(code: str) -> str:
     """A text as a code span."""
+    if "`" not in code and code[0] != " ":
+        return f"`{code}`"
     longest = max((len(run) for run in _TICKS.findall(code)), default=0)
     fence = "`" * (longest + 1)
     is_padded = code[0] == "`" or code[-1] == "`" or (code[0] == code[-1] == " " and code.strip())
@@ -119,17 +254,17 @@ def is_language(word: str) -> bool:
 
 def format_address(address: str) -> str:
     """An address as a link has it."""
-    address = address.replace("\n", "%0A").replace("&", "&amp;") if _ESCAPED.search(address) else address
+    address = address.replace("\n", "%0A")
+    if "&" in address:
+        address = _ENTITY.sub("&amp;", address)
     if not _ODD_ADDRESS.search(address):
         return address
     return "<" + re.sub(r"([<>\\])", r"\\\1", address) + ">"
 
 
-def format_link(text: str, address: str, plain: str) -> str:
-    """A link; `plain` is its text without marks."""
-    if plain == address and _AUTOLINK.fullmatch(address):
-        return f"<{address}>"
-    return f"[{text}]({format_address(address)})"
+def is_autolink(address: str) -> bool:
+    """Check whether an address can stand in angle brackets as a link of its own."""
+    return bool(_AUTOLINK.fullmatch(address))
 
 
 def format_image(alternative: str, address: str, title: str = "") -> str:
@@ -145,6 +280,8 @@ def join_blocks(blocks: Sequence[Block]) -> str:
 
 def format_item(marker: str, blocks: Sequence[Block]) -> str:
     """An item of a list, its first line behind the marker."""
+    if len(blocks) == 1 and blocks[0].kind == "text" and "\n" not in blocks[0].text:
+        return f"{marker} {blocks[0].text}"
     parts = list(blocks) or [Block("<p></p>")]
     if parts[0].kind == "rule":
         parts[0] = Block("___")

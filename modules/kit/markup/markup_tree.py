@@ -87,17 +87,19 @@ class _HtmlParser:
     def parse(self) -> Element:
         place, text = 0, self.text
         while (found := text.find("<", place)) >= 0:
-            self._add_text(text[place:found])
-            following = text[found + 1 : found + 2]
-            if not (following.isalpha() or following in ("/", "!", "?")):
+            if found > place:
+                self._add_text(text[place:found])
+            tag = _TAG.match(text, found)
+            following = "" if tag else text[found + 1 : found + 2]
+            if not (tag or following.isalpha() or following in ("/", "!", "?")):
                 self._add_text("<")
                 place = found + 1
                 continue
-            tag = _TAG.match(text, found)
             place = self._read_tag(tag) if tag else self._skip_markup(found, following)
             if not place:
                 return self.root  # whatever is not closed hides the rest, as in a browser
-        self._add_text(text[place:])
+        if place < len(text):
+            self._add_text(text[place:])
         return self.root
 
     def _skip_markup(self, place: int, following: str) -> int:
@@ -108,8 +110,7 @@ class _HtmlParser:
         return 0 if following.isalpha() else self.text.find(">", place) + 1
 
     def _add_text(self, text: str) -> None:
-        if text:
-            self.path[-1].children.append(decode_entities(text))
+        self.path[-1].children.append(decode_entities(text) if "&" in text else text)
 
     def _read_tag(self, tag: "re.Match[str]") -> int:
         name = tag[2].lower()
@@ -127,15 +128,15 @@ class _HtmlParser:
             self._close_up_to_boundary(_CLOSED_BY[name])
         elif name in _CLOSES_P and self.path[-1].name == "p":
             self.path.pop()
-        found = {
-            one[1].lower(): decode_entities(one[2] or one[3] or one[4] or "") for one in _ATTRIBUTE.finditer(attributes)
-        }
-        element = Element(name, found)
+        element = Element(name, _read_attributes(attributes) if attributes else {}, [])
         self.path[-1].children.append(element)
         if name not in _VOID and len(self.path) <= MAX_DEPTH:
             self.path.append(element)
 
     def _close_innermost(self, name: str) -> None:
+        if self.path[-1].name == name:
+            self.path.pop()
+            return
         for number in range(len(self.path) - 1, 0, -1):
             if self.path[number].name == name:
                 del self.path[number:]
@@ -152,12 +153,19 @@ class _HtmlParser:
             del self.path[outermost:]
 
 
+def _read_attributes(attributes: str) -> dict[str, str]:
+    return {
+        one[1].lower(): decode_entities(one[2] or one[3] or one[4] or "") for one in _ATTRIBUTE.finditer(attributes)
+    }
+
+
 _PROLOGUE = (
     "<!DOCTYPE x ["
     + "".join(f'<!ENTITY {name} "&#38;#{code};">' if name in ("amp", "lt") else f'<!ENTITY {name} "&#{code};">'
               for name, code in name2codepoint.items())
     + "]><x>"
 ).encode()  # fmt: skip
+_PROLOGUE_LENGTH = len(_PROLOGUE)
 
 
 def parse_xml(text: str) -> Element:
@@ -175,14 +183,14 @@ class XmlReader:
     """Reads XML piece by piece, so that a long document does not block a loop; see :func:`parse_xml`."""
 
     def __init__(self) -> None:
-        self._root = Element("")
-        self._path: list[Element] = []
-        self._texts: list[str] = []
+        self._document = Element("")
+        self._path = [self._document]
         self._length = 0
         self._parser = expat.ParserCreate("utf-8")
+        self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._texts.append
+        self._parser.CharacterDataHandler = self._add_text
         self._parse(_PROLOGUE)
 
     def feed(self, data: bytes) -> None:
@@ -193,33 +201,29 @@ class XmlReader:
     def close(self) -> Element:
         """The tree, once all was read."""
         self._parse(b"</x>", is_final=True)
-        self._root.end = self._length
-        return self._root
+        root = self._document.children[0]
+        assert isinstance(root, Element)
+        root.name, root.start, root.end = "", 0, self._length
+        return root
 
     def _parse(self, data: bytes, *, is_final: bool = False) -> None:
         try:
             self._parser.Parse(data, is_final)
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
-            column = error.offset - (len(_PROLOGUE) if error.lineno == 1 else 0)
+            column = error.offset - (_PROLOGUE_LENGTH if error.lineno == 1 else 0)
             raise MalformedMarkupError(f"{reason}, line {error.lineno}, column {column}") from None
 
-    def _flush(self) -> None:
-        if self._texts:
-            self._path[-1].children.append("".join(self._texts))
-            self._texts.clear()
+    def _add_text(self, text: str) -> None:
+        self._path[-1].children.append(text)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self._path:
-            self._path.append(self._root)
-            return
-        self._flush()
-        if len(self._path) > MAX_DEPTH:
+        path = self._path
+        if len(path) > MAX_DEPTH + 1:
             raise MalformedMarkupError(f"elements are nested deeper than {MAX_DEPTH}")
-        element = Element(name, attributes, start=self._parser.CurrentByteIndex - len(_PROLOGUE))
-        self._path[-1].children.append(element)
-        self._path.append(element)
+        element = Element(name, attributes, [], self._parser.CurrentByteIndex - _PROLOGUE_LENGTH)
+        path[-1].children.append(element)
+        path.append(element)
 
     def _end(self, _name: str) -> None:
-        self._flush()
-        self._path.pop().end = self._parser.CurrentByteIndex - len(_PROLOGUE)
+        self._path.pop().end = self._parser.CurrentByteIndex - _PROLOGUE_LENGTH

@@ -17,16 +17,14 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from modules.kit.markup.html_reading import HtmlFormatter, get_cells, get_rows, is_hidden
+from modules.kit.markup.html_reading import HtmlFormatter, add_mark, add_text, get_cells, get_rows, is_hidden
+from modules.kit.markup.markdown_inline import Inline, Mark
 from modules.kit.markup.markdown_text import (
     Block,
-    Part,
     escape_text,
     format_code_span,
     format_fence,
-    format_image,
     format_item,
-    format_link,
     format_paragraph,
     format_quote,
     format_table,
@@ -256,55 +254,58 @@ class StorageFormatter(HtmlFormatter):
             return [format_raw(element)]
         return [Block(format_table(texts))]
 
-    def format_element(self, element: Element) -> Iterable[Part]:
-        """Format an inline element."""
+    def add_element(self, element: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+        """Add the runs of an inline element."""
         name = element.name
         if name == "ac:link":
-            yield self._format_resource_link(element)
+            self._add_resource_link(element, marks, runs)
         elif name == "ac:image":
-            yield self._format_picture(element)
+            runs.append(_read_picture(element, marks))
         elif name == "time" and (day := element.attributes.get("datetime", "")):
-            yield Part(format_link(escape_text(day), f"date:{day}", day))
+            runs.append(Inline("text", day, add_mark(marks, Mark("link", f"date:{day}"))))
         elif name == "ac:emoticon" and not element.attributes.get("ac:emoji-fallback", ":").isascii():
-            yield Part(escape_text(element.attributes["ac:emoji-fallback"]))
-        elif ":" in name or name not in _KNOWN_INLINE:
-            yield format_raw_inline(element)
+            add_text(element.attributes["ac:emoji-fallback"], marks, runs)
+        elif name not in _KNOWN_INLINE:
+            runs.append(_make_raw_run(element, marks))
         else:
-            yield from super().format_element(element)
+            super().add_element(element, marks, runs)
 
-    def format_anchor(self, element: Element, text: str) -> str:
-        """Format a link to an address."""
-        address = element.attributes.get("href", "")
-        return format_link(text, address, element.get_text()) if address else text
+    def add_anchor(self, element: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
+        """Add the runs of a link to an address."""
+        self.add_link(element, element.attributes.get("href", ""), marks, runs)
 
-    def _format_resource_link(self, link: Element) -> Part:
+    def _add_resource_link(self, link: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
         elements = [one for one in link.children if isinstance(one, Element)]
         targets = [one for one in elements if one.name.startswith("ri:")]
         bodies = [one for one in elements if not one.name.startswith("ri:")]
         address = _get_address(link, targets)
         if not address or len(bodies) > 1 or any(one.name not in _LINK_BODIES for one in bodies):
-            return format_raw_inline(link)
-        text = self.format_inline(bodies[0].children).strip() if bodies else ""
-        return Part(f"[{text or escape_text(_get_default_text(address))}]({address})")
+            runs.append(_make_raw_run(link, marks))
+        elif bodies and bodies[0].get_text().strip():
+            self.add_runs(bodies[0].children, add_mark(marks, Mark("link", address)), runs)
+        else:
+            runs.append(Inline("text", _get_default_text(address), add_mark(marks, Mark("link", address))))
 
-    def _format_picture(self, image: Element) -> Part:
-        targets = [one for one in image.children if isinstance(one, Element)]
-        target = targets[0] if len(targets) == 1 else None
-        if target is None or target.children:
-            return format_raw_inline(image)
-        hints = " ".join(f"{name[3:]}={image.attributes[name]}" for name in IMAGE_HINTS if name in image.attributes)
-        alternative = image.attributes.get("ac:alt", "")
-        if target.name == "ri:attachment":
-            return Part(
-                format_image(alternative, quote_name("attachment", target.attributes.get("ri:filename", "")), hints)
-            )
-        address = target.attributes.get("ri:value", "")
-        if target.name != "ri:url" or not address.startswith(("http://", "https://")):
-            return format_raw_inline(image)
-        return Part(format_image(alternative, address, hints))
+
+def _read_picture(image: Element, marks: tuple[Mark, ...]) -> Inline:
+    targets = [one for one in image.children if isinstance(one, Element)]
+    target = targets[0] if len(targets) == 1 else None
+    if target is None or target.children:
+        return _make_raw_run(image, marks)
+    hints = " ".join(f"{name[3:]}={image.attributes[name]}" for name in IMAGE_HINTS if name in image.attributes)
+    alternative = image.attributes.get("ac:alt", "")
+    if target.name == "ri:attachment":
+        address = quote_name("attachment", target.attributes.get("ri:filename", ""))
+        return Inline("image", alternative, marks, address, hints)
+    address = target.attributes.get("ri:value", "")
+    if target.name != "ri:url" or not address.startswith(("http://", "https://")):
+        return _make_raw_run(image, marks)
+    return Inline("image", alternative, marks, address, hints)
 
 
 def _is_special_cell(cell: Element) -> bool:
+    if not cell.attributes:
+        return False
     spans = cell.attributes.get("colspan", "1"), cell.attributes.get("rowspan", "1")
     return spans != ("1", "1") or bool(cell.attributes.get("style", "").strip()) or is_hidden(cell)
 
@@ -351,10 +352,10 @@ def format_raw(element: Element) -> Block:
     return Block(format_fence(serialize(element), MARK))
 
 
-def format_raw_inline(element: Element) -> Part:
+def _make_raw_run(element: Element, marks: tuple[Mark, ...]) -> Inline:
     """A part of a line that Markdown cannot say."""
     text = serialize(element).replace("\r", "").replace("\n", "&#10;")
-    return Part(format_code_span(text) + MARK)
+    return Inline("raw", text, marks, "storage") if text else Inline("text", "", marks)
 
 
 def serialize(element: Element, *, hole: Element | None = None) -> str:

@@ -6,10 +6,10 @@ from html import escape
 from urllib.parse import unquote
 
 from modules.kit.errors import ToolError
-from modules.kit.markup.html_writing import HtmlWriter, remove_illegal
-from modules.kit.markup.markdown_blocks import Leaf
-from modules.kit.markup.markdown_inline import Inline, get_text, parse_inline
-from modules.kit.markup.markdown_tree import ItemList, TreeBranch, parse_tree
+from modules.kit.markup.html_writing import COLOR, TAGS, HtmlWriter, ItemRun, remove_illegal
+from modules.kit.markup.markdown_blocks import parse_tree
+from modules.kit.markup.markdown_inline import Inline, InlineDialect, Mark, get_text, parse_inline
+from modules.kit.markup.markdown_tree import Container, Leaf
 from modules.kit.markup.markup_tree import MalformedMarkupError, parse_xml
 from modules.kit.markup.storage_reading import IMAGE_HINTS, PANELS, Piece
 
@@ -33,8 +33,10 @@ def convert_markdown_to_storage(markdown: str) -> str:
     """
     if len(markdown) > MAX_LENGTH:
         raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
-    storage = "".join(StorageWriter().write_blocks(parse_tree(remove_illegal(markdown)).parts))
-    _check(storage)
+    writer = StorageWriter()
+    storage = "".join(writer.write_blocks(parse_tree(remove_illegal(markdown))))
+    if writer.has_raw:
+        _check(storage)
     return storage
 
 
@@ -56,7 +58,7 @@ def replace_markdown(pieces: Sequence[Piece], markdown: str) -> str:
     while last > first and (begin := _find_block_before(text, pieces[last - 1].markdown, end)) >= start:
         end = begin
         last -= 1
-    middle = "".join(StorageWriter().write_blocks(parse_tree(remove_illegal(text[start:end])).parts))
+    middle = "".join(StorageWriter().write_blocks(parse_tree(remove_illegal(text[start:end]))))
     storage = "".join([*(one.source for one in pieces[:first]), middle, *(one.source for one in pieces[last:])])
     _check(storage)
     return storage
@@ -88,32 +90,51 @@ def _check(storage: str) -> None:
         ) from None
 
 
-class StorageWriter(HtmlWriter):
-    """Writes a tree of Markdown in the storage format."""
+_MOST_LEVELS = 20
+"""Of blocks in blocks that are certain to make no more elements in elements than a document may have."""
 
-    def write_quote(self, branch: TreeBranch) -> str:
+
+class StorageWriter(HtmlWriter):
+    """Writes a tree of Markdown in the storage format. `has_raw` says that what it wrote may not be well-formed, or too
+    deep."""
+
+    dialect = InlineDialect(TAGS, COLOR, has_raw=True)
+
+    def __init__(self) -> None:
+        self.has_raw = False
+        self._level = 0
+
+    def write_blocks(self, parts: Sequence[Container | Leaf]) -> list[str]:
+        """Write blocks, each by itself."""
+        self._level += 1
+        self.has_raw = self.has_raw or self._level > _MOST_LEVELS
+        made = super().write_blocks(parts)
+        self._level -= 1
+        return made
+
+    def write_quote(self, quote: Container) -> str:
         """Write a quote or a panel."""
-        first = branch.parts[0] if branch.parts else None
+        first = quote.parts[0] if quote.parts else None
         found = None
         if isinstance(first, Leaf) and first.kind == "paragraph" and not first.table_rule:
             found = _PANEL.match(first.lines[0].text.rstrip())
         name = _ALIASES.get(found[1].lower(), found[1].lower()) if found else ""
         if found is None or name not in PANELS or not isinstance(first, Leaf):
-            return super().write_quote(branch)
+            return super().write_quote(quote)
         del first.lines[0]
-        parts = branch.parts if first.lines else branch.parts[1:]
-        title = _write_parameter("title", get_text(parse_inline(found[2].strip()))) if found[2] else ""
+        parts = quote.parts if first.lines else quote.parts[1:]
+        title = _write_parameter("title", get_text(parse_inline(found[2].strip(), self.dialect))) if found[2] else ""
         body = "".join(self.write_blocks(parts))
         return _write_macro(name, f"{title}<ac:rich-text-body>{body}</ac:rich-text-body>")
 
-    def write_list(self, items: ItemList) -> str:
+    def write_list(self, run: ItemRun) -> str:
         """Write a list, or tasks."""
-        if items.tasks[0] is None:
-            return super().write_list(items)
+        if run.tasks[0] is None:
+            return super().write_list(run)
         tasks = "".join(
             f"<ac:task><ac:task-status>{'complete' if is_done else 'incomplete'}</ac:task-status>"
             f"<ac:task-body>{self.write_item(item.parts)}</ac:task-body></ac:task>"
-            for item, is_done in zip(items.items, items.tasks, strict=True)
+            for item, is_done in zip(run.items, run.tasks, strict=True)
         )
         return f"<ac:task-list>{tasks}</ac:task-list>"
 
@@ -121,21 +142,21 @@ class StorageWriter(HtmlWriter):
         """Check whether a paragraph's text is a picture or markup alone."""
         if text[:1] not in _SPECIAL_STARTS:
             return not text
-        parts = parse_inline(text)
-        return all(one.kind in ("raw", "image") for one in parts)
+        return all(one.kind in ("raw", "image") for one in parse_inline(text, self.dialect))
 
     def write_text(self, text: str) -> str:
         """Write a paragraph; a picture or markup that stands alone is in none."""
         if text[:1] not in _SPECIAL_STARTS:
             return super().write_text(text)
-        parts = parse_inline(text)
-        if [one.kind for one in parts] == ["image"] or all(one.kind == "raw" for one in parts):
-            return self.write_parts(parts)
+        runs = parse_inline(text, self.dialect)
+        if [one.kind for one in runs] == ["image"] or all(one.kind == "raw" for one in runs):
+            return self.write_runs(runs)
         return super().write_text(text)
 
     def write_code(self, word: str, code: str) -> str:
         """Write the macro of code, or markup as it is."""
         if word == _RAW_FENCE:
+            self.has_raw = True
             return code
         body = code.replace("]]>", "]]]]><![CDATA[>")
         language = _write_parameter("language", word) if word else ""
@@ -145,14 +166,19 @@ class StorageWriter(HtmlWriter):
         """Write a cell, which holds a paragraph."""
         return f"<p>{self.write_inline(text)}</p>" if text else "<p/>"
 
-    def write_raw(self, part: Inline) -> str:
-        """Write markup as it is."""
-        return part.text if part.title == "storage" else super().write_raw(part)
+    def write_run(self, run: Inline) -> str:
+        """Write a run without its marks; markup as it is."""
+        if run.kind != "raw":
+            return super().write_run(run)
+        if run.value != "storage":
+            return f"<code>{escape(run.text, quote=False)}</code>"
+        self.has_raw = True
+        return run.text
 
-    def write_link(self, part: Inline) -> str:
+    def write_link(self, mark: Mark, inner: str, runs: Sequence[Inline]) -> str:
         """Write a link to an address or to something in Confluence."""
-        kind, _, name = part.address.partition(":")
-        if day := _DAY.fullmatch(part.address):
+        kind, _, name = mark.value.partition(":")
+        if day := _DAY.fullmatch(mark.value):
             return f'<time datetime="{day[1]}"/>'
         target, default = "", ""
         match kind:
@@ -164,31 +190,31 @@ class StorageWriter(HtmlWriter):
                 target, default = f'<ri:space ri:space-key="{_quote(name)}"/>', unquote(name)
             case "attachment":
                 target, default = f'<ri:attachment ri:filename="{_quote(name)}"/>', unquote(name)
-            case _ if not part.address.startswith("#"):
-                return super().write_link(part)
+            case _ if not mark.value.startswith("#"):
+                return super().write_link(mark, inner, runs)
             case _:
                 default = ""
-        anchor = part.address.partition("#")[2] if kind == "page" or not target else ""
-        text = "" if kind == "user" or get_text(part.children) == default else self.write_parts(part.children)
+        anchor = mark.value.partition("#")[2] if kind == "page" or not target else ""
+        text = "" if kind == "user" or get_text(runs) == default else inner
         body = f"<ac:link-body>{text}</ac:link-body>" if text else ""
         attribute = f' ac:anchor="{_quote(anchor)}"' if anchor else ""
         return f"<ac:link{attribute}>{target}{body}</ac:link>"
 
-    def write_image(self, part: Inline) -> str:
+    def write_image(self, run: Inline) -> str:
         """Write a picture from an address or an attachment."""
-        hints = dict(_HINT.findall(part.title))
+        hints = dict(_HINT.findall(run.title))
         attributes = {f"ac:{name}": value for name, value in hints.items() if f"ac:{name}" in IMAGE_HINTS}
-        if part.text:
-            attributes = {"ac:alt": part.text, **attributes}
+        if run.text:
+            attributes = {"ac:alt": run.text, **attributes}
         written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
-        kind, _, name = part.address.partition(":")
+        kind, _, name = run.value.partition(":")
         if kind == "attachment":
             return f'<ac:image{written}><ri:attachment ri:filename="{_quote(name)}"/></ac:image>'
         if kind not in ("http", "https"):
             raise ToolError(
                 "an image needs an address that begins with https:// or attachment:, such as attachment:a.png"
             )
-        return f'<ac:image{written}><ri:url ri:value="{escape(part.address)}"/></ac:image>'
+        return f'<ac:image{written}><ri:url ri:value="{escape(run.value)}"/></ac:image>'
 
 
 def _quote(name: str) -> str:

@@ -84,19 +84,23 @@ async def test_a_commit_with_its_patches(app: GitHubApp) -> None:
     made = app.github.world.commit(
         app.app, {"src/main.py": b"print('two')\n", "logo.png": b"\0\1", "README.md": None}, "Second"
     )
-    found = await app.mona.call("get_commit", owner="mona", repo="app", ref=made.sha[:40])
+    given = {"owner": "mona", "repo": "app", "ref": made.sha}
+    found = await app.mona.call("get_commit", **given, detail="patch")
     assert found["commit"]["message"] == "Second"
     assert [(file["filename"], file["status"]) for file in found["files"]] == [
         ("README.md", "removed"), ("logo.png", "added"), ("src/main.py", "modified"),
     ]  # fmt: skip
     assert found["files"][2]["patch"] == "@@ -1 +1 @@\n-print('one')\n+print('two')"
     assert "patch" not in found["files"][1]
+    found = await app.mona.call("get_commit", **given)
+    assert found["files"][2] == {"filename": "src/main.py", "status": "modified", "additions": 1, "deletions": 1}
+    assert "files" not in await app.mona.call("get_commit", **given, detail="none")
 
 
 async def test_patches_share_the_room_of_a_page(app: GitHubApp) -> None:
     changes = {f"f{n:02}.txt": b"line\n" * 5000 for n in range(6)}
     made = app.github.world.commit(app.app, changes, "Big")
-    files = (await app.mona.call("get_commit", owner="mona", repo="app", ref=made.sha))["files"]
+    files = (await app.mona.call("get_commit", owner="mona", repo="app", ref=made.sha, detail="patch"))["files"]
     assert [len(file.get("patch", "")) for file in files] == [20_000] * 3 + [0] * 3
     assert all(file["truncated"] for file in files)
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from modules.github.files import PAGE_CHARACTERS
+from modules.github.shared.text_pages import PAGE_CHARACTERS
 from modules.kit import ToolError, VendorProblem, text_cleaning
 from tests.modules.github.conftest import GitHubApp
 from tests.support.github_double import Submodule, Symlink, blob_sha
@@ -92,9 +92,10 @@ async def test_a_long_file_page_by_page(app: GitHubApp) -> None:
 
 
 async def test_a_file_that_github_does_not_send(app: GitHubApp) -> None:
+    """As part of JSON, which ends at 1 MB: its bytes alone are asked for then."""
     app.github.world.commit(app.app, {"big": b"x" * 1_000_001})
     found = await read(app, "big")
-    assert (found["too_large"], found["size"], "text" in found) == (True, 1_000_001, False)
+    assert (len(found["text"]), found["size"], found["truncated"]) == (PAGE_CHARACTERS, 1_000_001, True)
 
 
 async def test_a_file_on_another_branch(app: GitHubApp) -> None:

@@ -36,25 +36,27 @@ async def test_an_issue_from_its_opening_to_its_end(app: GitHubApp) -> None:
     }  # fmt: skip
 
 
-async def test_a_list_tells_pull_requests_from_issues(app: GitHubApp) -> None:
+async def test_a_list_leaves_pull_requests_out(app: GitHubApp) -> None:
     world = app.github.world
     world.issue(app.app, "One", "eve", labels=["bug", "ui"], body="x" * 400)
     world.commit(app.app, {"a": b"1"}, branch="dev")
     world.issue(app.app, "Two", None, pull=Pull("dev", "main"), assignees=["hubot"])
     world.issue(app.app, "Three", "eve", state="closed")
+    world.issue(app.app, "Four", None, assignees=["hubot"])
     found = (await app.mona.call("list_issues", **APP))["issues"]
-    assert [(one["number"], one.get("pull_request", False)) for one in found] == [(2, True), (1, False)]
+    assert [one["number"] for one in found] == [4, 1]
     assert "user" not in found[0]
     assert (len(found[1]["body"]), found[1]["truncated"]) == (300, True)
     for asked, numbers in (
-        ({"state": "all"}, [3, 2, 1]),
+        ({"state": "all"}, [4, 3, 1]),
         ({"state": "closed"}, [3]),
         ({"labels": ["bug", "ui"]}, [1]),
-        ({"assignee": "hubot"}, [2]),
+        ({"assignee": "hubot"}, [4]),
         ({"assignee": "none"}, [1]),
         ({"creator": "eve"}, [1]),
-        ({"since": app.app.issues[2].updated}, [2]),
-        ({"sort": "updated", "per_page": 1}, [2]),
+        ({"since": app.app.issues[2].updated}, [4]),
+        ({"sort": "updated", "per_page": 1}, [4]),
+        ({"sort": "created", "direction": "asc"}, [1, 4]),
     ):
         found = await app.mona.call("list_issues", **APP, **asked)
         assert [one["number"] for one in found["issues"]] == numbers, asked

@@ -7,6 +7,7 @@ from broker.oauth_client.token_response import resolve_pointer
 from gateway.catalogue import build_catalogue
 from modules.github import MODULE
 from modules.kit import ToolError, VendorAnswer
+from tests.modules.github.calls import CALLS, WRITES
 from tests.modules.github.conftest import GitHubApp, scene_on
 from tests.support.github_double import github_double
 from tests.support.plain_vendor import vendor_callers
@@ -14,6 +15,7 @@ from tests.support.tokens import tokens
 
 # (read-only, destructive, idempotent) of the design's table.
 READS, ADDS, CHANGES, ACTS = (True, False, False), (False, False, False), (False, True, True), (False, True, False)
+ENSURES = (False, False, True)
 HINTS = {
     "list_repositories": READS,
     "list_commits": READS,
@@ -42,6 +44,55 @@ HINTS = {
     "list_workflow_runs": READS,
     "get_latest_release": READS,
     "list_notifications": READS,
+    "get_repository_tree": READS,
+    "delete_branch": CHANGES,
+    "list_tags": READS,
+    "push_files": ACTS,
+    "get_diff": READS,
+    "create_github_issue": ADDS,
+    "update_pull_request_branch": ACTS,
+    "mark_notification_read": CHANGES,
+    "add_issue_labels": ENSURES,
+    "cancel_workflow_run": ACTS,
+    "create_label": ADDS,
+    "create_release": ADDS,
+    "delete_issue_comment": CHANGES,
+    "delete_label": CHANGES,
+    "delete_release": CHANGES,
+    "delete_review_comment": CHANGES,
+    "dispatch_workflow": ACTS,
+    "get_checks": READS,
+    "get_issue_comment": READS,
+    "get_release": READS,
+    "list_labels": READS,
+    "list_milestones": READS,
+    "create_milestone": ADDS,
+    "update_milestone": CHANGES,
+    "delete_milestone": CHANGES,
+    "list_releases": READS,
+    "list_release_assets": READS,
+    "get_release_asset": READS,
+    "upload_release_asset": ADDS,
+    "update_release_asset": CHANGES,
+    "delete_release_asset": CHANGES,
+    "get_job_logs": READS,
+    "list_review_threads": READS,
+    "resolve_review_thread": CHANGES,
+    "set_pull_request_draft": CHANGES,
+    "list_review_comments": READS,
+    "list_sub_issues": READS,
+    "list_workflow_jobs": READS,
+    "list_workflows": READS,
+    "remove_issue_label": CHANGES,
+    "remove_sub_issue": CHANGES,
+    "add_sub_issue": ENSURES,
+    "reply_to_review_comment": ADDS,
+    "request_reviewers": CHANGES,
+    "rerun_workflow_run": ACTS,
+    "update_issue_comment": CHANGES,
+    "update_label": CHANGES,
+    "update_release": CHANGES,
+    "update_review_comment": CHANGES,
 }
 # o200k tokens of name, description and parameters as a client would list them. Raise one only with a reason.
 MOST_TOKENS = 260
@@ -54,6 +105,11 @@ def test_every_tool_of_the_design_with_its_hints() -> None:
     assert all(tool.hints.open_world for tool in MODULE.tools)
 
 
+def test_every_tool_is_called_through_mcp() -> None:
+    assert set(WRITES) == {tool.name for tool in MODULE.tools if not tool.hints.read_only}
+    assert set(CALLS) == {tool.name for tool in MODULE.tools}
+
+
 def test_scopes_are_githubs() -> None:
     assert MODULE.scopes == {"repo", "workflow", "notifications", "read:user"}
     others = {tool.name: set(tool.scopes) for tool in MODULE.tools if tool.scopes != {"repo"}}
@@ -63,6 +119,8 @@ def test_scopes_are_githubs() -> None:
         "get_me": {"read:user"},
         "list_user_events": {"read:user"},
         "list_notifications": {"notifications"},
+        "mark_notification_read": {"notifications"},
+        "push_files": {"repo", "workflow"},
     }
 
 

@@ -1,55 +1,16 @@
 """The module through the product's own vendor session: what a session makes of paths, headers and refusals fits."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-
 import pytest
 
-from core.http.credential_headers import BEARER, CredentialScheme
-from core.http.outbound_addresses import AllowedAddresses
-from core.secret import Secret
-from gateway.vendor_session.client_factory import VendorClientFactory
-from gateway.vendor_session.vendor_connection import ConnectionOwner
-from modules.github import MODULE
-from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
-from tests.modules.github.conftest import GitHubApp, scene_on
-from tests.support.github_double import github_double
-from tests.support.github_double.call import Reply
-from tests.support.plain_vendor import VendorCaller
-from tests.support.session_vendor import SessionVendor
+from modules.kit import VendorProblem
+from tests.modules.github.conftest import GitHubApp
 
 APP = {"owner": "mona", "repo": "app"}
 
 
-@dataclass(frozen=True)
-class Kept:
-    """A credential that is always the same one."""
-
-    access_token: Secret
-    origins: tuple[str, ...]
-    version: int = 1
-    scheme: CredentialScheme = BEARER
-
-    async def lease(self, rejected_version: int | None = None) -> "Kept":
-        return self
-
-
 @pytest.fixture
-async def app() -> AsyncIterator[GitHubApp]:
-    async with github_double("/api/v3") as double:
-        sessions = VendorClientFactory(AllowedAddresses.from_hosts([double.url.split("/")[2]]), chance=lambda: 0.0)
-        await sessions.open()
-
-        def caller(module: object, base_url: str, secret: str) -> VendorCaller:
-            assert MODULE.vendor is not None
-            settings = MODULE.vendor.settings(base_url=base_url)
-            assert isinstance(settings, VendorSettings)
-            lease = Kept(Secret(secret), (double.url.removesuffix("/api/v3"),))
-            owner = ConnectionOwner(secret, secret)
-            return VendorCaller(MODULE, SessionVendor(sessions, MODULE.vendor, settings, lease, owner))
-
-        yield await scene_on(double, caller)
-        await sessions.close()
+def app(session_app: GitHubApp) -> GitHubApp:
+    return session_app
 
 
 @pytest.mark.parametrize("path", ["docs/手順 1.md", ".github/CODEOWNERS", "a+b&c=d#e?f", "50%", "x;y", "~/.profile"])
@@ -92,9 +53,16 @@ async def test_refusals_keep_their_kind_and_get_their_text(app: GitHubApp) -> No
         with pytest.raises(VendorProblem, match=text) as caught:
             await call
         assert caught.value.kind == kind
-    app.github.world.moved.add("mona/old")
-    with pytest.raises(VendorProblem, match="renamed or moved"):
+
+
+async def test_a_renamed_repository_is_read_and_a_write_to_it_names_the_new_one(app: GitHubApp) -> None:
+    app.github.world.moved |= {"mona/old": app.app, "mona/gone": app.github.world.repository("eve", "x", private=True)}
+    assert (await app.mona.call("list_branches", owner="mona", repo="old"))["branches"]
+    with pytest.raises(VendorProblem, match=r"renamed or moved, and nothing was changed: it is now mona/app$"):
         await app.mona.call("create_issue", owner="mona", repo="old", title="t")
+    with pytest.raises(VendorProblem, match=r"nothing was changed: look for its new name and use that$"):
+        await app.mona.call("create_issue", owner="mona", repo="gone", title="t")
+    assert app.app.issues == {}
 
 
 async def test_rate_limits_of_both_kinds(app: GitHubApp) -> None:
@@ -125,35 +93,3 @@ async def test_a_secondary_limit_without_a_time_is_remembered(app: GitHubApp, st
         assert caught.value.kind == "rate_limited"
     assert len(app.github.seen) == asked, "the next calls cost no request"
     assert (await app.hubot.call("list_branches", **APP))["branches"], "somebody else's limit is their own"
-
-
-WRITES: dict[str, dict[str, object]] = {
-    "create_issue": {"title": "t"},
-    "update_issue": {"issue_number": 1, "title": "t"},
-    "add_issue_comment": {"issue_number": 1, "body": "b"},
-    "create_pull_request": {"title": "t", "head": "h", "base": "main"},
-    "update_pull_request": {"pull_number": 1, "title": "t"},
-    "merge_pull_request": {"pull_number": 1},
-    "create_pull_request_review": {"pull_number": 1, "event": "APPROVE"},
-    "create_branch": {"branch": "b"},
-    "create_or_update_file": {"path": "a", "message": "m", "content": "c"},
-    "delete_file": {"path": "a", "message": "m", "sha": "0" * 40},
-}
-
-
-def test_every_writing_tool_is_here() -> None:
-    assert set(WRITES) == {tool.name for tool in MODULE.tools if not tool.hints.read_only}
-
-
-@pytest.mark.parametrize("tool", WRITES)
-async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(app: GitHubApp, tool: str) -> None:
-    """A proxy's page, nothing at all, and an answer that lacks what GitHub describes."""
-    found = Reply(200, text=next(iter(app.app.commits)))  # create_branch asks for the commit first
-    for reply in (Reply(201, text="<html>Sign in to the guest network</html>"), Reply(201, text=""), Reply(201, {})):
-        app.github.next_answers = [found, reply] if tool == "create_branch" else [reply]
-        app.github.seen.clear()
-        with pytest.raises(VendorProblem) as caught:
-            await app.mona.call(tool, **APP, **WRITES[tool])
-        assert OUTCOME_UNKNOWN in str(caught.value)
-        assert "try again later" not in str(caught.value)
-        assert sum(not one.startswith("GET") for one in app.github.seen) == 1

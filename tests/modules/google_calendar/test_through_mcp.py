@@ -1,22 +1,20 @@
 """Google Calendar's tools through `/mcp`: what a client gets of an answer, of each error, and of bad input."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
 import pytest
-import pytest_asyncio
 
 from modules.google_calendar import MODULE
 from tests.support.google_calendar_double import (
     OWNER,
     SHARED,
+    STRANGER,
     GoogleCalendarDouble,
     GoogleRefused,
     google_calendar_double,
 )
-from tests.support.module_app import ModuleApp, open_module_app
-from tests.support.postgres import DatabaseServer
+from tests.support.module_app import ModuleApp, make_app_fixtures
 from tests.support.tokens import tokens
 from tests.support.vendor_double import VendorRefusal, VendorReply
 
@@ -31,26 +29,14 @@ GUESTS = [
 ]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def vendor() -> AsyncIterator[GoogleCalendarDouble]:
-    async with google_calendar_double() as double:
-        yield double
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def app(
-    vendor: GoogleCalendarDouble, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[ModuleApp]:
-    async with open_module_app(database_server, tmp_path_factory.mktemp("calendar"), MODULE, vendor.url) as app:
-        await app.connect(app.ada, "full")
-        await app.connect(app.eve, "reader")
-        yield app
+vendor, app = make_app_fixtures(MODULE, google_calendar_double, eves="stranger")
 
 
 @pytest.fixture(autouse=True)
 def emptied(vendor: GoogleCalendarDouble) -> None:
-    for events in vendor.events.values():
-        events.clear()
+    for account in (vendor.account, vendor.stranger):
+        for events in account.events.values():
+            events.clear()
     vendor.refusals.clear()
 
 
@@ -62,30 +48,24 @@ def add_meeting(vendor: GoogleCalendarDouble, **fields: Any) -> dict[str, Any]:
     return vendor.add_event(**{"summary": "Meeting", "attendees": GUESTS, **times, **fields})
 
 
-async def call(app: ModuleApp, tool: str, **params: Any) -> Any:
-    answer = await app.call(tool, **params)
-    assert not answer.failed, answer.text
-    return answer.value
-
-
 async def test_an_event_is_made_read_and_found(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
-    made = await call(
-        app, "create_event", summary="会議 اجتماع", **SPAN, description="<b>予算</b>", location="東京", notify=True,
+    made = await app.read(
+        "create_event", summary="会議 اجتماع", **SPAN, description="<b>予算</b>", location="東京", notify=True,
         attendees=["bo@acme.test", "bo@acme.test"], recurrence=["FREQ=WEEKLY;COUNT=3"], reminders=[10], add_meet=True,
     )  # fmt: skip
     assert vendor.seen[-1].endswith("?sendUpdates=all&conferenceDataVersion=1")
     assert (made["start"], made["mailed"]) == ("2030-03-04T09:00:00+01:00", True)
-    read = await call(app, "get_event", event_id=made["id"])
+    read = await app.read("get_event", event_id=made["id"])
     assert read["attendees"] == ["bo@acme.test: needsAction"]
     assert read["repeats"] == "every week 3 times"
     assert read["recurrence"] == ["RRULE:FREQ=WEEKLY;COUNT=3"]
     assert read["reminders"] == ["popup 10 min before"]
     assert read["meeting"] == "https://meet.google.com/abc-defg-hij"
     assert read["description"] == "**予算**"
-    found = await call(app, "list_events", query="会議", **WINDOW)
+    found = await app.read("list_events", query="会議", **WINDOW)
     assert [one["summary"] for one in found["events"]] == ["会議 اجتماع"] * 3
     # The clocks change between the second and the fourth of April: the meeting stays at nine.
-    instances = await call(app, "list_event_instances", event_id=made["id"], time_zone="UTC", time_min="2030-01-01")
+    instances = await app.read("list_event_instances", event_id=made["id"], time_zone="UTC", time_min="2030-01-01")
     assert instances["time_zone"] == "UTC"
     assert instances["events"][0]["start"] == "2030-03-04T08:00:00+00:00"
     assert instances["events"][0]["series_id"] == made["id"]
@@ -97,7 +77,7 @@ async def test_a_list_is_read_to_its_last_page(app: ModuleApp, vendor: GoogleCal
     seen: list[str] = []
     params: dict[str, Any] = {"per_page": 2}
     while True:
-        found = await call(app, "list_events", **params)  # from now on: each page must begin with the same moment
+        found = await app.read("list_events", **params)  # from now on: each page must begin with the same moment
         seen += [one["summary"] for one in found["events"]]
         if "nextCursor" not in found:
             break
@@ -108,38 +88,38 @@ async def test_a_list_is_read_to_its_last_page(app: ModuleApp, vendor: GoogleCal
 
 async def test_an_unknown_way_of_paging_is_told(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     vendor.refusals = [VendorReply(200, {"items": [], "nextPageToken": "bad token\n"})]
-    assert (await call(app, "list_events"))["incomplete"] is True
+    assert (await app.read("list_events"))["incomplete"] is True
 
 
 @pytest.mark.parametrize("tool", ["list_events", "list_calendars"])
 async def test_nothing_is_no_error(app: ModuleApp, vendor: GoogleCalendarDouble, tool: str) -> None:
     vendor.refusals = [VendorReply(200, {"kind": "x"})]
-    assert (await call(app, tool))[tool.removeprefix("list_")] == []
+    assert (await app.read(tool))[tool.removeprefix("list_")] == []
 
 
 async def test_an_all_day_event_ends_before_its_end(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
-    one = await call(app, "create_event", summary="Day off", start="2030-12-31")
+    one = await app.read("create_event", summary="Day off", start="2030-12-31")
     assert (one["start"], one["end"], one["last_day"]) == ("2030-12-31", "2031-01-01", "2030-12-31")
-    changed = await call(app, "update_event", event_id=one["id"], start="2030-12-30", end="2031-01-02")
+    changed = await app.read("update_event", event_id=one["id"], start="2030-12-30", end="2031-01-02")
     assert changed["last_day"] == "2031-01-01"
-    timed = await call(app, "update_event", event_id=one["id"], **SPAN)
+    timed = await app.read("update_event", event_id=one["id"], **SPAN)
     assert (timed["start"], "last_day" in timed) == ("2030-03-04T09:00:00+01:00", False)
-    again = await call(app, "update_event", event_id=one["id"], start="2030-03-05")
+    again = await app.read("update_event", event_id=one["id"], start="2030-03-05")
     assert (again["start"], again["end"]) == ("2030-03-05", "2030-03-06")
 
 
 async def test_a_new_start_keeps_the_length(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     event = add_meeting(vendor)
-    moved = await call(app, "update_event", event_id=event["id"], start="2030-03-30T23:30", time_zone=BERLIN)
+    moved = await app.read("update_event", event_id=event["id"], start="2030-03-30T23:30", time_zone=BERLIN)
     assert (moved["start"], moved["end"]) == ("2030-03-30T23:30:00+01:00", "2030-03-31T00:30:00+01:00")
-    late = await call(app, "update_event", event_id=event["id"], end="2030-03-31T04:00", time_zone=BERLIN)
+    late = await app.read("update_event", event_id=event["id"], end="2030-03-31T04:00", time_zone=BERLIN)
     assert late["end"] == "2030-03-31T04:00:00+02:00"
 
 
 async def test_guests_are_changed_one_by_one(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     event = add_meeting(vendor)
-    await call(
-        app, "update_event", event_id=event["id"], add_attendees=["cy@acme.test", "BO@acme.test"],
+    await app.read(
+        "update_event", event_id=event["id"], add_attendees=["cy@acme.test", "BO@acme.test"],
         remove_attendees=["room@resource.test"],
     )  # fmt: skip
     guests = vendor.events[OWNER][event["id"]]["attendees"]
@@ -154,13 +134,13 @@ async def test_guests_are_changed_one_by_one(app: ModuleApp, vendor: GoogleCalen
 
 async def test_an_answer_keeps_the_others(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     event = add_meeting(vendor)
-    saved = await call(app, "respond_to_event", event_id=event["id"], response="tentative", comment="後で")
+    saved = await app.read("respond_to_event", event_id=event["id"], response="tentative", comment="後で")
     assert saved["my_response"] == "tentative"
     guests = vendor.events[OWNER][event["id"]]["attendees"]
     assert [one["responseStatus"] for one in guests] == ["tentative", "accepted", "declined"]
     assert guests[1]["comment"] == "I bring cake"
     hidden = add_meeting(vendor, attendees=GUESTS, attendeesOmitted=True)
-    await call(app, "respond_to_event", event_id=hidden["id"], response="declined")
+    await app.read("respond_to_event", event_id=hidden["id"], response="declined")
     sent = orjson.loads(vendor.bodies[-1])
     assert (len(sent["attendees"]), sent["attendeesOmitted"]) == (1, True)
     refused = await app.call("update_event", event_id=hidden["id"], add_attendees=["cy@acme.test"])
@@ -172,8 +152,8 @@ async def test_an_answer_keeps_the_others(app: ModuleApp, vendor: GoogleCalendar
 
 async def test_what_changed_meanwhile_is_not_overwritten(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     event = add_meeting(vendor)
-    etag = (await call(app, "get_event", event_id=event["id"]))["etag"]
-    await call(app, "update_event", event_id=event["id"], location="Room 2", etag=etag)
+    etag = (await app.read("get_event", event_id=event["id"]))["etag"]
+    await app.read("update_event", event_id=event["id"], location="Room 2", etag=etag)
     for tool, params in (("update_event", {"summary": "Mine"}), ("delete_event", {})):
         answer = await app.call(tool, event_id=event["id"], etag=etag, **params)
         assert answer.failed
@@ -184,7 +164,7 @@ async def test_what_changed_meanwhile_is_not_overwritten(app: ModuleApp, vendor:
 
 async def test_a_second_delete_is_told(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     event = add_meeting(vendor)
-    assert (await call(app, "delete_event", event_id=event["id"]))["deleted"] is True
+    assert (await app.read("delete_event", event_id=event["id"]))["deleted"] is True
     for tool, params in (
         ("delete_event", {}),
         ("update_event", {"summary": "x"}),
@@ -193,13 +173,13 @@ async def test_a_second_delete_is_told(app: ModuleApp, vendor: GoogleCalendarDou
         answer = await app.call(tool, event_id=event["id"], **params)
         assert answer.failed
         assert "was deleted before" in answer.text
-    assert (await call(app, "get_event", event_id=event["id"]))["status"] == "cancelled"
+    assert (await app.read("get_event", event_id=event["id"]))["status"] == "cancelled"
 
 
 async def test_an_event_is_moved(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     vendor.add_calendar("other@group.calendar.google.com", "Other", "writer")
     event = add_meeting(vendor)
-    await call(app, "move_event", event_id=event["id"], to_calendar_id="other@group.calendar.google.com")
+    await app.read("move_event", event_id=event["id"], to_calendar_id="other@group.calendar.google.com")
     assert event["id"] in vendor.events["other@group.calendar.google.com"]
     refused = await app.call("move_event", event_id=add_meeting(vendor)["id"], to_calendar_id=SHARED)
     assert "choose one with the role writer or owner" in refused.text
@@ -207,14 +187,14 @@ async def test_an_event_is_moved(app: ModuleApp, vendor: GoogleCalendarDouble) -
 
 
 async def test_an_event_from_a_sentence(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
-    made = await call(app, "quick_add_event", text="Mittagessen mit 坊 & Bo?")
+    made = await app.read("quick_add_event", text="Mittagessen mit 坊 & Bo?")
     assert (made["summary"], made["start"]) == ("Mittagessen mit 坊 & Bo?", "2030-03-01T12:00:00+01:00")
 
 
 async def test_busy_times_with_one_calendar_that_cannot_be_read(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     add_meeting(vendor)
-    found = await call(
-        app, "query_freebusy", calendar_ids=[OWNER, "who@acme.test", OWNER], time_min="2030-03-04",
+    found = await app.read(
+        "query_freebusy", calendar_ids=[OWNER, "who@acme.test", OWNER], time_min="2030-03-04",
         time_max="2030-03-05", time_zone=BERLIN,
     )  # fmt: skip
     assert found["incomplete"] is True
@@ -224,24 +204,40 @@ async def test_busy_times_with_one_calendar_that_cannot_be_read(app: ModuleApp, 
 
 
 async def test_calendars_colors_and_the_time(app: ModuleApp) -> None:
-    calendars = (await call(app, "list_calendars"))["calendars"]
+    calendars = (await app.read("list_calendars"))["calendars"]
     assert [(one["id"], one["role"], one["time_zone"]) for one in calendars] == [
         (OWNER, "owner", BERLIN),
         (SHARED, "reader", BERLIN),
     ]
-    assert len((await call(app, "list_calendars", writable=True))["calendars"]) == 1
-    assert (await call(app, "list_colors"))["colors"] == {"1": "Lavender #a4bdfc", "99": "#a4bdfc"}
-    assert (await call(app, "get_current_time"))["time_zone"] == BERLIN
-    tokyo = await call(app, "get_current_time", time_zone="Asia/Tokyo")
+    assert len((await app.read("list_calendars", writable=True))["calendars"]) == 1
+    assert (await app.read("list_colors"))["colors"] == {"1": "Lavender #a4bdfc", "99": "#a4bdfc"}
+    assert (await app.read("get_current_time"))["time_zone"] == BERLIN
+    tokyo = await app.read("get_current_time", time_zone="Asia/Tokyo")
     assert tokyo["time"].endswith("+09:00")
+
+
+async def test_a_calendar_is_made_and_renamed(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
+    made = await app.read("create_calendar", summary="休暇 إجازة", time_zone="Asia/Tokyo", description="Who is away")
+    assert made == {"id": made["id"], "summary": "休暇 إجازة", "time_zone": "Asia/Tokyo", "description": "Who is away"}
+    changed = await app.read("update_calendar", calendar_id=made["id"], summary="Holidays", description="")
+    assert changed == {"id": made["id"], "summary": "Holidays", "time_zone": "Asia/Tokyo"}
+    listed = (await app.read("list_calendars", writable=True))["calendars"]
+    assert (made["id"], "Holidays") in [(one["id"], one["summary"]) for one in listed]
+    refused = await app.call("update_calendar", calendar_id=SHARED, summary="Mine")
+    assert "role writer or owner" in refused.text
+    assert vendor.calendars[SHARED]["summary"] == "Team"
+    await app.reconnect(app.eve, "stranger", vendor)
+    strange = await app.call_as(app.eve, "update_calendar", calendar_id=made["id"], summary="Mine")
+    assert "no such calendar" in strange.text
+    del vendor.calendars[made["id"]], vendor.events[made["id"]]
 
 
 async def test_many_guests_are_read_on(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     guests = [{"email": f"g{n}@acme.test", "responseStatus": "accepted"} for n in range(150)]
     event = add_meeting(vendor, attendees=guests)
-    first = await call(app, "get_event", event_id=event["id"])
+    first = await app.read("get_event", event_id=event["id"])
     assert (len(first["attendees"]), first["more_guests"]) == (100, 50)
-    rest = await call(app, "get_event", event_id=event["id"], guests_from=100)
+    rest = await app.read("get_event", event_id=event["id"], guests_from=100)
     assert (rest["attendees"][0], "more_guests" in rest) == ("g100@acme.test: accepted", False)
 
 
@@ -250,23 +246,23 @@ async def test_hidden_text_and_unknown_fields(app: ModuleApp, vendor: GoogleCale
         vendor, summary="A\u202eB", description="Hi <!-- obey me --> there\u200b", futureField={"x": 1}, location=None
     )
     vendor.refusals = [VendorReply(200, event)]
-    read = await call(app, "get_event", event_id=event["id"])
+    read = await app.read("get_event", event_id=event["id"])
     assert read["summary"] == "AB"
     assert "obey" not in read["description"]
     assert "futureField" not in read
     vendor.refusals = [
         VendorReply(200, {"items": [{"id": "x"}, {"summary": "no id", "start": None, "end": {"date": "?"}}]})
     ]
-    rows = (await call(app, "list_events"))["events"]
+    rows = (await app.read("list_events"))["events"]
     assert rows == [{"id": "x"}, {"summary": "no id", "end": "?"}]
 
 
 async def test_an_answer_costs_a_third_of_googles(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     for number in range(20):
         add_meeting(vendor, description="Agenda: numbers", location=f"Room {number}")
-    found = await call(app, "list_events", **WINDOW)
-    raw = orjson.dumps({"items": list(vendor.events[OWNER].values())}).decode()
-    assert tokens(orjson.dumps(found).decode()) * 3 <= tokens(raw)
+    found = await app.read("list_events", **WINDOW)
+    assert len(found["events"]) == 20
+    assert tokens(orjson.dumps(found).decode()) * 3 <= tokens(vendor.answers[-1].decode())
 
 
 REFUSALS: list[tuple[VendorRefusal | VendorReply, str]] = [
@@ -292,13 +288,7 @@ REFUSALS: list[tuple[VendorRefusal | VendorReply, str]] = [
 async def test_a_documented_error_says_what_to_do(
     app: ModuleApp, vendor: GoogleCalendarDouble, refusal: VendorRefusal, text: str
 ) -> None:
-    secret = f"made-up-token-{len(vendor.tokens)}"  # a limit is remembered for its credential
-    vendor.tokens[secret] = vendor.tokens["full"]
-    await app.reconnect(app.ada, secret, "list_colors", vendor.secrets)
-    vendor.refusals = [refusal] * 5  # a request that only reads is tried again
-    answer = await app.call("get_event", event_id="abcdef")
-    vendor.refusals.clear()
-    await app.reconnect(app.ada, "full", "list_colors", vendor.secrets)
+    answer = await app.call_refused(vendor, refusal, "get_event", event_id="abcdef")
     assert answer.failed
     assert text in answer.text
     assert "made-up" not in answer.text
@@ -306,16 +296,11 @@ async def test_a_documented_error_says_what_to_do(
 
 @pytest.mark.parametrize("reason", ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"])
 async def test_a_limit_in_the_body_is_remembered(app: ModuleApp, vendor: GoogleCalendarDouble, reason: str) -> None:
-    secret = f"made-up-token-{len(vendor.tokens)}"
-    vendor.tokens[secret] = vendor.tokens["full"]
-    await app.reconnect(app.ada, secret, "list_colors", vendor.secrets)
-    vendor.refusals = [GoogleRefused(403, reason)]
-    answer = await app.call("create_event", summary="x", start="2030-01-01")
+    new = {"summary": "x", "start": "2030-01-01"}
+    answer = await app.call_refused(vendor, GoogleRefused(403, reason), "create_event", **new)
     before = len(vendor.seen)
-    again = await app.call("create_event", summary="x", start="2030-01-01")
+    again = await app.call_as(app.eve, "create_event", **new)
     asked = len(vendor.seen) - before
-    vendor.refusals.clear()
-    await app.reconnect(app.ada, "full", "list_colors", vendor.secrets)
     assert answer.failed
     assert "try again in" in answer.text or "worth another try in 1 min" in answer.text
     assert again.failed
@@ -327,6 +312,8 @@ async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, v
     for tool, params in (
         ("create_event", {"summary": "x", "start": "2030-01-01"}),
         ("quick_add_event", {"text": "x"}),
+        ("create_calendar", {"summary": "x"}),
+        ("update_calendar", {"calendar_id": OWNER, "summary": "x"}),
         ("update_event", {"event_id": event["id"], "summary": "x"}),
         ("move_event", {"event_id": event["id"], "to_calendar_id": SHARED}),
     ):
@@ -339,14 +326,43 @@ async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, v
 
 async def test_an_expired_credential_and_a_missing_scope(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     event = add_meeting(vendor)
+    await app.reconnect(app.eve, "reader", vendor)
     answer = await app.call_as(app.eve, "delete_event", event_id=event["id"])
     assert "leave every box ticked" in answer.text
     assert vendor.events[OWNER][event["id"]]["status"] == "confirmed"
-    await app.reconnect(app.eve, "token-of-last-year", "list_colors", vendor.secrets)
+    await app.reconnect(app.eve, "token-of-last-year", vendor)
     answer = await app.call_as(app.eve, "list_events")
-    await app.reconnect(app.eve, "reader", "list_colors", vendor.secrets)
     assert answer.failed
     assert "connect" in answer.text
+
+
+async def test_somebody_of_another_tenant_sees_and_changes_nothing(
+    app: ModuleApp, vendor: GoogleCalendarDouble
+) -> None:
+    await app.reconnect(app.eve, "stranger", vendor)
+    event, _ = add_meeting(vendor), add_meeting(vendor)
+    cursor = (await app.read("list_events", per_page=1))["nextCursor"]
+    assert (await app.call_as(app.eve, "list_events", cursor=cursor)).value["events"] == []
+    listed = (await app.call_as(app.eve, "list_calendars")).value["calendars"]
+    assert [one["id"] for one in listed] == [STRANGER]
+    assert (await app.call_as(app.eve, "list_events", **WINDOW)).value["events"] == []
+    span = {"time_min": "2030-01-01T00:00Z", "time_max": "2031-01-01T00:00Z"}
+    busy = await app.call_as(app.eve, "query_freebusy", calendar_ids=[OWNER], **span)
+    assert "busy" not in busy.value["calendars"][0]
+    for calendar in ("primary", OWNER):
+        for tool, params in (
+            ("get_event", {}),
+            ("list_event_instances", {}),
+            ("update_event", {"summary": "mine"}),
+            ("respond_to_event", {"response": "declined"}),
+            ("move_event", {"to_calendar_id": STRANGER}),
+            ("delete_event", {}),
+        ):
+            answer = await app.call_as(app.eve, tool, event_id=event["id"], calendar_id=calendar, **params)
+            assert answer.failed, tool
+            assert "no such calendar or event" in answer.text, tool
+    assert vendor.events[OWNER][event["id"]] == event
+    assert vendor.stranger.events[STRANGER] == {}
 
 
 TIMES = {"start": "2030-01-01T09:00Z", "end": "2030-01-01T10:00Z"}
@@ -391,6 +407,9 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("update_event", {"event_id": "Team meeting", "summary": "x"}, "event_id"),
     ("update_event", {"event_id": "abcdef", "summary": "x", "etag": "a b"}, "etag"),
     ("delete_event", {"event_id": "abcdef", "calendar_id": "My calendar"}, "calendar_id"),
+    ("update_calendar", {"calendar_id": OWNER}, "there is nothing to change"),
+    ("create_calendar", {"summary": ""}, "summary"),
+    ("create_calendar", {"summary": "x", "time_zone": "Tokyo Standard Time"}, "give 'Asia/Tokyo'"),
     ("list_events", {"cursor": "bm8="}, "cursor"),
     ("list_events", {"per_page": 101}, "per_page"),
     ("list_events", {"time_min": "2030-01-01"}, "time_min: 2030-01-01 begins elsewhere at another time"),

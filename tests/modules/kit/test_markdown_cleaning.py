@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import table
 
 from modules.kit.markup.markdown_cleaning import clean_markdown
 from modules.kit.results import ResultModel
@@ -54,6 +55,8 @@ TAG_CHARACTERS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
         ('<div title="a\n\nhid\n\n<p>x" >shown', "\n\n\n\nshown"),
         ("<div><!--\n\nhid -->\n\n<p>--> shown", "<div>\n\n\n\n shown"),
         ("a<i title='hid\nhid' >b", "a<i>\nb"),
+        ("> a | b\n-|-\nc | d | shown", "> a | b\n-|-\nc | d | shown"),
+        ("a | b\n-|-\n1. \n    <!-- hid -->", "a | b\n-|-\n1. \n"),
         ("a<b>b</b> <obey-this-order>c", "a<b>b</b> c"),
     ],
 )  # fmt: skip
@@ -84,10 +87,16 @@ class _Reader(HTMLParser):
         self.alternative += [f" {named.get(name) or ''} " for name in ("alt", "class")]
 
 
+# GitHub's parser looks for quotes, items and HTML first; markdown-it looks for a table first, and would read `> a | b`
+# as the head of one whose rule, in the next line, is in no quote.
+RENDERER = MarkdownIt("commonmark")
+RENDERER.block.ruler.after("heading", "gfm_table", table, {"alt": ["paragraph", "reference"]})
+
+
 def read(markdown: str) -> tuple[set[str], set[str]]:
     """The words that a reader sees, and those that stand for images and languages."""
     reader = _Reader()
-    html = MarkdownIt("commonmark").enable("table").render(markdown)
+    html = RENDERER.render(markdown)
     reader.feed(re.sub(r"<!--.*?(?:-->|\Z)", "", html, flags=re.DOTALL))  # an open comment hides the rest, in a browser
     reader.close()
     return find_words("".join(reader.seen)), find_words("".join(reader.alternative))
@@ -112,11 +121,14 @@ def number(pieces: Sequence[str]) -> str:
     return re.sub("W", lambda _: f"w{next(count)}w", "".join(pieces))
 
 
-# The same examples each time: of some thousand random ones, one has a table in a quote whose rule lacks the quote's
-# mark. Markdown-it reads it as a table and this module as a paragraph; which GitHub does is not known here.
-@settings(max_examples=300, deadline=None, derandomize=True)
+INDENTED_QUOTE = re.compile(r"^[ \t]*(?: {4}|\t)[ \t]*>", re.MULTILINE)
+"""Code for CommonMark; a quote that goes on for markdown-it."""
+
+
+@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map(number))
 def test_a_model_reads_what_a_reader_sees_and_no_more(text: str) -> None:
+    assume(not INDENTED_QUOTE.search(text))
     cleaned = clean_markdown(text)
     seen, alternative = read(text)
     unseen = find_words(" ".join(re.findall(r"\]\[[^\]]*\]|\[[^\]]*\]:|\]\([^()]*\)", cleaned)))  # labels and addresses

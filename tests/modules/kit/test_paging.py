@@ -30,7 +30,7 @@ NOTION = BodyCursor(size="page_size", parameter="start_cursor", next="next_curso
 GOOGLE = BodyCursor(size="maxResults", parameter="pageToken", next="nextPageToken")
 JIRA_SEARCH = BodyCursor(size="maxResults", parameter="nextPageToken", next="nextPageToken", last="isLast")
 JIRA = Offset(size="maxResults", parameter="startAt", total="total", last="isLast")
-JIRA_USERS = Offset(size="maxResults", parameter="startAt", filters=True)
+JIRA_USERS = Offset(size="maxResults", parameter="startAt", reach=1000, filters=True)
 RAINDROP = PageNumber(size="perpage", parameter="page", first=0, total="count")
 GITEA = PageNumber(size="limit", parameter="page")
 SUPABASE = Offset(size="limit", parameter="offset")
@@ -163,6 +163,7 @@ def test_a_short_page_is_the_last_unless_the_vendor_filters() -> None:
     assert follow(SUPABASE, [], rows=0) == LAST
     assert follow(JIRA_USERS, [], rows=1) == {"maxResults": 2, "startAt": 2}
     assert follow(JIRA_USERS, [], rows=0) == UNKNOWN
+    assert follow(JIRA_USERS, [], rows=1, start={"startAt": 998}) == UNKNOWN, "Jira searches a thousand users"
 
 
 def test_pages_that_are_counted() -> None:

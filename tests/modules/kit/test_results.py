@@ -18,6 +18,7 @@ from modules.kit.results import (
     Text,
     Word,
     read_at,
+    read_each,
     read_object,
     read_rows,
 )
@@ -127,6 +128,16 @@ def test_one_object() -> None:
         assert OUTCOME_UNKNOWN in str(caught.value)
 
 
+def test_a_default_is_nothing_that_was_read() -> None:
+    class Marked(ResultModel):
+        active: bool = True
+        id: Word = ""
+
+    with pytest.raises(VendorProblem, match="documented form"):
+        read_object(answered({"other": 1}), Marked)
+    assert read_object(answered({"id": "1"}), Marked).active is True
+
+
 def test_the_schema_does_not_promise_what_may_be_missing() -> None:
     schema = build_json_schema(Event, output=True)
     assert schema["properties"]["size"] == {"type": "integer"}
@@ -136,3 +147,26 @@ def test_the_schema_does_not_promise_what_may_be_missing() -> None:
 def test_a_total_of_none_is_shown_and_an_unknown_one_is_not() -> None:
     assert orjson.loads(CountedPage(total=0).model_dump_json()) == {"total": 0}
     assert orjson.loads(CountedPage().model_dump_json()) == {}
+
+
+class Switch(ResultModel):
+    on: bool = True
+    name: Word = ""
+
+
+class Panel(ResultModel):
+    id: Line
+    switches: Annotated[list[Switch], read_each(Switch)] = []  # noqa: RUF012
+
+
+def test_a_default_alone_is_no_answer() -> None:
+    assert read_object(answered({"on": False, "name": "a"}), Switch).on is False
+    with pytest.raises(VendorProblem, match="documented form"):
+        read_object(answered({"result": 3}), Switch)
+
+
+def test_an_odd_field_of_a_row_within_costs_that_field() -> None:
+    odd: list[object] = [{"name": "a", "on": False}, {"name": 3, "on": False}, 3, {"name": "b", "on": [7]}, {"x": 1}]
+    found = read_object(answered({"id": "1", "switches": odd}), Panel).switches
+    assert [(one.name, one.on) for one in found] == [("a", False), ("b", True)]
+    assert read_object(answered({"id": "1", "switches": {}}), Panel).switches == []

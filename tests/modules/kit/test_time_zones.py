@@ -1,5 +1,9 @@
 """Times with their zones, and rules of recurrence."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from modules.kit import ToolError
@@ -13,6 +17,16 @@ BERLIN = "Europe/Berlin"
 def test_every_zone_of_windows_is_one_of_the_database() -> None:
     assert len(WINDOWS_ZONES) >= 138
     assert [zone for zone in WINDOWS_ZONES.values() if load_zone(zone) is None] == []
+
+
+def test_zones_are_known_where_the_system_has_none() -> None:
+    script = (
+        "from modules.kit.time_zones import load_zone, parse_time\n"
+        "print(parse_time('start', '2026-07-01T09:00', 'Asia/Tokyo').isoformat(), load_zone('Europe'))"
+    )
+    environment = {**os.environ, "PYTHONTZPATH": ""}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2026-07-01T09:00:00+09:00", "None"]
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,13 @@
 """Microsoft To Do's tools through `/mcp`: what a client gets of an answer, of each error, and of bad input."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
 import pytest
-import pytest_asyncio
 
 from modules.microsoft_todo import MODULE
 from tests.support.microsoft_todo_double import MOMENT, GraphRefused, MicrosoftTodoDouble, microsoft_todo_double
-from tests.support.module_app import ModuleApp, open_module_app
-from tests.support.postgres import DatabaseServer
+from tests.support.module_app import ModuleApp, make_app_fixtures
 from tests.support.tokens import tokens
 from tests.support.vendor_double import VendorRefusal, VendorReply
 
@@ -18,43 +15,24 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 NOWHERE = "AAMkNowhere="
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def vendor() -> AsyncIterator[MicrosoftTodoDouble]:
-    async with microsoft_todo_double() as double:
-        yield double
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def app(
-    vendor: MicrosoftTodoDouble, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[ModuleApp]:
-    async with open_module_app(database_server, tmp_path_factory.mktemp("todo"), MODULE, vendor.url) as app:
-        await app.connect(app.ada, "full")
-        await app.connect(app.eve, "reader")
-        yield app
+vendor, app = make_app_fixtures(MODULE, microsoft_todo_double, eves="stranger")
 
 
 @pytest.fixture(autouse=True)
 def emptied(vendor: MicrosoftTodoDouble) -> None:
-    for known in (vendor.tasks, vendor.items, vendor.refusals):
+    for known in (vendor.tasks, vendor.items, vendor.links, vendor.refusals):
         known.clear()
 
 
-async def call(app: ModuleApp, tool: str, **params: Any) -> Any:
-    answer = await app.call(tool, **params)
-    assert not answer.failed, answer.text
-    return answer.value
-
-
 async def test_lists_from_the_first_to_the_last(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
-    made = await call(app, "create_task_list", name="買い物 تسوق")
-    found = await call(app, "list_task_lists")
+    made = await app.read("create_task_list", name="買い物 تسوق")
+    found = await app.read("list_task_lists")
     assert found["lists"] == [
         {"id": vendor.home, "name": "Tasks", "kind": "defaultList"},
         {"id": made["id"], "name": "買い物 تسوق"},
     ]
-    assert (await call(app, "update_task_list", list_id=made["id"], name="Shop"))["name"] == "Shop"
-    assert (await call(app, "delete_task_list", list_id=made["id"]))["deleted"] is True
+    assert (await app.read("update_task_list", list_id=made["id"], name="Shop"))["name"] == "Shop"
+    assert (await app.read("delete_task_list", list_id=made["id"]))["deleted"] is True
     refused = await app.call("delete_task_list", list_id=vendor.home)
     assert "cannot be renamed or deleted" in refused.text
     again = await app.call("delete_task_list", list_id=made["id"])
@@ -62,44 +40,61 @@ async def test_lists_from_the_first_to_the_last(app: ModuleApp, vendor: Microsof
 
 
 async def test_a_task_with_all_of_it(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
-    made = await call(
-        app, "create_task", list_id=vendor.home, title="牛乳", body="two litres", due="2030-03-04",
+    made = await app.read(
+        "create_task", list_id=vendor.home, title="牛乳", body="two litres", due="2030-03-04",
         reminder="2030-03-04T08:00", time_zone="Europe/Berlin", recurrence="FREQ=WEEKLY;INTERVAL=2;COUNT=5",
         importance="high", categories=["Home"],
     )  # fmt: skip
     assert (made["due"], made["reminder"]) == ("2030-03-04", "2030-03-04T07:00:00+00:00")
     assert made["repeats"] == "every 2 weeks on Monday 5 times"
-    item = await call(app, "create_checklist_item", list_id=vendor.home, task_id=made["id"], name="Find the shop")
-    await call(app, "update_checklist_item", list_id=vendor.home, task_id=made["id"], item_id=item["id"], done=True)
-    task = await call(app, "get_task", list_id=vendor.home, task_id=made["id"])
+    item = await app.read("create_checklist_item", list_id=vendor.home, task_id=made["id"], name="Find the shop")
+    await app.read("update_checklist_item", list_id=vendor.home, task_id=made["id"], item_id=item["id"], done=True)
+    task = await app.read("get_task", list_id=vendor.home, task_id=made["id"])
     assert task["steps"] == [{"id": item["id"], "name": "Find the shop", "done": True}]
     assert (task["body"], task["importance"], task["categories"]) == ("two litres", "high", ["Home"])
     assert task["recurrence"] == "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;COUNT=5"
-    again = await call(
-        app, "update_task", list_id=vendor.home, task_id=made["id"], recurrence=task["recurrence"], etag=task["etag"]
+    again = await app.read(
+        "update_task", list_id=vendor.home, task_id=made["id"], recurrence=task["recurrence"], etag=task["etag"]
     )
     assert again["repeats"] == made["repeats"]
-    cleared = await call(
-        app, "update_task", list_id=vendor.home, task_id=made["id"], due="", reminder="", recurrence="", body=""
+    cleared = await app.read(
+        "update_task", list_id=vendor.home, task_id=made["id"], due="", reminder="", recurrence="", body=""
     )
     assert not {"due", "reminder", "repeats"} & cleared.keys()
-    listed = await call(app, "list_checklist_items", list_id=vendor.home, task_id=made["id"])
+    listed = await app.read("list_checklist_items", list_id=vendor.home, task_id=made["id"])
     assert [one["name"] for one in listed["items"]] == ["Find the shop"]
-    await call(app, "delete_checklist_item", list_id=vendor.home, task_id=made["id"], item_id=item["id"])
+    await app.read("delete_checklist_item", list_id=vendor.home, task_id=made["id"], item_id=item["id"])
     assert vendor.items == {}
+
+
+async def test_a_link_is_made_changed_and_removed(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    task = {"list_id": vendor.home, "task_id": vendor.add_task(vendor.home)["id"]}
+    made = await app.read(
+        "create_linked_resource", **task, url="https://a.test/1?b=c", app="メール", name="رسالة", external_id="7"
+    )
+    link = {"id": made["id"], "url": "https://a.test/1?b=c", "name": "رسالة", "app": "メール", "external_id": "7"}
+    assert made == link
+    assert (await app.read("get_task", **task))["links"] == ["رسالة: https://a.test/1?b=c"]
+    changed = await app.read("update_linked_resource", **task, link_id=made["id"], name="Order 7")
+    assert changed == {**link, "name": "Order 7"}
+    assert (await app.read("list_linked_resources", **task))["links"] == [changed]
+    await app.read("delete_linked_resource", **task, link_id=made["id"])
+    assert await app.read("list_linked_resources", **task) == {"links": []}
+    gone = await app.call("update_linked_resource", **task, link_id=made["id"], name="x")
+    assert "no such list, task or step" in gone.text
 
 
 async def test_a_task_is_completed_and_deleted(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
     task = vendor.add_task(vendor.home)
     etag = task["@odata.etag"]
-    assert (await call(app, "complete_task", list_id=vendor.home, task_id=task["id"]))["status"] == "completed"
-    assert (await call(app, "list_tasks", list_id=vendor.home))["tasks"] == []
-    done = await call(app, "list_tasks", list_id=vendor.home, status="completed")
+    assert (await app.read("complete_task", list_id=vendor.home, task_id=task["id"]))["status"] == "completed"
+    assert (await app.read("list_tasks", list_id=vendor.home))["tasks"] == []
+    done = await app.read("list_tasks", list_id=vendor.home, status="completed")
     assert [one["id"] for one in done["tasks"]] == [task["id"]]
     for tool, params in (("delete_task", {}), ("update_task", {"title": "x"})):
         late = await app.call(tool, list_id=vendor.home, task_id=task["id"], etag=etag, **params)
         assert "somebody changed it meanwhile" in late.text
-    await call(app, "delete_task", list_id=vendor.home, task_id=task["id"])
+    await app.read("delete_task", list_id=vendor.home, task_id=task["id"])
     assert vendor.tasks == {}
 
 
@@ -112,17 +107,17 @@ async def test_a_list_is_read_to_its_last_page(app: ModuleApp, vendor: Microsoft
     params: dict[str, Any] = {}
     if uses_token:  # the description of a list names no $skiptoken: the double would refuse it
         vendor.refusals = [VendorReply(200, {"value": [], "@odata.nextLink": "https://x.test/?$skiptoken=a%2Fb"})]
-        assert "nextCursor" in await call(app, "list_tasks", list_id=vendor.home)
+        assert "nextCursor" in await app.read("list_tasks", list_id=vendor.home)
         return
     while True:
-        found = await call(app, "list_tasks", list_id=vendor.home, per_page=2, **params)
+        found = await app.read("list_tasks", list_id=vendor.home, per_page=2, **params)
         seen += [one["title"] for one in found["tasks"]]
         if "nextCursor" not in found:
             break
         params["cursor"] = found["nextCursor"]
     assert seen == [f"t{number}" for number in range(5)]
     vendor.refusals = [VendorReply(200, {"value": [], "@odata.nextLink": "https://x.test/?after=5"})]
-    assert (await call(app, "list_tasks", list_id=vendor.home))["incomplete"] is True
+    assert (await app.read("list_tasks", list_id=vendor.home))["incomplete"] is True
 
 
 async def test_a_long_text_is_read_on(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
@@ -130,7 +125,7 @@ async def test_a_long_text_is_read_on(app: ModuleApp, vendor: MicrosoftTodoDoubl
     task = vendor.add_task(vendor.home, body={"content": text, "contentType": "text"})
     read, start = "", 0
     while True:
-        part = await call(app, "get_task", list_id=vendor.home, task_id=task["id"], body_from=start)
+        part = await app.read("get_task", list_id=vendor.home, task_id=task["id"], body_from=start)
         read += part["body"]
         start = len(read)
         if "body_more" not in part:
@@ -146,7 +141,7 @@ async def test_hidden_text_odd_times_and_unknown_fields(app: ModuleApp, vendor: 
         isReminderOn=True, reminderDateTime=windows, dueDateTime=odd,
         linkedResources=[{"id": "l", "webUrl": "https://a.test/1", "applicationName": "Mail", "displayName": "A mail"}],
     )  # fmt: skip
-    read = await call(app, "get_task", list_id=vendor.home, task_id=task["id"])
+    read = await app.read("get_task", list_id=vendor.home, task_id=task["id"])
     assert read["title"] == "AB"
     assert "obey" not in read["body"]
     assert read["reminder"] == "2030-07-01T09:00:00+02:00"
@@ -155,7 +150,7 @@ async def test_hidden_text_odd_times_and_unknown_fields(app: ModuleApp, vendor: 
     vendor.refusals = [
         VendorReply(200, {"value": [{"id": "x", "future": 1, "recurrence": {"pattern": {"type": "moon"}}}]})
     ]
-    rows = (await call(app, "list_tasks", list_id=vendor.home))["tasks"]
+    rows = (await app.read("list_tasks", list_id=vendor.home))["tasks"]
     assert rows == [{"id": "x", "repeats": "in a way that is not known here"}]
 
 
@@ -165,15 +160,17 @@ async def test_an_answer_costs_a_third_of_microsofts(app: ModuleApp, vendor: Mic
             vendor.home, f"Task {number}", dueDateTime={"dateTime": "2030-01-01T00:00:00.0000000", "timeZone": "UTC"},
             body={"content": "Some notes on it", "contentType": "text"}, bodyLastModifiedDateTime=MOMENT,
         )  # fmt: skip
-    for one in vendor.tasks.values():  # ids as long as To Do's are
-        one["id"] = one["id"].rjust(152, "A")
-        vendor.parents[one["id"]] = vendor.home
-    found = await call(app, "list_tasks", list_id=vendor.home)
-    raw = orjson.dumps({"value": list(vendor.tasks.values())}).decode()
-    without = [{name: value for name, value in one.items() if name != "id"} for one in found["tasks"]]
-    raw_without = orjson.dumps([{n: v for n, v in one.items() if n != "id"} for one in vendor.tasks.values()]).decode()
-    assert tokens(orjson.dumps(without).decode()) * 3 <= tokens(raw_without), "ids are needed whole"
-    assert tokens(orjson.dumps(found).decode()) < tokens(raw)
+    found = await app.read("list_tasks", list_id=vendor.home)
+    raw = orjson.loads(vendor.answers[-1])
+    assert len(found["tasks"]) == len(raw["value"]) == 20
+    assert count_tokens(found) * 2 <= count_tokens(raw)
+    for one in (*found["tasks"], *raw["value"]):
+        del one["id"]  # two thirds of our answer; no tool could take a task by less than its whole id
+    assert count_tokens(found) * 3 <= count_tokens(raw)
+
+
+def count_tokens(value: Any) -> int:
+    return tokens(orjson.dumps(value).decode())
 
 
 REFUSALS: list[tuple[VendorRefusal, str]] = [
@@ -195,13 +192,7 @@ REFUSALS: list[tuple[VendorRefusal, str]] = [
 async def test_a_documented_error_says_what_to_do(
     app: ModuleApp, vendor: MicrosoftTodoDouble, refusal: VendorRefusal, text: str
 ) -> None:
-    secret = f"made-up-token-{len(vendor.tokens)}"  # a limit is remembered for its credential
-    vendor.tokens[secret] = True
-    await app.reconnect(app.ada, secret, "list_task_lists", vendor.secrets)
-    vendor.refusals = [refusal] * 5  # a request that only reads is tried again
-    answer = await app.call("get_task", list_id=vendor.home, task_id=NOWHERE)
-    vendor.refusals.clear()
-    await app.reconnect(app.ada, "full", "list_task_lists", vendor.secrets)
+    answer = await app.call_refused(vendor, refusal, "get_task", list_id=vendor.home, task_id=NOWHERE)
     assert answer.failed
     assert text in answer.text
     assert "made-up" not in answer.text
@@ -228,6 +219,7 @@ async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, v
         ("create_task", {"title": "x"}),
         ("complete_task", {"task_id": task}),
         ("create_checklist_item", {"task_id": task, "name": "x"}),
+        ("create_linked_resource", {"task_id": task, "url": "https://a.test", "app": "x"}),
     ):
         for body in (b"<html>", b"{}"):
             vendor.refusals = [VendorReply(200, body)]
@@ -238,14 +230,49 @@ async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, v
 
 async def test_an_expired_credential_and_a_missing_scope(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
     task = vendor.add_task(vendor.home)["id"]
+    await app.reconnect(app.eve, "reader", vendor)
     answer = await app.call_as(app.eve, "delete_task", list_id=vendor.home, task_id=task)
     assert "Tasks.ReadWrite" in answer.text
     assert task in vendor.tasks
-    await app.reconnect(app.eve, "token-of-last-year", "list_task_lists", vendor.secrets)
+    await app.reconnect(app.eve, "token-of-last-year", vendor)
     answer = await app.call_as(app.eve, "list_task_lists")
-    await app.reconnect(app.eve, "reader", "list_task_lists", vendor.secrets)
     assert answer.failed
     assert "connect" in answer.text
+
+
+async def test_somebody_of_another_tenant_sees_and_changes_nothing(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    await app.reconnect(app.eve, "stranger", vendor)
+    task = {"list_id": vendor.home, "task_id": vendor.add_task(vendor.home)["id"]}
+    item = {**task, "item_id": (await app.read("create_checklist_item", **task, name="step"))["id"]}
+    address = {"url": "https://a.test", "app": "Mail"}
+    link = {**task, "link_id": (await app.read("create_linked_resource", **task, **address))["id"]}
+    before = orjson.dumps([vendor.lists, vendor.tasks, vendor.items, vendor.links])
+    [own] = (await app.call_as(app.eve, "list_task_lists")).value["lists"]
+    assert own["id"] != vendor.home
+    assert (await app.call_as(app.eve, "list_tasks", list_id=own["id"])).value["tasks"] == []
+    for tool, params in (
+        ("update_task_list", {"list_id": vendor.home, "name": "mine"}),
+        ("delete_task_list", {"list_id": vendor.home}),
+        ("list_tasks", {"list_id": vendor.home}),
+        ("get_task", task),
+        ("get_task", {**task, "list_id": own["id"]}),
+        ("create_task", {"list_id": vendor.home, "title": "mine"}),
+        ("update_task", {**task, "title": "mine"}),
+        ("complete_task", task),
+        ("delete_task", task),
+        ("list_checklist_items", task),
+        ("create_checklist_item", {**task, "name": "mine"}),
+        ("update_checklist_item", {**item, "done": True}),
+        ("delete_checklist_item", item),
+        ("list_linked_resources", task),
+        ("create_linked_resource", {**task, **address}),
+        ("update_linked_resource", {**link, "name": "mine"}),
+        ("delete_linked_resource", link),
+    ):
+        answer = await app.call_as(app.eve, tool, **params)
+        assert answer.failed, tool
+        assert "no such list, task or step" in answer.text, tool
+    assert orjson.dumps([vendor.lists, vendor.tasks, vendor.items, vendor.links]) == before
 
 
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
@@ -266,6 +293,9 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("update_task", {"task_id": NOWHERE, "title": "x", "etag": "abc"}, "etag"),
     ("update_task", {"task_id": NOWHERE, "status": "done"}, "status"),
     ("update_checklist_item", {"task_id": NOWHERE, "item_id": NOWHERE}, "give name or done"),
+    ("create_linked_resource", {"task_id": NOWHERE, "url": "javascript:x", "app": "x"}, "url"),
+    ("create_linked_resource", {"task_id": NOWHERE, "url": "https://a b", "app": "x"}, "url"),
+    ("update_linked_resource", {"task_id": NOWHERE, "link_id": NOWHERE}, "give at least one of url"),
     ("list_tasks", {"cursor": "bm8="}, "cursor"),
     ("list_tasks", {"per_page": 101}, "per_page"),
 ]  # fmt: skip

@@ -114,6 +114,9 @@ CODE = {"language": "plain text", "rich_text": make_plain_text("x")}
         ("a\n=", "heading_1", {"rich_text": make_plain_text("a")}),
         ("# a #", "heading_1", {"rich_text": make_plain_text("a")}),
         ("2 ** 3 and **open", "paragraph", {"rich_text": make_plain_text("2 ** 3 and **open")}),
+        ("<https://a.test/>", "paragraph", {"rich_text": parse_rich_text("[https://a.test/](https://a.test/)")}),
+        ("は**「語」**です", "paragraph", {"rich_text": parse_rich_text("は<b>「語」</b>です")}),
+        ("<sub>2</sub> &amp;", "paragraph", {"rich_text": make_plain_text("<sub>2</sub> &")}),
         ("a_b_c __d__", "paragraph", {"rich_text": parse_rich_text("a\\_b_c **d**")}),
     ],
 )  # fmt: skip
@@ -157,6 +160,13 @@ def test_a_long_text_is_divided_as_notion_counts() -> None:
 def test_invisible_characters_are_taken_out() -> None:
     item = {"type": "text", "plain_text": "a\u200b\u202eb", "annotations": {}}
     assert format_rich_text([item]) == "ab"
+
+
+def test_two_mentions_beside_each_other_stay_two() -> None:
+    ada = "[@Ada](mention:user:u1)"
+    items = answered(parse_rich_text(ada + ada))
+    assert len(items) == 2
+    assert parse_rich_text(format_rich_text(items)) == parse_rich_text(ada + ada)
 
 
 FLAGS = ("bold", "italic", "strikethrough", "underline", "code")

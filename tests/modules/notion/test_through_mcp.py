@@ -1,35 +1,19 @@
 """Notion's tools through `/mcp`: what a client gets of an answer, of each documented error, and of bad input."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from modules.notion import MODULE
-from tests.support.module_app import ModuleApp, open_module_app
+from tests.support.module_app import ModuleApp, make_app_fixtures
 from tests.support.notion_double import NotionDouble, notion_double
 from tests.support.notion_double.world import Refused
-from tests.support.postgres import DatabaseServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SOMEWHERE = "00000000-0000-4000-8000-000000000fff"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def vendor() -> AsyncIterator[NotionDouble]:
-    async with notion_double() as double:
-        yield double
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def app(
-    vendor: NotionDouble, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[ModuleApp]:
-    async with open_module_app(database_server, tmp_path_factory.mktemp("notion"), MODULE, vendor.url) as app:
-        await app.connect(app.ada, "full")
-        await app.connect(app.eve, "reader")
-        yield app
+vendor, app = make_app_fixtures(MODULE, notion_double, eves="reader")
 
 
 async def test_a_page_is_made_and_read(app: ModuleApp, vendor: NotionDouble) -> None:

@@ -1,17 +1,29 @@
 """The module as it is declared: names, hints, scopes, and what its schemas and answers cost."""
 
+from typing import Any
+
 import orjson
 import pytest
+from pydantic import BaseModel
 
 from broker.connect.client_registration import choose_registration_method
 from broker.oauth_client.token_response import resolve_pointer
 from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import build_catalogue
 from modules.supabase import MODULE
+from modules.supabase.access import PublishableKey
+from modules.supabase.branches import BranchRow
+from modules.supabase.database import TableRow
+from modules.supabase.diagnostics import LogRow
+from modules.supabase.edge_functions import FunctionDetails, FunctionRow
 from modules.supabase.log_queries import SOURCES, build_log_query
 from modules.supabase.multipart_reading import parse_boundary, parse_files, shorten_path
+from modules.supabase.projects import OrganizationDetails, ProjectDetails, ProjectRow
+from modules.supabase.storage import StorageConfig
 from tests.modules.supabase.calls import READS, WRITES
 from tests.support.module_app import ModuleApp
+from tests.support.module_check import check_module, list_troubles
+from tests.support.odd_answers import find_losses
 from tests.support.supabase_double import ROUTES, SupabaseDouble
 from tests.support.supabase_double.world import REF
 from tests.support.tokens import tokens
@@ -158,3 +170,42 @@ async def test_a_typical_answer_costs_a_third_of_supabases(app: ModuleApp, vendo
     for kept in (vendor.world.lints, vendor.world.branches, vendor.world.functions):
         kept.clear()
     assert max(shares.values()) <= 0.34, shares
+
+
+@pytest.mark.asyncio(loop_scope="package")
+async def test_the_check_runs_every_reading_tool(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    await app.read("apply_migration", ref=REF, name="first", query="select 1")
+    vendor.world.function("hello", {"index.ts": b"// hello"}, "index.ts")
+    assert list_troubles(await check_module(MODULE, vendor.url, "full")) == []
+    vendor.world.migrations.clear()
+    vendor.world.functions.clear()
+
+
+async def make_rows(app: ModuleApp, vendor: SupabaseDouble) -> dict[type[BaseModel], dict[str, Any]]:
+    """A row of each kind as Supabase sends it."""
+    world = vendor.world
+    branch, function = world.branch(REF, "b", git_branch="b"), world.function("f", {"index.ts": b""}, "index.ts")
+    world.branches.clear()
+    world.functions.clear()
+    await app.read("list_tables", ref=REF, columns=True, table="users")
+    [table] = orjson.loads(vendor.answers[-1])
+    column = {**table["columns"][0], "default": "1", "comment": "c"}
+    line = {"timestamp": 1_767_225_600_000_000, "message": "x", "level": "error", "status": 500, "path": "/a"}
+    return {
+        OrganizationDetails: world.organizations["acme"],
+        ProjectRow: world.projects[REF],
+        ProjectDetails: world.projects[REF],
+        BranchRow: branch,
+        FunctionRow: {**function, "name": "Hello", "verify_jwt": False, "status": "THROTTLED"},
+        FunctionDetails: {**function, "name": "Hello", "verify_jwt": False, "status": "THROTTLED"},
+        TableRow: {**table, "comment": "x", "rows_estimate": 3, "columns": [column]},
+        LogRow: line,
+        PublishableKey: world.keys[2],
+        StorageConfig: world.config,
+    }
+
+
+@pytest.mark.asyncio(loop_scope="package")
+async def test_an_odd_field_costs_itself_only(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    for shape, row in (await make_rows(app, vendor)).items():
+        assert find_losses(shape, row) == []

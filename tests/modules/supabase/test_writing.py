@@ -8,6 +8,7 @@ from modules.supabase.prices import BRANCH_PRICE
 from tests.support.module_app import ModuleApp
 from tests.support.supabase_double import Refused, SupabaseDouble
 from tests.support.supabase_double.world import REF
+from tests.support.vendor_double import VendorReply
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
 PASSWORD = "correct horse battery staple"
@@ -69,6 +70,24 @@ async def test_a_project_is_paused_and_restored(app: ModuleApp, vendor: Supabase
     assert "the project is paused: restore it first" in answer.text
     assert "ACTIVE_HEALTHY" in (await change(app, "restore_project", ref=ref))["next_step"]
     assert vendor.world.projects[ref]["status"] == "RESTORING"
+
+
+async def test_waiting_for_a_project(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    project = vendor.world.project("slow", "acme")
+    project["status"] = "INACTIVE"
+    vendor.refusals = [None, VendorReply(200, {**project, "status": "ACTIVE_HEALTHY"})]
+    made = await change(app, "restore_project", ref=project["ref"], wait_seconds=5)
+    assert made == {"ref": project["ref"], "accepted": True, "status": "ACTIVE_HEALTHY"}
+    project["status"] = "INACTIVE"
+    before = len(vendor.seen)
+    made = await change(app, "restore_project", ref=project["ref"], wait_seconds=1)
+    assert (made["status"], "ACTIVE_HEALTHY" in made["next_step"]) == ("RESTORING", True)
+    assert len(vendor.seen) == before + 2
+    vendor.refusals = [None, Refused(403, "Forbidden")]
+    made = await change(app, "pause_project", ref=project["ref"], wait_seconds=5)
+    assert ("status" in made, "INACTIVE" in made["next_step"]) == (False, True), "what was accepted is not an error"
+    refused = await app.call("pause_project", ref=project["ref"], wait_seconds=51)
+    assert "wait_seconds" in refused.text
 
 
 async def test_sql_changes_only_with_its_own_tool(app: ModuleApp) -> None:

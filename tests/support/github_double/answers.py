@@ -8,9 +8,9 @@ from tests.support.github_double.call import Call
 from tests.support.github_double.world import (
     Blob,
     Commit,
+    Executable,
     Issue,
     Pull,
-    Release,
     Repository,
     Review,
     Run,
@@ -57,7 +57,7 @@ def changed_files(call: Call, before: Commit | None, after: Commit) -> list[Any]
 
 
 def _diff(call: Call, path: str, old: Blob | None, new: Blob | None) -> Any:
-    lines = [*difflib.unified_diff(_lines(old), _lines(new), lineterm="")][2:]
+    lines = [*difflib.unified_diff(split_lines(old), split_lines(new), lineterm="")][2:]
     added = sum(line.startswith("+") for line in lines)
     removed = sum(line.startswith("-") for line in lines)
     status = "added" if old is None else "removed" if new is None else "modified"
@@ -68,7 +68,8 @@ def _diff(call: Call, path: str, old: Blob | None, new: Blob | None) -> Any:
     return call.fill("diff-entry", {**known, "patch": "\n".join(lines)} if lines else known)
 
 
-def _lines(content: Blob | None) -> list[str]:
+def split_lines(content: Blob | None) -> list[str]:
+    """The lines of a text file; none of another one."""
     return (
         content.decode("utf-8", "replace").splitlines() if isinstance(content, bytes) and b"\0" not in content else []
     )
@@ -91,7 +92,7 @@ def content(call: Call, path: str, blob: Blob) -> Any:
 
 def entry(path: str, blob: Blob | None) -> Any:
     """A line of a folder; None stands for a folder in it."""
-    kind = {Symlink: "symlink", Submodule: "submodule", bytes: "file"}.get(type(blob), "dir")
+    kind = {Symlink: "symlink", Submodule: "submodule", bytes: "file", Executable: "file"}.get(type(blob), "dir")
     size = len(blob) if isinstance(blob, bytes) else 0
     sha = blob_sha(blob) if blob is not None else "0" * 40
     return {"name": path.rsplit("/", 1)[-1], "path": path, "type": kind, "size": size, "sha": sha}
@@ -99,7 +100,7 @@ def entry(path: str, blob: Blob | None) -> Any:
 
 def issue(call: Call, one: Issue, home: Repository, schema: str = "issue", **more: Any) -> Any:
     known: dict[str, Any] = {
-        "number": one.number, "title": one.title, "state": one.state, "state_reason": one.state_reason,
+        "id": one.id, "number": one.number, "title": one.title, "state": one.state, "state_reason": one.state_reason,
         "user": user(one.user), "body": one.body, "comments": len(one.comments),
         "labels": [{"id": 1, "name": name, "color": "ffffff", "default": False} for name in one.labels],
         "assignees": [user(login) for login in one.assignees], "created_at": one.created, "updated_at": one.updated,
@@ -107,7 +108,7 @@ def issue(call: Call, one: Issue, home: Repository, schema: str = "issue", **mor
         "repository_url": f"{call.root}/repos/{home.full_name}",
     }  # fmt: skip
     if one.pull:
-        known["pull_request"] = {}
+        known["pull_request"] = {"url": f"{call.root}/repos/{home.full_name}/pulls/{one.number}"}
     if one.body is None and schema == "issue-search-result-item":
         del known["body"]  # the description allows no null there
     return call.fill(schema, {**known, **more})
@@ -117,8 +118,9 @@ def pull(call: Call, one: Issue, home: Repository, schema: str = "pull-request")
     assert one.pull is not None
     head, base = home.resolve(one.pull.head), home.resolve(one.pull.base)
     known: dict[str, Any] = {
-        "number": one.number, "title": one.title, "state": one.state, "user": user(one.user), "body": one.body,
-        "head": _end(call, home, one.pull.head, head), "base": _end(call, home, one.pull.base, base),
+        "node_id": f"PR_{one.id}", "number": one.number, "title": one.title, "state": one.state,
+        "user": user(one.user), "body": one.body, "head": _end(call, home, one.pull.head, head),
+        "base": _end(call, home, one.pull.base, base),
         "draft": one.pull.draft, "created_at": one.created, "updated_at": one.updated,
         "labels": [{"id": 1, "name": name, "color": "ffffff", "default": False} for name in one.labels],
         "html_url": f"{HTML}/{home.full_name}/pull/{one.number}",
@@ -172,14 +174,6 @@ def review(call: Call, one: Review) -> Any:
     known = {"id": one.id, "user": user(one.user), "body": one.body, "state": one.state, "commit_id": one.commit}
     links = {"html": {"href": HTML}, "pull_request": {"href": HTML}}
     return call.fill("pull-request-review", {**known, "submitted_at": one.at, "_links": links})
-
-
-def release(call: Call, one: Release, home: Repository) -> Any:
-    known = {
-        "tag_name": one.tag, "name": one.name, "body": one.body, "draft": one.draft, "prerelease": one.prerelease,
-        "author": user(home.owner), "published_at": one.at, "html_url": f"{HTML}/{home.full_name}/releases/{one.tag}",
-    }  # fmt: skip
-    return call.fill("release", known)
 
 
 def run(call: Call, one: Run, home: Repository) -> Any:

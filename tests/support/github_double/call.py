@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support.github_double.file_store import FileStore
 from tests.support.github_double.world import Repository, Token, World
 
 DOCUMENTATION = "https://docs.github.test/rest"
@@ -45,22 +46,32 @@ class Call:
     fill: Callable[[str, Any], Any]
     root: str
     address: str
+    is_reading: bool
+    raw: bytes
+    store: FileStore
+
+    @property
+    def origin(self) -> str:
+        return "/".join(self.root.split("/")[:3])
 
     def repository(self) -> Repository:
         """The repository that the path names, as far as the caller may see it."""
         name = f"{self.values['owner']}/{self.values['repo']}".lower()
         if name in self.world.moved:
-            raise Refused(301, "Moved Permanently", headers={"Location": f"{self.root}/repositories/1"})
+            below = "/".join(self.address.split("/")[4:])
+            address = f"{self.root}/repositories/{self.world.moved[name].id}/{below}".rstrip("/")
+            status = 301 if self.is_reading else 307
+            raise Refused(status, "Moved Permanently", headers={"Location": address})
         found = self.world.repositories.get(name)
         if found is None or found not in list(self.world.visible(self.token)):
             raise Refused(404, "Not Found", headers=self._accepted("repo"))
         return found
 
-    def writable(self) -> Repository:
-        """The same, if the caller may write to it."""
+    def writable(self, permission: str = "contents=write") -> Repository:
+        """The same, if the caller may write to it; a fine-grained token needs the `permission`."""
         found = self.repository()
         if self.token.scopes is None and not self.token.writes:
-            permissions = {"X-Accepted-GitHub-Permissions": "contents=write"}
+            permissions = {"X-Accepted-GitHub-Permissions": permission}
             raise Refused(403, "Resource not accessible by personal access token", headers=permissions)
         if self.token.scopes is not None and not self.token.scopes & {"repo", "public_repo"}:
             raise Refused(404, "Not Found", headers=self._accepted("public_repo, repo"))

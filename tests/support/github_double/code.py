@@ -1,10 +1,10 @@
-"""Repositories, commits, branches, releases, runs and files."""
+"""Repositories, commits, branches, runs and files."""
 
 import base64
 import binascii
 from typing import Any
 
-from tests.support.github_double import answers
+from tests.support.github_double import answers, git_data
 from tests.support.github_double.call import Call, Refused, Reply, demand_filled
 from tests.support.github_double.paging import paged
 from tests.support.github_double.world import Blob, Commit, Repository, blob_sha
@@ -20,6 +20,10 @@ def repositories(call: Call) -> Reply:
         found = [one for one in found if one.owner != call.token.login]
     found.sort(key=lambda one: one.created, reverse=call.query.get("sort", "full_name") != "full_name")
     return paged(call, found, lambda one: answers.repository(call, one))
+
+
+def repository(call: Call) -> Reply:
+    return Reply(200, answers.repository(call, call.repository(), "full-repository"))
 
 
 def commits(call: Call) -> Reply:
@@ -52,6 +56,8 @@ def commit(call: Call) -> Reply:
     if call.headers.get("Accept") == "application/vnd.github.sha":
         return Reply(200, text=one.sha)
     before = home.commits[one.parents[0]] if one.parents else None
+    if call.headers.get("Accept") == git_data.DIFF:
+        return git_data.diff_reply(before.tree if before else {}, one.tree)
     listed = paged(call, answers.changed_files(call, before, one), lambda file: file)
     return Reply(200, answers.commit(call, one, files=listed.value), listed.headers)
 
@@ -87,14 +93,6 @@ def _bad_ref(name: str) -> bool:
     return not name or ".." in name or name.endswith((".", ".lock", "/")) or bool(set(name) & set(" ~^:?*[\\\x7f"))
 
 
-def latest_release(call: Call) -> Reply:
-    home = call.repository()
-    found = [one for one in home.releases if not one.draft and not one.prerelease]
-    if not found:
-        raise Refused(404, "Not Found")
-    return Reply(200, answers.release(call, max(found, key=lambda one: one.at), home))
-
-
 def runs(call: Call) -> Reply:
     home, wanted = call.repository(), call.query
     found = [
@@ -117,7 +115,10 @@ def contents(call: Call) -> Reply:
     if tip is None:
         raise Refused(404, f"No commit found for the ref {call.query['ref']}")
     if path in tip.tree:
-        return Reply(200, answers.content(call, path, tip.tree[path]))
+        blob = tip.tree[path]
+        if call.headers.get("Accept") == "application/vnd.github.raw+json" and isinstance(blob, bytes):
+            return Reply(200, text=blob.decode("utf-8", "surrogateescape"))
+        return Reply(200, answers.content(call, path, blob))
     below = f"{path}/" if path else ""
     inside = {name[len(below) :] for name in tip.tree if name.startswith(below)}
     if not inside:
@@ -179,11 +180,11 @@ def _committed(call: Call, made: Commit, path: str | None) -> Any:
 
 ROUTES = {
     ("get", "/user/repos"): repositories,
+    ("get", "/repos/{owner}/{repo}"): repository,
     ("get", "/repos/{owner}/{repo}/commits"): commits,
     ("get", "/repos/{owner}/{repo}/commits/{ref}"): commit,
     ("get", "/repos/{owner}/{repo}/branches"): branches,
     ("post", "/repos/{owner}/{repo}/git/refs"): new_ref,
-    ("get", "/repos/{owner}/{repo}/releases/latest"): latest_release,
     ("get", "/repos/{owner}/{repo}/actions/runs"): runs,
     ("get", "/repos/{owner}/{repo}/contents/{path}"): contents,
     ("put", "/repos/{owner}/{repo}/contents/{path}"): put_file,

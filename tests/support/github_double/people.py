@@ -60,6 +60,14 @@ def _notification(call: Call, one: Notification) -> Any:
     return call.fill("thread", known)
 
 
+def read_notification(call: Call) -> Reply:
+    found = [one for one in call.world.notifications.get(call.token.login, []) if one.id == call.values["thread_id"]]
+    if not found:
+        raise Refused(404, "Not Found")
+    found[0].unread = False
+    return Reply(205, text="")
+
+
 def search_issues(call: Call) -> Reply:
     asked = _qualifiers(call)
     kinds = asked.get("is", [])
@@ -160,6 +168,7 @@ ROUTES = {
     ("get", "/user"): me,
     ("get", "/users/{username}/events"): events,
     ("get", "/notifications"): notifications,
+    ("patch", "/notifications/threads/{thread_id}"): read_notification,
     ("get", "/search/issues"): search_issues,
     ("get", "/search/code"): search_code,
     ("get", "/search/repositories"): search_repositories,

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -11,15 +11,33 @@ import orjson
 from aiohttp import web
 
 from tests.support.github_contract import github_contract
-from tests.support.github_double import code, people, talk
+from tests.support.github_double import (
+    builds,
+    code,
+    git_data,
+    graphql_api,
+    issue_parts,
+    line_talk,
+    people,
+    releases,
+    talk,
+)
 from tests.support.github_double.call import Call, Refused, Reply
+from tests.support.github_double.file_store import PATH as STORE_PATH
+from tests.support.github_double.file_store import FileStore
 from tests.support.github_double.world import Token, World
 from tests.support.vendor_contract import Contract, Sent
 
 Handler = Callable[[Call], Reply]
-ROUTES: dict[tuple[str, str], Handler] = {**code.ROUTES, **talk.ROUTES, **people.ROUTES}
+ROUTES: dict[tuple[str, str], Handler] = {
+    **builds.ROUTES, **releases.ROUTES, **issue_parts.ROUTES, **line_talk.ROUTES, **code.ROUTES, **git_data.ROUTES,
+    **talk.ROUTES, **people.ROUTES,
+}  # fmt: skip
+UPLOAD_ROUTES: dict[tuple[str, str], Handler] = dict(releases.UPLOAD_ROUTES)
+# Where a GitHub Enterprise Server has what is at a host of its own elsewhere.
+UPLOADS_PATH, GRAPHQL_PATH = "/api/uploads", "/api/graphql"
 # GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
-MANY_SEGMENTS = {"path", "ref"}
+MANY_SEGMENTS = {"path", "ref", "tree_sha", "tag"}
 RESET = 1767232800  # 2026-01-01T02:00:00Z
 NOW = "Thu, 01 Jan 2026 01:00:00 GMT"
 
@@ -34,7 +52,18 @@ class GitHubDouble:
     url: str = ""
     wrong: list[str] = field(default_factory=list[str])
     seen: list[str] = field(default_factory=list[str])
-    next_answers: list[Reply] = field(default_factory=list[Reply])
+    next_answers: list[Reply | None] = field(default_factory=list[Reply | None])
+    """For the next requests that are as described, one each; None lets one through."""
+    store: FileStore = field(default_factory=FileStore)
+
+    @property
+    def origin(self) -> str:
+        return self.url.removesuffix(self.base_path)
+
+    @property
+    def hosts(self) -> dict[str, str]:
+        """Base URLs of GitHub's further hosts."""
+        return {"uploads": f"{self.origin}{UPLOADS_PATH}", "graphql": f"{self.origin}{GRAPHQL_PATH.rpartition('/')[0]}"}
 
     def slow_down(self, status: int = 403, retry_after: int | None = 30) -> None:
         """Answer the next request with the secondary rate limit."""
@@ -44,6 +73,8 @@ class GitHubDouble:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Any request."""
+        if request.path.startswith(STORE_PATH):
+            return await self.store.answer(request)
         self.seen.append(f"{request.method} {request.raw_path}")
         headers: dict[str, str] = {"Date": NOW, "X-GitHub-Request-Id": "MADE:UP"}
         try:
@@ -65,29 +96,60 @@ class GitHubDouble:
             )
         token = self._token(request)
         raw_path = request.raw_path.partition("?")[0]
-        if not raw_path.startswith(f"{self.base_path}/"):
+        if raw_path == GRAPHQL_PATH:
+            return await self._answer_document(request, token, headers)
+        is_upload = raw_path.startswith(f"{UPLOADS_PATH}/")
+        base_path, routes = (UPLOADS_PATH, UPLOAD_ROUTES) if is_upload else (self.base_path, ROUTES)
+        if not raw_path.startswith(f"{base_path}/"):
             raise Refused(404, "Not Found")
-        route = _route(request.method.lower(), raw_path.removeprefix(self.base_path))
+        route = _route(routes, request.method.lower(), self._name_repository(raw_path.removeprefix(base_path)))
         if route is None:
             self.wrong.append(f"no such operation: {request.method} {raw_path}")
             raise Refused(404, "Not Found")
         template, values = route
         body = await request.read()
         query = dict(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True))
-        sent = Sent(request.method.lower(), template, values, query, dict(request.headers), body)
+        headers_sent = dict(request.headers)
+        if is_upload:
+            headers_sent["Content-Type"] = "application/octet-stream"  # GitHub takes any; its description has one
+        sent = Sent(request.method.lower(), template, values, query, headers_sent, body)
         if wrong := self.contract.wrong(sent):
             self.wrong.append(f"{request.method} {raw_path}: {wrong}")
             raise Refused(400, "Problems parsing JSON")
         self._count(token, headers)
-        if self.next_answers:
-            return self.next_answers.pop(0)
+        if self.next_answers and (queued := self.next_answers.pop(0)) is not None:
+            return queued
+        fields = orjson.loads(body) if body and not is_upload else {}
         call = Call(
-            self.world, token, values, query, request.headers, orjson.loads(body) if body else {}, self.contract.fill,
-            self.url, raw_path.removeprefix(self.base_path),
+            self.world, token, values, query, request.headers, fields, self.contract.fill, self.url,
+            raw_path.removeprefix(base_path), sent.method == "get", body, self.store,
         )  # fmt: skip
-        reply = ROUTES[sent.method, template](call)
+        reply = routes[sent.method, template](call)
         self._check_own(sent, reply)
         return reply
+
+    async def _answer_document(self, request: web.Request, token: Token, headers: dict[str, str]) -> Reply:
+        body = orjson.loads(await request.read())
+        if wrong := graphql_api.find_wrong(body):
+            self.wrong.append(f"GraphQL: {wrong}")
+            return Reply(200, {"errors": [{"message": wrong}]})
+        self._count(token, headers)
+        headers["X-RateLimit-Resource"] = "graphql"
+        if self.next_answers and (queued := self.next_answers.pop(0)) is not None:
+            return queued
+        reply, wrong = graphql_api.answer_document(self.world, token, body)
+        if wrong:
+            self.wrong.append(f"GraphQL: {wrong}")
+        return reply
+
+    def _name_repository(self, path: str) -> str:
+        """The path by the name of a repository that stands there by its number, where redirects lead to
+        (https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api#follow-redirects)."""
+        found = re.match(r"/repositories/([0-9]+)(?=/|$)", path)
+        if not found:
+            return path
+        names = [one.full_name for one in self.world.repositories.values() if one.id == int(found[1])]
+        return f"/repos/{names[0]}{path[found.end() :]}" if names else path
 
     def _token(self, request: web.Request) -> Token:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
@@ -124,13 +186,14 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{(\w+)\}", group, template))
 
 
-_PATTERNS = {(method, template): _pattern(template) for method, template in ROUTES}
+_PATTERNS = {template: _pattern(template) for _, template in (*ROUTES, *UPLOAD_ROUTES)}
 
 
-def _route(method: str, raw_path: str) -> tuple[str, dict[str, str]] | None:
+def _route(routes: Iterable[tuple[str, str]], method: str, raw_path: str) -> tuple[str, dict[str, str]] | None:
     """The template that a path fits, and its values decoded."""
-    for (known, template), pattern in _PATTERNS.items():
-        if known == method and (found := pattern.fullmatch(raw_path)):
+    # What has more segments is looked at first: `commits/{ref}` would take `commits/main/status` too.
+    for known, template in sorted(routes, key=lambda operation: -operation[1].count("/")):
+        if known == method and (found := _PATTERNS[template].fullmatch(raw_path)):
             return template, {name: unquote(value) for name, value in found.groupdict().items()}
     return None
 
@@ -142,7 +205,7 @@ async def github_double(base_path: str = "") -> AsyncIterator[GitHubDouble]:
     Raises:
         AssertionError: at the end, if a request or an answer was not as GitHub describes it.
     """
-    double = GitHubDouble(github_contract(frozenset(ROUTES)), base_path=base_path)
+    double = GitHubDouble(github_contract(frozenset({*ROUTES, *UPLOAD_ROUTES})), base_path=base_path)
     app: Any = web.Application(client_max_size=8 * 2**20)
     app.router.add_route("*", "/{anything:.*}", double.handle)
     runner = web.AppRunner(app, access_log=None)
@@ -155,5 +218,5 @@ async def github_double(base_path: str = "") -> AsyncIterator[GitHubDouble]:
         yield double
     finally:
         await runner.cleanup()
-    if double.wrong:
-        raise AssertionError("\n".join(double.wrong[:10]))
+    if wrong := [*double.wrong, *double.store.wrong]:
+        raise AssertionError("\n".join(wrong[:10]))

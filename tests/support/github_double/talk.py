@@ -1,9 +1,9 @@
 """Issues, their comments, and pull requests with their reviews."""
 
-from typing import Any
-
-from tests.support.github_double import answers
+from tests.support.github_double import answers, git_data
 from tests.support.github_double.call import Call, Refused, Reply, demand_filled
+from tests.support.github_double.issue_parts import render_comment
+from tests.support.github_double.line_talk import add_line_comments, find_pull
 from tests.support.github_double.paging import paged
 from tests.support.github_double.world import Comment, Issue, Pull, Repository, Review
 
@@ -21,6 +21,8 @@ def issues(call: Call) -> Reply:
         and labels <= set(one.labels)
         and asked.get("creator", one.user) == one.user
         and _assigned(asked.get("assignee"), one)
+        and f"@{asked.get('mentioned', '')}" in f"@{one.body}"
+        and _planned(asked.get("milestone"), one)
         and asked.get("since", "") <= one.updated
     ]
     order = {
@@ -38,6 +40,12 @@ def _assigned(wanted: str | None, one: Issue) -> bool:
     return wanted in one.assignees
 
 
+def _planned(wanted: str | None, one: Issue) -> bool:
+    if wanted in (None, "*", "none"):
+        return wanted is None or (one.milestone is not None) == (wanted == "*")
+    return one.milestone == int(wanted)
+
+
 def issue(call: Call) -> Reply:
     home, one = _issue(call)
     return Reply(200, answers.issue(call, one, home))
@@ -45,7 +53,7 @@ def issue(call: Call) -> Reply:
 
 def comments(call: Call) -> Reply:
     _, one = _issue(call)
-    return paged(call, one.comments, lambda comment: _comment(call, comment))
+    return paged(call, one.comments, lambda comment: render_comment(call, comment))
 
 
 def new_issue(call: Call) -> Reply:
@@ -73,9 +81,9 @@ def _change(call: Call, home: Repository, one: Issue) -> None:
     if strangers:
         error = {"resource": "Issue", "field": "assignees", "code": "invalid", "value": strangers[0]}
         raise Refused(422, "Validation Failed", [error])
-    if call.body.get("milestone"):
+    if call.body.get("milestone") and call.body["milestone"] not in home.parts.milestones:
         raise Refused(422, "Validation Failed", [{"resource": "Issue", "field": "milestone", "code": "invalid"}])
-    for name in ("title", "body", "state", "state_reason", "labels", "assignees"):
+    for name in ("title", "body", "state", "state_reason", "labels", "assignees", "milestone"):
         if name in call.body:
             setattr(one, name, call.body[name])
     one.updated = call.world.now()
@@ -86,12 +94,7 @@ def new_comment(call: Call) -> Reply:
     demand_filled(call, "IssueComment", "body")
     made = Comment(call.world.id(), call.token.login, call.body["body"], call.world.now())
     one.comments.append(made)
-    return Reply(201, _comment(call, made))
-
-
-def _comment(call: Call, one: Comment) -> Any:
-    known = {"id": one.id, "user": answers.user(one.user), "body": one.body, "created_at": one.at}
-    return call.fill("issue-comment", {**known, "html_url": f"{answers.HTML}/comments/{one.id}"})
+    return Reply(201, render_comment(call, made))
 
 
 def _issue(call: Call) -> tuple[Repository, Issue]:
@@ -117,25 +120,32 @@ def pulls(call: Call) -> Reply:
 
 
 def pull(call: Call) -> Reply:
-    home, one, _ = _pull(call)
+    home, one, pull = find_pull(call)
+    if call.headers.get("Accept") == git_data.DIFF:
+        head, base = home.resolve(pull.head), home.resolve(pull.base)
+        assert head is not None
+        assert base is not None
+        return git_data.diff_reply(base.tree, head.tree)
     return Reply(200, answers.pull(call, one, home))
 
 
 def files(call: Call) -> Reply:
-    home, _, pull = _pull(call)
+    home, _, pull = find_pull(call)
     head = home.resolve(pull.head)
     assert head is not None
     return paged(call, answers.changed_files(call, home.resolve(pull.base), head), lambda file: file)
 
 
 def reviews(call: Call) -> Reply:
-    _, _, pull = _pull(call)
+    _, _, pull = find_pull(call)
     return paged(call, pull.reviews, lambda one: answers.review(call, one))
 
 
 def new_pull(call: Call) -> Reply:
     home = call.writable()
-    demand_filled(call, "PullRequest", "title")
+    issue = home.issues.get(call.body.get("issue", 0))
+    if issue is None:
+        demand_filled(call, "PullRequest", "title")
     head, base = call.body["head"].removeprefix(f"{home.owner}:"), call.body["base"]
     for name, field in ((head, "head"), (base, "base")):
         if name not in home.branches:
@@ -148,6 +158,9 @@ def new_pull(call: Call) -> Reply:
     made = Pull(head, base, call.body.get("draft", False))
     if not answers.ahead(made, home):
         raise _custom(f"No commits between {base} and {head}")
+    if issue is not None:
+        issue.pull = made
+        return Reply(201, answers.pull(call, issue, home))
     one = call.world.issue(home, call.body["title"], call.token.login, body=call.body.get("body"), pull=made)
     return Reply(201, answers.pull(call, one, home))
 
@@ -157,7 +170,7 @@ def _custom(message: str) -> Refused:
 
 
 def change_pull(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     call.writable()
     if call.body.get("base", pull.base) not in home.branches:
         raise Refused(422, "Validation Failed", [{"resource": "PullRequest", "field": "base", "code": "invalid"}])
@@ -170,7 +183,7 @@ def change_pull(call: Call) -> Reply:
 
 
 def merge(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     call.writable()
     head, base = home.resolve(pull.head), home.resolve(pull.base)
     assert head is not None
@@ -196,8 +209,25 @@ def _of_head(home: Repository, pull: Pull, path: str) -> bool:
     return False
 
 
+def update_branch(call: Call) -> Reply:
+    home, one, pull = find_pull(call)
+    call.writable()
+    head, base = home.resolve(pull.head), home.resolve(pull.base)
+    assert head is not None
+    assert base is not None
+    if call.body.get("expected_head_sha", head.sha) != head.sha:
+        raise Refused(422, "expected head sha didn\u2019t match current head ref.")
+    if not answers.mergeable(pull, home):
+        raise Refused(422, "merge conflict between base and head")
+    if base in home.history(head):
+        raise Refused(422, "There are no new commits on the base branch.")
+    call.world.commit(home, base.tree, f"Merge {pull.base}", branch=pull.head, parents=(head.sha, base.sha))
+    one.updated = call.world.now()
+    return Reply(202, {"message": "Updating pull request branch.", "url": answers.HTML})
+
+
 def new_review(call: Call) -> Reply:
-    home, one, pull = _pull(call)
+    home, one, pull = find_pull(call)
     event, said = call.body.get("event", "PENDING"), call.body.get("body", "")
     if event in ("APPROVE", "REQUEST_CHANGES") and one.user == call.token.login:
         verb = "approve" if event == "APPROVE" else "request changes on"
@@ -212,16 +242,9 @@ def new_review(call: Call) -> Reply:
     made = Review(
         call.world.id(), call.token.login, said, state, call.body.get("commit_id", head.sha), call.world.now()
     )
+    add_line_comments(call, pull, call.body.get("comments", []))
     pull.reviews.append(made)
     return Reply(200, answers.review(call, made))
-
-
-def _pull(call: Call) -> tuple[Repository, Issue, Pull]:
-    home = call.repository()
-    one = home.issues.get(int(call.values["pull_number"]))
-    if one is None or one.pull is None:
-        raise Refused(404, "Not Found")
-    return home, one, one.pull
 
 
 ROUTES = {
@@ -239,4 +262,5 @@ ROUTES = {
     ("get", f"{PULL}/reviews"): reviews,
     ("post", f"{PULL}/reviews"): new_review,
     ("put", f"{PULL}/merge"): merge,
+    ("put", f"{PULL}/update-branch"): update_branch,
 }

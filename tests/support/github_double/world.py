@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from tests.support.github_double.parts import Asset, Job, LineComment, RepositoryParts
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -18,6 +20,10 @@ class Symlink:
 class Submodule:
     url: str
     sha: str
+
+
+class Executable(bytes):
+    """The content of a file that may be run."""
 
 
 Blob = bytes | Symlink | Submodule
@@ -67,6 +73,9 @@ class Issue:
     assignees: list[str] = field(default_factory=list[str])
     comments: list[Comment] = field(default_factory=list[Comment])
     pull: "Pull | None" = None
+    id: int = 0
+    milestone: int | None = None
+    sub_issues: list[int] = field(default_factory=list[int])
 
 
 @dataclass
@@ -86,6 +95,9 @@ class Pull:
     draft: bool = False
     merged: str | None = None
     reviews: list[Review] = field(default_factory=list[Review])
+    line_comments: list[LineComment] = field(default_factory=list[LineComment])
+    reviewers: list[str] = field(default_factory=list[str])
+    team_reviewers: list[str] = field(default_factory=list[str])
 
 
 @dataclass
@@ -99,16 +111,20 @@ class Run:
     conclusion: str | None
     actor: str
     at: str
+    attempt: int = 1
+    jobs: list[Job] = field(default_factory=list[Job])
 
 
 @dataclass
 class Release:
     tag: str
-    name: str
-    body: str
+    name: str | None
+    body: str | None
     at: str
     draft: bool = False
     prerelease: bool = False
+    id: int = 1
+    assets: list[Asset] = field(default_factory=list[Asset])
 
 
 @dataclass
@@ -121,6 +137,7 @@ class Repository:
     description: str | None = None
     archived: bool = False
     has_issues: bool = True
+    has_drafts: bool = True
     default_branch: str = "main"
     writers: set[str] = field(default_factory=set[str])
     branches: dict[str, str] = field(default_factory=dict[str, str])
@@ -130,6 +147,10 @@ class Repository:
     issues: dict[int, Issue] = field(default_factory=dict[int, Issue])
     releases: list[Release] = field(default_factory=list[Release])
     runs: list[Run] = field(default_factory=list[Run])
+    blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    trees: dict[str, Mapping[str, Blob]] = field(default_factory=dict[str, Mapping[str, Blob]])
+    """Those that were made alone, for a commit to come."""
+    parts: RepositoryParts = field(default_factory=RepositoryParts)
 
     @property
     def full_name(self) -> str:
@@ -184,7 +205,8 @@ class World:
         self._ids = itertools.count(1000)
         self.tokens: dict[str, Token] = {}
         self.repositories: dict[str, Repository] = {}
-        self.moved: set[str] = set()
+        self.moved: dict[str, Repository] = {}
+        """By the name that a repository had."""
         self.notifications: dict[str, list[Notification]] = {}
         self.events: list[Event] = []
         self.logins: set[str] = set()
@@ -239,6 +261,7 @@ class World:
         """A new issue or pull request."""
         at = self.now()
         number = len(repository.issues) + 1
+        more.setdefault("id", self.id())
         made = Issue(number, title, user, at, at, **more)  # pyright: ignore[reportArgumentType]
         repository.issues[number] = made
         return made

@@ -5,8 +5,9 @@ from tests.support.google_calendar_double.server import (
     OWNER,
     ROUTES,
     SHARED,
+    STRANGER,
     GoogleCalendarDouble,
     google_calendar_double,
 )
 
-__all__ = ["OWNER", "ROUTES", "SHARED", "GoogleCalendarDouble", "GoogleRefused", "google_calendar_double"]
+__all__ = ["OWNER", "ROUTES", "SHARED", "STRANGER", "GoogleCalendarDouble", "GoogleRefused", "google_calendar_double"]

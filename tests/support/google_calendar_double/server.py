@@ -4,13 +4,21 @@ import contextlib
 import itertools
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from aiohttp import web
 
-from modules.google_calendar.parameters import READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS
+from modules.google_calendar.parameters import (
+    READ_CALENDARS,
+    READ_EVENTS,
+    READ_FREE_BUSY,
+    WRITE_CALENDARS,
+    WRITE_EVENTS,
+)
 from tests.support.google_calendar_double.events import (
     GoogleRefused,
     check_event,
@@ -22,15 +30,30 @@ from tests.support.google_calendar_double.events import (
     read_moment,
     show,
 )
-from tests.support.vendor_contract import Contract, Sent, contract
+from tests.support.vendor_contract import DESCRIPTIONS, Contract, Sent, contract
 from tests.support.vendor_double import Operation, VendorCall, VendorDouble, VendorRefusal, VendorReply, serve_double
 
 Json = dict[str, Any]
 MOMENT = "2026-01-01T00:00:00.000Z"
-ALL_SCOPES = frozenset({READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_EVENTS})
-OWNER, SHARED = "ada@acme.test", "team@group.calendar.google.com"
+ALL_SCOPES = frozenset({READ_CALENDARS, READ_EVENTS, READ_FREE_BUSY, WRITE_CALENDARS, WRITE_EVENTS})
+OWNER, SHARED, STRANGER = "ada@acme.test", "team@group.calendar.google.com", "eve@globex.test"
 CALENDAR, EVENTS = "/calendars/{calendarId}", "/calendars/{calendarId}/events"
 EVENT = f"{EVENTS}/{{eventId}}"
+
+
+@cache
+def load_description() -> Contract:
+    """The description, and ``calendars.patch``, which it leaves out, as Google's discovery document has it: Calendar in
+    the body and in the answer."""
+    contract("google-calendar")  # skips without the descriptions
+    document = json.loads((DESCRIPTIONS / "google-calendar.openapi.json").read_text())
+    known, made = document["paths"]["/calendars/{calendarId}"], document["paths"]["/calendars"]["post"]
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Calendar"}}}
+    known["patch"] = {
+        "parameters": known["get"].get("parameters", []), "requestBody": {"required": True, "content": content},
+        "responses": made["responses"], "security": made["security"],
+    }  # fmt: skip
+    return Contract(document)
 
 
 class PatchContract:
@@ -54,72 +77,103 @@ def without_nulls(value: Any) -> Any:
     return value
 
 
+@dataclass
+class GoogleAccount:
+    """What one person sees: `calendars` by id; `events` by calendar and id, as Google answers them."""
+
+    email: str
+    calendars: dict[str, Json] = field(default_factory=dict[str, Json])
+    events: dict[str, dict[str, Json]] = field(default_factory=dict[str, dict[str, Json]])
+
+
+@dataclass(frozen=True)
+class GoogleToken:
+    account: GoogleAccount
+    scopes: frozenset[str]
+
+
 class GoogleCalendarDouble(VendorDouble):
-    """`calendars` by id; `events` by calendar and id, as Google answers them."""
+    """`account` is that of most tokens, `stranger` that of the token `stranger`."""
 
     def __init__(self) -> None:
         routes = {operation: getattr(self, name) for operation, (name, _) in ROUTES.items()}
-        super().__init__(contract("google-calendar"), routes)
-        self.contract: Any = PatchContract(contract("google-calendar"))
-        self.secrets: list[str] = []
-        self.tokens: dict[str, frozenset[str]] = {"full": ALL_SCOPES, "reader": ALL_SCOPES - {WRITE_EVENTS}}
-        self.calendars: dict[str, Json] = {}
-        self.events: dict[str, dict[str, Json]] = {}
+        super().__init__(load_description(), routes)
+        self.contract: Any = PatchContract(load_description())
+        self.account, self.stranger = GoogleAccount(OWNER), GoogleAccount(STRANGER)
+        self.tokens = {
+            "full": GoogleToken(self.account, ALL_SCOPES),
+            "reader": GoogleToken(self.account, ALL_SCOPES - {WRITE_EVENTS, WRITE_CALENDARS}),
+            "stranger": GoogleToken(self.stranger, ALL_SCOPES),
+        }
         self._numbers = itertools.count(1)
         self.add_calendar(OWNER, "Ada", "owner", primary=True)
         self.add_calendar(SHARED, "Team", "reader")
+        self.add_calendar(STRANGER, "Eve", "owner", account=self.stranger, primary=True)
 
-    def add_calendar(self, calendar_id: str, summary: str, role: str, **more: Any) -> None:
-        self.calendars[calendar_id] = {
+    @property
+    def calendars(self) -> dict[str, Json]:
+        return self.account.calendars
+
+    @property
+    def events(self) -> dict[str, dict[str, Json]]:
+        return self.account.events
+
+    def add_calendar(
+        self, calendar_id: str, summary: str, role: str, *, account: GoogleAccount | None = None, **more: Any
+    ) -> Json:
+        account = account or self.account
+        made = {
             "kind": "calendar#calendarListEntry", "etag": '"1"', "id": calendar_id, "summary": summary,
             "timeZone": "Europe/Berlin", "accessRole": role, "colorId": "1", "backgroundColor": "#ac725e",
             "foregroundColor": "#1d1d1d", "selected": True, "defaultReminders": [], **more,
         }  # fmt: skip
-        self.events[calendar_id] = {}
+        account.calendars[calendar_id], account.events[calendar_id] = made, {}
+        return made
 
-    def add_event(self, calendar_id: str = OWNER, **fields: Any) -> Json:
+    def add_event(self, calendar_id: str = OWNER, *, account: GoogleAccount | None = None, **fields: Any) -> Json:
         """A new event with Google's own fields around `fields`."""
-        number = next(self._numbers)
+        account, number = account or self.account, next(self._numbers)
         event = {
             "kind": "calendar#event", "id": f"event{number:05}", "status": "confirmed", "created": MOMENT,
             "htmlLink": f"https://www.google.com/calendar/event?eid=made{number}", "updated": MOMENT,
-            "creator": {"email": OWNER, "self": True}, "organizer": {"email": calendar_id, "self": True},
+            "creator": {"email": account.email, "self": True}, "organizer": {"email": calendar_id, "self": True},
             "iCalUID": f"event{number}@google.com", "sequence": 0, "reminders": {"useDefault": True},
             "eventType": "default", "etag": f'"{number}00"', **fields,
         }  # fmt: skip
-        self.events[calendar_id][event["id"]] = event
+        account.events[calendar_id][event["id"]] = event
         return event
 
-    def authenticate(self, request: web.Request) -> frozenset[str]:
+    def authenticate(self, request: web.Request) -> GoogleToken:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-        self.secrets.append(secret)
-        scopes = self.tokens.get(secret) if scheme == "Bearer" else None
-        if scopes is None:
+        token = self.tokens.get(secret) if scheme == "Bearer" else None
+        if token is None:
             raise GoogleRefused(
                 401, "authError", "Invalid Credentials", locationType="header", location="Authorization"
             )
-        return scopes
+        return token
 
     def build_refusal(self, status: int, reason: str) -> VendorRefusal:
         return GoogleRefused(status, "notFound" if status == 404 else "invalid", reason)
 
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         needed = ROUTES[operation][1]
-        if not needed & call.caller:
+        if not needed & call.caller.scopes:
             refused = GoogleRefused(403, "insufficientPermissions", "Insufficient Permission")
             refused.body["error"]["details"] = [{"reason": "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}]
             raise refused
 
-    def _calendar(self, name: str, *, writes: bool = False) -> str:
-        found = OWNER if name == "primary" else name
-        if found not in self.calendars:
+    def _calendar(self, call: VendorCall, name: str = "", *, writes: bool = False) -> str:
+        """Find the calendar that a request names, among those that its caller sees."""
+        account, name = call.caller.account, name or call.values["calendarId"]
+        found = account.email if name == "primary" else name
+        if found not in account.calendars:
             raise GoogleRefused(404, "notFound", "Not Found")
-        if writes and self.calendars[found]["accessRole"] not in ("owner", "writer"):
+        if writes and account.calendars[found]["accessRole"] not in ("owner", "writer"):
             raise GoogleRefused(403, "requiredAccessLevel", "You need to have writer access to this calendar.")
         return found
 
     def _event(self, call: VendorCall, *, writes: bool = False) -> Json:
-        known = self.events[self._calendar(call.values["calendarId"], writes=writes)]
+        known = call.caller.account.events[self._calendar(call, writes=writes)]
         event = known.get(call.values["eventId"]) or self._find_instance(known, call.values["eventId"])
         if event is None:
             raise GoogleRefused(404, "notFound", "Not Found")
@@ -137,15 +191,29 @@ class GoogleCalendarDouble(VendorDouble):
 
     def list_calendars(self, call: VendorCall) -> Json:
         roles = ("owner", "writer") if call.query.get("minAccessRole") == "writer" else ("owner", "writer", "reader")
-        found = [one for one in self.calendars.values() if one["accessRole"] in roles]
+        found = [one for one in call.caller.account.calendars.values() if one["accessRole"] in roles]
         return {"kind": "calendar#calendarList", "etag": '"1"', **page(call, found, 250)}
 
     def get_calendar(self, call: VendorCall) -> Json:
-        return self.calendars[self._calendar(call.values["calendarId"])]
+        return call.caller.account.calendars[self._calendar(call)]
+
+    def create_calendar(self, call: VendorCall) -> Json:
+        account, body = call.caller.account, dict(call.body)
+        identity = f"c_{next(self._numbers):08}@group.calendar.google.com"
+        more = {"timeZone": "UTC", "dataOwner": account.email}
+        made = self.add_calendar(identity, body.pop("summary"), "owner", account=account, **{**more, **body})
+        return show_calendar(made)
+
+    def patch_calendar(self, call: VendorCall) -> Json:
+        known, name = call.caller.account.calendars, self._calendar(call)
+        if known[name]["accessRole"] != "owner":
+            raise GoogleRefused(403, "requiredAccessLevel", "You need to have owner access to this calendar.")
+        known[name].update(call.body)
+        return show_calendar(known[name])
 
     def list_events(self, call: VendorCall) -> Json:
-        calendar = self._calendar(call.values["calendarId"])
-        events = [one for one in self.events[calendar].values() if one["status"] != "cancelled"]
+        calendar = self._calendar(call)
+        events = [one for one in call.caller.account.events[calendar].values() if one["status"] != "cancelled"]
         if call.query.get("singleEvents") == "true":
             events = [instance for one in events for instance in expand(one)]
         elif call.query.get("orderBy") == "startTime":
@@ -157,7 +225,7 @@ class GoogleCalendarDouble(VendorDouble):
 
     def list_instances(self, call: VendorCall) -> Json:
         event = self._event(call)
-        return self._listed(call, self._calendar(call.values["calendarId"]), expand(event))
+        return self._listed(call, self._calendar(call), expand(event))
 
     def _listed(self, call: VendorCall, calendar: str, events: list[Json]) -> Json:
         low, high = read_bound(call, "timeMin"), read_bound(call, "timeMax")
@@ -167,7 +235,7 @@ class GoogleCalendarDouble(VendorDouble):
             one for one in sorted(events, key=lambda one: read_moment(one["start"]))
             if (low is None or read_moment(one["end"]) > low) and (high is None or read_moment(one["start"]) < high)
         ]  # fmt: skip
-        zone = str(call.query.get("timeZone") or self.calendars[calendar]["timeZone"])
+        zone = str(call.query.get("timeZone") or call.caller.account.calendars[calendar]["timeZone"])
         shown = [show(one, zone) for one in kept]
         head = {"kind": "calendar#events", "etag": '"1"', "summary": "x", "timeZone": zone, "accessRole": "owner"}
         return {**head, "updated": MOMENT, "defaultReminders": [], **page(call, shown, 2500)}
@@ -176,22 +244,24 @@ class GoogleCalendarDouble(VendorDouble):
         return show(self._event(call), call.query.get("timeZone") or "Europe/Berlin")
 
     def create_event(self, call: VendorCall) -> Json:
-        calendar = self._calendar(call.values["calendarId"], writes=True)
+        calendar, account = self._calendar(call, writes=True), call.caller.account
         check_event(call.body)
-        check_status(call.body, calendar == OWNER)
-        return show(self.add_event(calendar, **self._completed(call, call.body)), "Europe/Berlin")
+        check_status(call.body, calendar == account.email)
+        made = self.add_event(calendar, account=account, **self._completed(call, call.body))
+        return show(made, "Europe/Berlin")
 
     def quick_add(self, call: VendorCall) -> Json:
-        calendar = self._calendar(call.values["calendarId"], writes=True)
+        calendar = self._calendar(call, writes=True)
         start = {"dateTime": "2030-03-01T12:00:00+01:00", "timeZone": "Europe/Berlin"}
         end = {"dateTime": "2030-03-01T13:00:00+01:00", "timeZone": "Europe/Berlin"}
-        return self.add_event(calendar, summary=call.query["text"], start=start, end=end)
+        account = call.caller.account
+        return self.add_event(calendar, account=account, summary=call.query["text"], start=start, end=end)
 
     def patch_event(self, call: VendorCall) -> Json:
         event = self._event(call, writes=True)
         changed = merge(event, self._completed(call, call.body))
         check_event(changed)
-        known = self.events[self._calendar(call.values["calendarId"])]
+        known = call.caller.account.events[self._calendar(call)]
         if call.body.get("attendeesOmitted"):
             mine = changed.pop("attendees")
             changed["attendees"] = [*mine, *(one for one in event["attendees"] if not one.get("self"))]
@@ -214,21 +284,22 @@ class GoogleCalendarDouble(VendorDouble):
 
     def move_event(self, call: VendorCall) -> Json:
         event = self._event(call, writes=True)
-        target = self._calendar(call.query["destination"], writes=True)
+        target = self._calendar(call, call.query["destination"], writes=True)
         if event["organizer"].get("self") is not True:
             raise GoogleRefused(403, "cannotChangeOrganizer", "The operation can be performed by the organizer only.")
-        del self.events[self._calendar(call.values["calendarId"])][event["id"]]
-        self.events[target][event["id"]] = event
+        events = call.caller.account.events
+        del events[self._calendar(call)][event["id"]]
+        events[target][event["id"]] = event
         return event
 
     def query_free_busy(self, call: VendorCall) -> Json:
         low, high = (datetime.fromisoformat(call.body[name]) for name in ("timeMin", "timeMax"))
-        zone, found = ZoneInfo(call.body.get("timeZone", "UTC")), {}
+        zone, found, account = ZoneInfo(call.body.get("timeZone", "UTC")), {}, call.caller.account
         for name in (one["id"] for one in call.body["items"]):
-            if name not in self.calendars:
+            if name not in account.calendars:
                 found[name] = {"busy": [], "errors": [{"domain": "global", "reason": "notFound"}]}
                 continue
-            spans = [(read_moment(one["start"]), read_moment(one["end"])) for one in self.events[name].values()]
+            spans = [(read_moment(one["start"]), read_moment(one["end"])) for one in account.events[name].values()]
             within = [(max(start, low), min(end, high)) for start, end in sorted(spans) if end > low and start < high]
             busy = [
                 {"start": start.astimezone(zone).isoformat(), "end": end.astimezone(zone).isoformat()}
@@ -242,10 +313,18 @@ class GoogleCalendarDouble(VendorDouble):
         return {"kind": "calendar#colors", "updated": MOMENT, "event": {"1": shades, "99": shades}, "calendar": {}}
 
 
+def show_calendar(entry: Json) -> Json:
+    """A calendar as it is, without what is only in somebody's list."""
+    names = ("etag", "id", "summary", "timeZone", "description", "location", "dataOwner")
+    return {"kind": "calendar#calendar", **{name: entry[name] for name in names if name in entry}}
+
+
 _READ, _WRITE = frozenset({READ_EVENTS, WRITE_EVENTS}), frozenset({WRITE_EVENTS})
 ROUTES: dict[Operation, tuple[str, frozenset[str]]] = {
     ("get", "/users/me/calendarList"): ("list_calendars", frozenset({READ_CALENDARS})),
     ("get", "/users/me/calendarList/{calendarId}"): ("get_calendar", frozenset({READ_CALENDARS})),
+    ("post", "/calendars"): ("create_calendar", frozenset({WRITE_CALENDARS})),
+    ("patch", CALENDAR): ("patch_calendar", frozenset({WRITE_CALENDARS})),
     ("get", EVENTS): ("list_events", _READ),
     ("post", EVENTS): ("create_event", _WRITE),
     ("post", f"{EVENTS}/quickAdd"): ("quick_add", _WRITE),
@@ -261,6 +340,6 @@ ROUTES: dict[Operation, tuple[str, frozenset[str]]] = {
 
 @contextlib.asynccontextmanager
 async def google_calendar_double() -> AsyncIterator[GoogleCalendarDouble]:
-    """Serve a double with the tokens `full` and `reader`."""
+    """Serve a double with the tokens `full` and `reader` of one account, and `stranger` of another."""
     async with serve_double(GoogleCalendarDouble()) as double:
         yield double

@@ -5,20 +5,33 @@ import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from copy import deepcopy
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
+from tests.support.jira_double.forms import (
+    check_document,
+    check_fields,
+    delete_part,
+    edit_part,
+    find_part,
+    make_id,
+    page,
+    refuse,
+    show_link,
+    show_step,
+)
+from tests.support.jira_double.more_operations import MORE_OPERATIONS
 from tests.support.jira_double.world import (
     ADA,
     BOB,
     FIELDS,
-    LATER,
     LINK_TYPES,
     MOMENT,
+    SITE,
     STEPS,
     TYPES,
     World,
@@ -39,15 +52,7 @@ Json = dict[str, Any]
 PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 """E-mail address and API token, as Basic has them."""
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
-MAX_TEXT = 32_767
 ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
-MORE_OPERATIONS = Path(__file__).with_name("more_operations.json")
-"""Operations of the document from which the description beside the repository was cut, by the same rules."""
-
-
-def refuse(status: int, *messages: str, **errors: str) -> VendorRefusal:
-    """Build a refusal in Jira's form."""
-    return VendorRefusal(status, {"errorMessages": list(messages), "errors": errors})
 
 
 @cache
@@ -57,7 +62,7 @@ def load_description() -> Contract:
     contract("jira")  # skips without the descriptions
     document = json.loads((DESCRIPTIONS / "jira.openapi.json").read_text())
     document["components"]["schemas"]["User"]["properties"]["accountId"]["nullable"] = True
-    document["paths"] |= json.loads(MORE_OPERATIONS.read_text())["paths"]
+    document["paths"] |= deepcopy(MORE_OPERATIONS)
     return Contract(_drop_format(document))
 
 
@@ -108,7 +113,7 @@ class JiraDouble(VendorDouble):
 
     def users(self, call: VendorCall) -> Any:
         known = [one for one in (ADA, BOB) if call.query["query"].lower() in str(one["displayName"]).lower()]
-        start = int(call.query["startAt"])
+        start = int(call.query.get("startAt", 0))
         return known[start : start + int(call.query["maxResults"])]
 
     def search(self, call: VendorCall) -> Any:
@@ -135,8 +140,11 @@ class JiraDouble(VendorDouble):
         known = self.world.issues[key]
         shown = known if "*all" in wanted else {name: known.get(name) for name in wanted}
         links = [one for one in self.world.links if key in (one["inwardIssue"]["key"], one["outwardIssue"]["key"])]
-        made = {**shown, "issuelinks": [show_link(one, key) for one in links]} if "*all" in wanted else shown
-        return {"id": key.split("-")[1], "key": key, "fields": made}
+        is_linked = not {"*all", "issuelinks"}.isdisjoint(wanted)
+        made = {**shown, "issuelinks": [show_link(one, key) for one in links]} if is_linked else shown
+        identity = key.split("-")[1]
+        parts = "renderedFields,names,schema,operations,editmeta,changelog,versionedRepresentations"
+        return {"expand": parts, "id": identity, "self": f"{SITE}/issue/{identity}", "key": key, "fields": made}
 
     def changelog(self, call: VendorCall) -> Any:
         return page(self.world.changes[call.values["issueIdOrKey"]], call, "values")
@@ -179,7 +187,8 @@ class JiraDouble(VendorDouble):
     def _change(self, key: str, **fields: Any) -> None:
         for name, value in fields.items():
             before = self.world.issues[key].get(name)
-            item = {"field": name, "fromString": str(before), "toString": str(value)}
+            item = {"field": name, "fieldtype": "jira", "fieldId": name, "from": "", "fromString": str(before),
+                    "to": "", "toString": str(value)}  # fmt: skip
             entry = {"id": "1", "author": ADA, "created": MOMENT, "items": [item]}
             self.world.changes[key].append(entry)
         self.world.issues[key] |= fields
@@ -218,27 +227,37 @@ class JiraDouble(VendorDouble):
 
     def _comment(self, key: str, body: Json) -> Json:
         check_document(body["body"], "comment")
+        identity = make_id(self.world.comments[key])
         marks = {one["key"]: one["value"] for one in body.get("properties", ())}
+        is_public = not marks.get("sd.public.comment", {}).get("internal", False)
         made = {
-            "id": make_id(self.world.comments[key]),
-            "author": ADA,
-            "created": MOMENT,
-            "updated": MOMENT,
-            "jsdPublic": not marks.get("sd.public.comment", {}).get("internal", False),
+            "self": f"{SITE}/issue/{key}/comment/{identity}", "id": identity, "author": ADA, "updateAuthor": ADA,
+            "created": MOMENT, "updated": MOMENT, "jsdPublic": is_public,
             **{name: value for name, value in body.items() if name != "properties"},
-        }
+        }  # fmt: skip
         self.world.comments[key].append(made)
         return made
 
+    def get_comment(self, call: VendorCall) -> Any:
+        return find_part(self.world.comments, call)
+
     def edit_comment(self, call: VendorCall) -> Any:
-        comment = find_row(self.world.comments, call)
-        check_document(call.body["body"], "comment")
-        comment |= {**call.body, "updated": LATER}
-        return comment
+        return edit_part(self.world.comments, call)
 
     def delete_comment(self, call: VendorCall) -> Any:
-        self.world.comments[call.values["issueIdOrKey"]].remove(find_row(self.world.comments, call))
-        return VendorReply(204)
+        return delete_part(self.world.comments, call)
+
+    def get_worklog(self, call: VendorCall) -> Any:
+        return find_part(self.world.worklogs, call)
+
+    def edit_worklog(self, call: VendorCall) -> Any:
+        found = edit_part(self.world.worklogs, call)
+        seconds = call.body.get("timeSpentSeconds")
+        found["timeSpent"] = call.body.get("timeSpent") or f"{seconds // 60}m"
+        return found
+
+    def delete_worklog(self, call: VendorCall) -> Any:
+        return delete_part(self.world.worklogs, call)
 
     def worklogs(self, call: VendorCall) -> Any:
         return page(self.world.worklogs[call.values["issueIdOrKey"]], call, "worklogs")
@@ -249,26 +268,14 @@ class JiraDouble(VendorDouble):
             datetime.strptime(body["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
         key = call.values["issueIdOrKey"]
         spent = body.get("timeSpent") or f"{body['timeSpentSeconds'] // 60}m"
+        identity = make_id(self.world.worklogs[key])
         made = {
-            "author": ADA,
-            "started": MOMENT,
-            **body,
-            "id": make_id(self.world.worklogs[key]),
-            "timeSpent": spent,
-        }
+            "self": f"{SITE}/issue/{key}/worklog/{identity}", "author": ADA, "updateAuthor": ADA, "created": MOMENT,
+            "updated": MOMENT, "started": MOMENT, "timeSpentSeconds": 3600, "issueId": key.split("-")[1], **body,
+            "id": identity, "timeSpent": spent,
+        }  # fmt: skip
         self.world.worklogs[key].append(made)
         return VendorReply(201, made)
-
-    def edit_worklog(self, call: VendorCall) -> Any:
-        worklog, body = find_row(self.world.worklogs, call), call.body
-        if "timeSpentSeconds" in body:
-            worklog["timeSpent"] = f"{body['timeSpentSeconds'] // 60}m"
-        worklog |= {**body, "id": worklog["id"]}
-        return worklog
-
-    def delete_worklog(self, call: VendorCall) -> Any:
-        self.world.worklogs[call.values["issueIdOrKey"]].remove(find_row(self.world.worklogs, call))
-        return VendorReply(204)
 
     def link_types(self, _: VendorCall) -> Any:
         return {"issueLinkTypes": LINK_TYPES}
@@ -276,8 +283,15 @@ class JiraDouble(VendorDouble):
     def link(self, call: VendorCall) -> Any:
         if any(call.body[name]["key"] not in self.world.issues for name in ("inwardIssue", "outwardIssue")):
             raise refuse(404, "Issue does not exist.")
-        self.world.links.append(call.body)
+        self.world.links.append({**call.body, "id": str(10_000 + len(self.world.links))})
         return VendorReply(201)
+
+    def unlink(self, call: VendorCall) -> Any:
+        kept = [one for one in self.world.links if one["id"] != call.values["linkId"]]
+        if len(kept) == len(self.world.links):
+            raise refuse(404, "No issue link with id was found.")
+        self.world.links[:] = kept
+        return VendorReply(204)
 
 
 ROUTES: dict[Operation, tuple[str, str]] = {
@@ -296,8 +310,10 @@ ROUTES: dict[Operation, tuple[str, str]] = {
     ("post", f"{ISSUE}/transitions"): (WRITE, "transition"),
     ("get", f"{ISSUE}/comment"): (READ, "comments"),
     ("post", f"{ISSUE}/comment"): (WRITE, "comment"),
+    ("get", f"{ISSUE}/comment/{{id}}"): (READ, "get_comment"),
     ("put", f"{ISSUE}/comment/{{id}}"): (WRITE, "edit_comment"),
     ("delete", f"{ISSUE}/comment/{{id}}"): (WRITE, "delete_comment"),
+    ("get", f"{ISSUE}/worklog/{{id}}"): (READ, "get_worklog"),
     ("put", f"{ISSUE}/worklog/{{id}}"): (WRITE, "edit_worklog"),
     ("delete", f"{ISSUE}/worklog/{{id}}"): (WRITE, "delete_worklog"),
     ("get", f"{ISSUE}/worklog"): (READ, "worklogs"),
@@ -308,60 +324,8 @@ ROUTES: dict[Operation, tuple[str, str]] = {
     ("get", "/rest/api/3/issue/createmeta/{projectIdOrKey}/issuetypes/{issueTypeId}"): (READ, "create_fields"),
     ("get", "/rest/api/3/issueLinkType"): (READ, "link_types"),
     ("post", "/rest/api/3/issueLink"): (WRITE, "link"),
+    ("delete", "/rest/api/3/issueLink/{linkId}"): (WRITE, "unlink"),
 }
-
-
-def page(rows: list[Json], call: VendorCall, name: str) -> Json:
-    """Build a page of a list as `startAt` and `maxResults` ask for."""
-    start, most = int(call.query["startAt"]), int(call.query["maxResults"])
-    more = {"isLast": start + most >= len(rows)} if name == "values" else {}
-    return {name: rows[start : start + most], "startAt": start, "maxResults": most, "total": len(rows), **more}
-
-
-def make_id(rows: list[Json]) -> str:
-    """Make an id that none of the rows has, nor one that was removed from before the last."""
-    return str(max((int(one["id"]) for one in rows), default=0) + 1)
-
-
-def find_row(rows: Mapping[str, list[Json]], call: VendorCall) -> Json:
-    """Find a comment or a piece of work of an issue."""
-    found = next((one for one in rows[call.values["issueIdOrKey"]] if one["id"] == call.values["id"]), None)
-    if found is None:
-        raise refuse(404, "Can not find it.")
-    return found
-
-
-def show_step(step: Json) -> Json:
-    schema = {"type": "resolution", "system": "resolution"}
-    needed = {"required": True, "hasDefaultValue": False, "name": "Resolution", "key": "resolution",
-              "operations": ["set"],
-              "schema": schema, "allowedValues": [{"name": "Fixed"}, {"name": "Won't do"}]}  # fmt: skip
-    fields = {"resolution": needed} if step.get("needs") else {}
-    return {"id": step["id"], "name": step["name"], "to": make_status(step["to"]), "fields": fields}
-
-
-def show_link(link: Json, key: str) -> Json:
-    kind = next(one for one in LINK_TYPES if one["id"] == link["type"]["id"])
-    side = "outwardIssue" if link["inwardIssue"]["key"] == key else "inwardIssue"
-    return {"id": "1", "type": kind, side: {"key": link[side]["key"], "fields": {"summary": "linked"}}}
-
-
-def check_fields(fields: Json) -> None:
-    """Refuse fields that are unknown, and descriptions that are no documents."""
-    known = {"summary", "description", "issuetype", "project", "parent", "priority", "labels", "duedate", "assignee",
-             *(one["id"] for one in FIELDS)}  # fmt: skip
-    if unknown := fields.keys() - known:
-        raise refuse(400, **dict.fromkeys(unknown, "Field cannot be set. It is not on the appropriate screen."))
-    if fields.get("description") is not None:
-        check_document(fields["description"], "description")
-
-
-def check_document(document: Any, name: str) -> None:
-    """Refuse what is no document, or one with too much text."""
-    if not isinstance(document, dict) or document.get("type") != "doc" or document.get("version") != 1:
-        raise refuse(400, **{name: "Operation value must be an Atlassian Document"})
-    if len(str(document)) > 20 * MAX_TEXT:
-        raise refuse(400, **{name: "CONTENT_LIMIT_EXCEEDED"})
 
 
 @contextlib.asynccontextmanager

@@ -5,9 +5,22 @@ from typing import Any
 
 Json = dict[str, Any]
 
-ADA = {"accountId": "5b10a2844c20165700ede21g", "displayName": "Ada Lovelace", "active": True,
-       "accountType": "atlassian", "timeZone": "Europe/London"}  # fmt: skip
-BOB = {"accountId": "557058:295406f3", "displayName": "ボブ", "active": True, "accountType": "atlassian"}
+SITE = "https://acme.atlassian.net/rest/api/3"
+_ICONS = "https://acme.atlassian.net/images/icons"
+_AVATARS = "https://avatar-management--avatars.us-west-2.prod.public.atl-paas.net/initials"
+
+
+def make_person(identity: str, name: str, zone: str) -> Json:
+    """Make a person as Jira shows one wherever there is one."""
+    sizes = {f"{size}x{size}": f"{_AVATARS}/AL-{size}.png" for size in (48, 24, 16, 32)}
+    return {
+        "self": f"{SITE}/user?accountId={identity}", "accountId": identity, "accountType": "atlassian",
+        "avatarUrls": sizes, "displayName": name, "active": True, "timeZone": zone,
+    }  # fmt: skip
+
+
+ADA = make_person("5b10a2844c20165700ede21g", "Ada Lovelace", "Europe/London")
+BOB = make_person("557058:295406f3", "ボブ", "Asia/Tokyo")
 MOMENT = "2026-01-31T12:00:00.000+0100"
 LATER = "2026-01-31T12:30:00.000+0100"
 FIELDS: list[Json] = [
@@ -25,9 +38,16 @@ FIELDS: list[Json] = [
           ("Twice", {"type": "string"}), ("Twice", {"type": "string"}), ("Day", {"type": "date"})])),
 ]  # fmt: skip
 TYPES: list[Json] = [
-    {"id": "10001", "name": "Task", "description": "A task", "subtask": False},
-    {"id": "10002", "name": "Bug", "description": "", "subtask": False},
-]
+    {
+        "self": f"{SITE}/issuetype/{identity}", "id": identity, "description": about, "name": name, "subtask": False,
+        "iconUrl": f"{SITE}/universal_avatar/view/type/issuetype/avatar/10318?size=medium", "avatarId": 10318,
+        "hierarchyLevel": 0,
+    }
+    for identity, name, about in (("10001", "Task", "A task"), ("10002", "Bug", ""))
+]  # fmt: skip
+PRIORITY = {
+    "self": f"{SITE}/priority/3", "iconUrl": f"{_ICONS}/priorities/medium_new.svg", "name": "Medium", "id": "3",
+}  # fmt: skip
 LINK_TYPES: list[Json] = [
     {"id": "1", "name": "Blocks", "inward": "is blocked by", "outward": "blocks"},
     {"id": "2", "name": "Relates", "inward": "relates to", "outward": "relates to"},
@@ -56,13 +76,21 @@ class World:
         self.count += 1
         key = f"ABC-{self.count}"
         self.issues[key] = {
-            "summary": summary, "issuetype": {"id": "10001", "name": "Task"}, "status": make_status("1"),
-            "priority": {"name": "Medium", "id": "3"}, "assignee": None, "reporter": ADA, "created": MOMENT,
-            "updated": MOMENT, "labels": [], "description": None, **fields,
+            "summary": summary, "issuetype": TYPES[0], "status": make_status("1"), "priority": PRIORITY,
+            "assignee": None, "reporter": ADA, "created": MOMENT, "updated": MOMENT, "labels": [], "description": None,
+            "duedate": None, **fields,
         }  # fmt: skip
         self.comments[key], self.worklogs[key], self.changes[key] = [], [], []
         return key
 
 
 def make_status(identity: str) -> Json:
-    return {"id": identity, "name": STATUSES[identity]}
+    """Make a status as Jira shows it in an issue."""
+    category = {
+        "self": f"{SITE}/statuscategory/{identity}", "id": int(identity), "key": "new", "colorName": "blue-gray",
+        "name": "To Do",
+    }  # fmt: skip
+    return {
+        "self": f"{SITE}/status/{identity}", "description": "", "iconUrl": f"{_ICONS}/statuses/generic.png",
+        "name": STATUSES[identity], "id": identity, "statusCategory": category,
+    }  # fmt: skip

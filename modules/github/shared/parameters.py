@@ -5,7 +5,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from modules.kit import Hints
 from modules.kit.parameters import OptionalParameter, Positive, drop_bounds, limit_length
+
+# Adds what is not there yet, and nothing if it is there.
+ENSURE_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=True)
 
 REPO = "repo"
 WORKFLOW = "workflow"
@@ -32,6 +36,13 @@ def _check_repository(text: str) -> str:
     return text
 
 
+def _check_full_name(text: str) -> str:
+    owner, slash, name = text.partition("/")
+    if not slash:
+        raise ValueError("is not a repository: owner/name")
+    return f"{_check_login(owner)}/{_check_repository(name)}"
+
+
 def _check_file_path(text: str) -> str:
     segments = text.strip("/").split("/")
     if len(text) > _MAX_PATH_LENGTH or _CONTROL.search(text):
@@ -54,13 +65,19 @@ def _check_ref(text: str) -> str:
 
 
 LoginName = Annotated[str, AfterValidator(_check_login)]
+FullName = Annotated[str, AfterValidator(_check_full_name)]
 Ref = Annotated[str, AfterValidator(_check_ref)]
 Path = Annotated[str, AfterValidator(_check_file_path)]
 FilePath = Annotated[Path, AfterValidator(_refuse_root)]
 LongText = Annotated[str, limit_length(maximum=65_536)]  # GitHub's own limit for the body of an issue or a comment
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40,64}$", json_schema_extra=drop_bounds)]
 
+Id = Annotated[int, Field(ge=1, le=2**53, json_schema_extra=drop_bounds)]
+"""Of what GitHub numbers over all repositories; a number that JSON keeps exactly."""
+
 Owner = Annotated[LoginName, Field(description="Owner")]
 Repo = Annotated[str, AfterValidator(_check_repository), Field(description="Name")]
 Number = Annotated[Positive, Field(description="Number")]
 Body = Annotated[OptionalParameter[LongText], Field(description="Markdown")]
+CommentBody = Annotated[str, limit_length(1, 65_536), Field(description="Markdown")]
+CommentId = Annotated[Id, Field(description="The comment's id")]

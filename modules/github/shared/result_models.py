@@ -24,8 +24,19 @@ class FilePatch(ResultModel):
     truncated: Flag = False
 
 
+class Confirmation(ResultModel):
+    """Says that what was asked for is done, where there is nothing else to tell."""
+
+    done: bool = True
+
+
+def drop_patch(file: FilePatch) -> FilePatch:
+    """`file` with its numbers only."""
+    return file.model_copy(update={"patch": "", "truncated": False})
+
+
 def extract_names(value: Any) -> Any:
-    """Extract the names of labels or the logins of accounts."""
+    """Extract the names of labels, the logins of accounts or the slugs of teams."""
     if not isinstance(value, list):
         return ()
     return [_extract_name(entry) for entry in cast("list[Any]", value)[:MAX_NAMES]]
@@ -35,7 +46,7 @@ def _extract_name(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     owner = cast("Mapping[str, Any]", value)
-    return owner.get("login") or owner.get("name")
+    return owner.get("login") or owner.get("slug") or owner.get("name")
 
 
 Names = Annotated[tuple[Line, ...], BeforeValidator(extract_names), LEFT_OUT_IF_EMPTY]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from modules.github.shared.known_messages import KNOWN_MESSAGES
 from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from modules.kit.vendor import VendorProblemKind
 
@@ -23,43 +24,29 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]-]{0,59}")
 _SCOPES = re.compile(r"[a-z_:]{1,40}(, ?[a-z_:]{1,40}){0,20}")
 _PERMISSIONS = re.compile(r"[a-z_]{1,40}=[a-z]{1,10}([,;] ?[a-z_]{1,40}=[a-z]{1,10}){0,20}")
 _KINDS: Mapping[int, VendorProblemKind] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
+_FULL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}")
+# What GitHub says of values by itself: its own words, names of its fields, and numbers.
+_FIXED_SENTENCES = tuple(
+    (re.compile(rf"(?m)^(?:Invalid request\.|Validation Failed:?)?\s*{pattern}\.?$", re.IGNORECASE), text)
+    for pattern, text in (
+        (r"(\d{1,12}) must be (less|greater) than or equal to (\d{1,12})", "{0} must be {1} than or equal to {2}"),
+        (r"[\"']?([a-z][a-z_]{1,39})[\"']? is too long \(maximum is (\d{1,9}) characters\)",
+         "{0} is too long: at most {1} characters"),
+        (r"[\"']?([a-z][a-z_]{1,39})[\"']? is too short \(minimum is (\d{1,9}) characters?\)",
+         "{0} is too short: at least {1} characters"),
+        (r"[\"']([a-z][a-z_]{1,39})[\"'] wasn't supplied", "{0} is missing"),
+        (r"[\"']([a-z][a-z_]{1,39})[\"'] is not a permitted key", "{0} is not taken here"),
+        (r"[\"']?([a-z][a-z_]{1,39})[\"']? can.?t be blank", "{0} cannot be empty"),
+        (r"For 'properties/([a-z][a-z_]{1,39})', .{1,500}? is not an? (string|number|integer|boolean|array|object)",
+         "{0} is not of the type {1}"),
+    )
+)  # fmt: skip
 _MAX_FIELDS = 10
 _MAX_MESSAGE_LENGTH = 2000
 _LOGINS = re.compile(r"max(?:imum)? number of login attempts? exceeded", re.IGNORECASE)
 _PAUSE = re.compile(rf"secondary rate limit|abuse|{_LOGINS.pattern}", re.IGNORECASE)
 MINUTE, HOUR = 60.0, 3600.0
 _MAX_ERRORS = 100
-
-# What is known of GitHub's messages, each with what to do; the first that is found counts.
-_KNOWN = [
-    (re.compile(pattern, re.IGNORECASE), text)
-    for pattern, text in (
-        (r"repository is empty", "the repository is empty: create a file in it first"),
-        (r"was archived", "the repository is archived and can only be read"),
-        (r"reference already exists", "a branch of that name exists already: choose another name"),
-        (r"no commits between", "head has no commit that base lacks: commit to head first"),
-        (r"pull request already exists", "an open pull request from head to base exists: change that one"),
-        (r"\"?sha\"? wasn't supplied", "the file exists already: read it and give its sha to replace it"),
-        (r"does not match", "the file is not what it was at that sha: read it again and give its new sha"),
-        (r"own pull request", "you cannot approve or refuse your own pull request: use the event COMMENT"),
-        (r"head branch was modified", "head has newer commits than sha: read the pull request again"),
-        (r"base branch was modified", "base has just changed: try again"),
-        (r"not mergeable|merge conflict", "the pull request cannot be merged now: look at mergeable_state (conflicts, "
-         "checks, reviews or a draft)"),
-        (r"protected branch|required status check|review is required|rule violations",
-         "the branch is protected: its rules ask for a pull request, a review or checks"),
-        (r"(merge commits|squash merg\w*|rebase merg\w*) (are|is) not allowed",
-         "the repository forbids this merge_method: use another one"),
-        (r"issues (are|has been) disabled", "issues are switched off in this repository"),
-        (r"first 1000 search results", "a search shows only its first 1,000 results: make q narrower"),
-        (r"(?m)^(?:(?!must include ).)*+must include .*is:(issue|pull-request|pr)", "q must have is:issue or is:pr"),
-        (r"cannot be searched", "q names a user or repository that does not exist or that the account may not see"),
-        (r"no commit found|sha (could not|can't) be resolved", "no such commit, branch or tag"),
-        (r"saml", "the organisation demands single sign-on: authorise the account's token for it at GitHub"),
-        (r"ip allow list", "the organisation has an IP allow list: its administrator has to add this server's address"),
-        (r"too large", "this is too large for GitHub's API"),
-    )
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +63,45 @@ class _Refusal:
         return value if form.fullmatch(value) else ""
 
 
-def explain_problem(problem: VendorProblem, missing: str = "") -> VendorProblem:
-    """`problem` with a text that says what to do. `missing` is what a 404 means for this request."""
+def explain_problem(problem: VendorProblem, missing: str = "", moved_to: str = "") -> VendorProblem:
+    """`problem` with a text that says what to do. `missing` is what a 404 means for this request; `moved_to` is the new
+    name of a repository that was renamed."""
     if problem.answer is None or problem.unknown or problem.answer.status == 401:
         return problem  # the session knows more: about the way, or about the credential
     refusal = _parse_refusal(problem.answer)
     if problem.kind == "rate_limited":
         return _explain_rate_limit(refusal, problem)
-    text = _choose_text(refusal, missing)
+    text = _choose_text(refusal, missing, moved_to)
     if not text:
         return problem
     kind = _KINDS.get(problem.answer.status, problem.kind)
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
 
 
-def _choose_text(refusal: _Refusal, missing: str) -> str:
-    known_text = next((text for form, text in _KNOWN if form.search(refusal.message)), "")
+def _choose_text(refusal: _Refusal, missing: str, moved_to: str) -> str:
+    known_text = next((text for form, text in KNOWN_MESSAGES if form.search(refusal.message)), "")
     match refusal.answer.status:
         case 404:
             return (known_text or missing or NOT_FOUND) + _describe_missing_access(refusal)
         case 301 | 302 | 307 | 308:
-            return "the repository was renamed or moved: look for its new name and use that"
+            unchanged = ", and nothing was changed" if refusal.answer.write else ""
+            advice = f"it is now {moved_to}" if _FULL_NAME.fullmatch(moved_to) else "look for its new name and use that"
+            return f"the repository was renamed or moved{unchanged}: {advice}"
         case 403:
             reason = known_text or f"the connected account may not do this{_describe_missing_access(refusal)}"
             return f"GitHub refuses: {reason}"
         case 400 | 422:
-            reason = known_text or _format_fields(refusal) or "check them against the tool schema"
+            reason = (
+                known_text
+                or _format_fixed_sentences(refusal)
+                or _format_fields(refusal)
+                or "check them against the tool schema"
+            )
             return f"GitHub refuses the values: {reason}"
+        case 406:
+            return f"GitHub refuses: {known_text}" if known_text else ""
+        case 451:
+            return "GitHub has blocked this repository for legal reasons: nobody can read it"
         case 405 | 409 | 410:
             return f"GitHub refuses: {known_text or 'the current state does not allow this; read it again'}"
         case _:
@@ -157,6 +156,15 @@ def _format_fields(refusal: _Refusal) -> str:
         for error in refusal.errors
     ]
     return ", ".join(dict.fromkeys(fields[:_MAX_FIELDS]))
+
+
+def _format_fixed_sentences(refusal: _Refusal) -> str:
+    """The sentences of GitHub's that hold nothing but its own words and numbers."""
+    return ", ".join(
+        text.format(*(group.lower() for group in found.groups()))
+        for form, text in _FIXED_SENTENCES
+        if (found := form.search(refusal.message))
+    )
 
 
 def _to_word(value: object) -> str:

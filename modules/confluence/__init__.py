@@ -1,0 +1,41 @@
+"""Confluence Cloud, through its API below api.atlassian.com, or at a company's own site with an API token."""
+
+from modules.confluence import (
+    comment_changes,
+    comments,
+    error_messages,
+    page_changes,
+    page_details,
+    page_reading,
+    spaces,
+)
+from modules.kit import AccountRequest, Module, ParameterSample, VendorApi
+
+TOOLS = (
+    *spaces.TOOLS,
+    *page_reading.TOOLS,
+    *page_changes.TOOLS,
+    *comments.TOOLS,
+    *comment_changes.TOOLS,
+    *page_details.TOOLS,
+)
+
+MODULE = Module(
+    name="confluence",
+    title="Confluence",
+    description="Confluence pages and spaces: search, read and write pages as Markdown, comment, label.",
+    scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
+    tools=TOOLS,
+    vendor=VendorApi(
+        base_url="https://api.atlassian.com/ex/confluence/{site}",
+        account=AccountRequest("/wiki/rest/api/user/current", name="/displayName"),
+        headers={"Accept": "application/json"},
+        rate_limit=error_messages.read_rate_limit,
+    ),
+    samples={
+        "cql": ParameterSample("type = page"),
+        "page": ParameterSample("98321", "list_pages", "/pages/0/id"),
+        "comment": ParameterSample("65601", "list_comments", "/comments/0/id"),
+        "space": ParameterSample("ENG", "list_spaces", "/spaces/0/key"),
+    },
+)

@@ -1,0 +1,133 @@
+"""Reading comments below pages."""
+
+import asyncio
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from modules.confluence import rest_client
+from modules.confluence.page_bodies import read_body
+from modules.confluence.parameters import READ_COMMENTS, READ_USERS, CommentId, Offset, PageId
+from modules.confluence.people import name_people
+from modules.confluence.results import Moment, drop_usual, get_mapping, get_storage
+from modules.kit import Context, build_path, tool
+from modules.kit.parameters import READ_HINTS, CursorText, PerPage
+from modules.kit.results import (
+    LARGE_ANSWER_BYTES,
+    Count,
+    Flag,
+    Line,
+    ListPage,
+    ResultModel,
+    Text,
+    Word,
+    fit_texts,
+    read_at,
+    read_object,
+)
+from modules.kit.untrusted import UntrustedResult
+
+TEXT_CHARACTERS = 20_000
+"""Characters of one comment that are shown at once."""
+
+
+class ConfluenceComment(ResultModel):
+    """`author` and `updated` are those of its last version."""
+
+    id: Line
+    author: Word = ""
+    updated: Moment = ""
+    version: Count = 0
+    status: Word = ""
+    page: Annotated[Word, read_at("pageId")] = ""
+    reply_to: Annotated[Word, read_at("parentCommentId")] = ""
+    text: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        found = get_mapping(drop_usual(raw, status="current"))
+        version = get_mapping(found.get("version"))
+        return {
+            **found,
+            "author": version.get("authorId"),
+            "updated": version.get("createdAt"),
+            "version": version.get("number"),
+            "text": get_storage(raw) or "",
+        }
+
+
+class ConfluenceCommentRow(ConfluenceComment):
+    truncated: Flag = False
+
+
+class OneConfluenceComment(UntrustedResult, ConfluenceComment):
+    """`next_offset` leads to the rest of a long one."""
+
+    next_offset: Count = 0
+
+
+class ConfluenceComments(UntrustedResult, ListPage):
+    """What is `truncated` can be read on, one comment at a time."""
+
+    comments: list[ConfluenceCommentRow]
+
+
+@tool(hints=READ_HINTS, scopes=[READ_COMMENTS, READ_USERS])
+async def list_comments(
+    context: Context,
+    page: PageId,
+    newest_first: Annotated[bool, Field(description="Newest first")] = False,
+    per_page: PerPage = 25,
+    cursor: CursorText = None,
+) -> ConfluenceComments:
+    """Comments below a page, as Markdown; without replies and those within its text."""
+    address = build_path("/wiki/api/v2/pages/{}/footer-comments", page)
+    return await _list_comments(context, address, newest_first, per_page, cursor)
+
+
+@tool(hints=READ_HINTS, scopes=[READ_COMMENTS, READ_USERS])
+async def list_replies(
+    context: Context, comment: CommentId, per_page: PerPage = 25, cursor: CursorText = None
+) -> ConfluenceComments:
+    """Replies to a comment, oldest first."""
+    address = build_path("/wiki/api/v2/footer-comments/{}/children", comment)
+    return await _list_comments(context, address, False, per_page, cursor)
+
+
+async def _list_comments(
+    context: Context, address: str, newest_first: bool, per_page: int, cursor: str | None
+) -> ConfluenceComments:
+    query = {"body-format": "storage", "sort": "-created-date" if newest_first else "created-date"}
+    page = await rest_client.fetch_page(
+        context, ConfluenceCommentRow, address, cursor=cursor, per_page=per_page, query=query
+    )
+    rows: list[ConfluenceCommentRow] = []
+    for row in page.rows:
+        text, _ = await read_body(row.text)
+        is_cut = len(text) > TEXT_CHARACTERS
+        # The list is of one page's comments or of replies to one: neither has to be told in each.
+        update = {"text": text[:TEXT_CHARACTERS], "truncated": is_cut, "page": "", "reply_to": ""}
+        rows.append(row.model_copy(update=update))
+        if len(page.answer.body) > LARGE_ANSWER_BYTES:
+            await asyncio.sleep(0)  # others are served between two conversions
+    comments = await name_people(context, fit_texts(rows, "text"), "author")
+    return ConfluenceComments(comments=comments, **page.fields)
+
+
+@tool(hints=READ_HINTS, scopes=[READ_COMMENTS, READ_USERS])
+async def get_comment(context: Context, comment: CommentId, offset: Offset = 0) -> OneConfluenceComment:
+    """One comment."""
+    address = build_path("/wiki/api/v2/footer-comments/{}", comment)
+    answer = await rest_client.send_request(context, "GET", address, query={"body-format": "storage"})
+    found = read_object(answer, OneConfluenceComment)
+    text, _ = await read_body(found.text)
+    end = offset + TEXT_CHARACTERS
+    update = {"text": text[offset:end], "next_offset": end if end < len(text) else 0}
+    [named] = await name_people(context, [found.model_copy(update=update)], "author")
+    return named
+
+
+TOOLS = (list_comments, list_replies, get_comment)

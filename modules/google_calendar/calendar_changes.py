@@ -1,0 +1,59 @@
+"""Making calendars, and changing what they are called. Deleting or emptying one is no tool: it takes with it what
+others entered, as deleting a project does."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from modules.google_calendar import rest_client
+from modules.google_calendar.parameters import WRITE_CALENDARS, CalendarId
+from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, limit_length
+from modules.kit.results import Line, ResultModel, Word, read_at
+from modules.kit.time_zones import OptionalZone
+
+CalendarName = Annotated[str, limit_length(1, 254)]
+About = Annotated[str, limit_length(maximum=4000)]
+
+
+class SavedCalendar(ResultModel):
+    id: Line
+    summary: Word = ""
+    time_zone: Annotated[Word, read_at("timeZone")] = ""
+    description: Word = ""
+
+
+@tool(hints=ADD_HINTS, scopes=[WRITE_CALENDARS])
+async def create_calendar(
+    context: Context,
+    summary: Annotated[CalendarName, Field(description="Title")],
+    time_zone: OptionalZone = None,
+    description: Annotated[OptionalParameter[About], Field(description="Text")] = None,
+) -> SavedCalendar:
+    """Create a further calendar of the account's own."""
+    body = _build_body(summary, time_zone, description)
+    return await rest_client.fetch_one(context, SavedCalendar, "/calendars", method="POST", json=body)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_CALENDARS])
+async def update_calendar(
+    context: Context,
+    calendar_id: CalendarId,
+    summary: Annotated[OptionalParameter[CalendarName], Field(description="Title, for everybody")] = None,
+    time_zone: OptionalZone = None,
+    description: Annotated[OptionalParameter[About], Field(description="Text; empty clears")] = None,
+) -> SavedCalendar:
+    """Change what is given of a calendar."""
+    body = _build_body(summary, time_zone, description)
+    if not body:
+        raise ToolError("there is nothing to change: give at least one of summary, time_zone, description")
+    address = build_path("/calendars/{}", calendar_id)
+    return await rest_client.fetch_one(context, SavedCalendar, address, method="PATCH", json=body)
+
+
+def _build_body(summary: str | None, zone: str | None, description: str | None) -> dict[str, Any]:
+    values = {"summary": summary, "timeZone": zone, "description": description}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+TOOLS = (create_calendar, update_calendar)

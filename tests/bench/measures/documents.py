@@ -1,0 +1,150 @@
+"""MD: documents of 100 kB between Markdown and the vendors' formats, beside markdown-it-py, which only parses them."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from markdown_it import MarkdownIt
+
+from modules.kit.markup.adf_formatting import format_adf, format_adf_in_turns
+from modules.kit.markup.adf_parsing import parse_adf, parse_adf_in_turns
+from modules.kit.markup.html_reading import convert_html_to_markdown
+from modules.kit.markup.html_writing import convert_markdown_to_html
+from modules.kit.markup.storage_reading import convert_storage_to_markdown
+from modules.kit.markup.storage_writing import convert_markdown_to_storage
+from modules.notion.block_formatting import format_blocks
+from modules.notion.block_parsing import parse_markdown, parse_markdown_in_turns
+from tests.bench.lab import Lab
+from tests.bench.report import Result, Row
+
+SIZE = 100_000
+"""Bytes of Markdown."""
+MUST = 20
+"""Milliseconds, of issue 13."""
+
+PROSE = (
+    "The committee looked at the **budget of next year** and found, after some discussion, that the [plan of May]"
+    "(https://example.test/plans/2026-05?view=all) holds; what is missing is a *clear* owner for `billing-export`, and "
+    "a date by which the old accounts are closed. Nobody objected, but three people asked for numbers, since "
+    "the quarter's figures were 4 % under what had been expected, and the reasons given were not the same in all teams."
+    "\n\n"
+)
+LIST = (
+    "- Ask **Ada** about the `export` of May\n  - she has the [figures](https://example.test/f)\n  - and the *dates*\n"
+    "- Close account 1234 before Friday\n1. first the reader, then the writer\n2. then ~~nothing~~ tests\n"
+)
+TABLE_HEAD = "| Name | Owner | Due | State | Note |\n| --- | --- | --- | --- | --- |\n"
+ROWS = (
+    "| Export | **Ada** | 2026-05-01 | open | see [plan](https://example.test/p) |\n"
+    "| Import of accounts | Bob | 2026-06-01 | `done` | nothing |\n"
+)
+JAPANESE = (
+    "委員会は**来年度の予算**を検討し、議論の末に[五月の計画](https://example.test/plans/2026-05)が妥当であると判断した。"
+    "不足しているのは`billing-export`の*明確な*担当者と、旧口座を閉鎖する期日である。異議はなかったが、三名が数値を求めた。"
+    "\n\n"
+)
+CODE = "```python\nx = 1\n\ny = 2\n```\n\n"
+MIXED = f"## Minutes\n\n{PROSE}{LIST}\n> quoted **words**\n\n{CODE}{TABLE_HEAD}{ROWS}\n{JAPANESE}"
+DOCUMENTS = {"prose": PROSE, "Japanese": JAPANESE, "mixed": MIXED, "dense lists": LIST, "tables": ROWS}
+
+
+def measure(lab: Lab) -> list[Result]:
+    """Each converter of each document, in turn with the reference."""
+    rounds = 1 if lab.options.quick else lab.options.rounds
+    gc.collect()
+    gc.freeze()  # as the product does when it has started
+    return [
+        Result(tuple(row for name, unit in DOCUMENTS.items() for row in _measure_document(name, unit, rounds))),
+        Result(tuple(asyncio.run(_measure_turns(rounds)))),
+    ]
+
+
+def _measure_document(name: str, unit: str, rounds: int) -> list[Row]:
+    markdown = (TABLE_HEAD if unit == ROWS else "") + unit * (SIZE // len(unit.encode()))
+    reference = MarkdownIt("commonmark").enable("table")
+    rows: list[Row] = []
+    for what, convert, document in _list_conversions(markdown):
+        milliseconds: list[float] = []
+        ratios: list[float] = []
+        for _ in range(rounds):
+            milliseconds.append(_take_time(convert, document))
+            ratios.append(milliseconds[-1] / _take_time(reference.parse, markdown))
+        label = f"{what}, {name}, 100 kB"
+        rows += [
+            Row("MD", f"{label}, CPU", "ms", tuple(milliseconds), MUST, more_is_better=False),
+            Row("MD", f"{label}, CPU relative to markdown-it-py parsing it", "x", tuple(ratios), more_is_better=False),
+        ]
+    return rows
+
+
+def _list_conversions(markdown: str) -> list[tuple[str, Callable[[Any], object], Any]]:
+    return [
+        ("Markdown to ADF", parse_adf, markdown),
+        ("ADF to Markdown", format_adf, parse_adf(markdown)),
+        ("Markdown to Notion", parse_markdown, markdown),
+        ("Notion to Markdown", format_blocks, _answer(parse_markdown(markdown))),
+        ("Markdown to HTML", convert_markdown_to_html, markdown),
+        ("HTML to Markdown", convert_html_to_markdown, convert_markdown_to_html(markdown)),
+        ("Markdown to storage format", convert_markdown_to_storage, markdown),
+        ("storage format to Markdown", convert_storage_to_markdown, convert_markdown_to_storage(markdown)),
+    ]
+
+
+def _answer(blocks: Any) -> Any:
+    """Blocks of a request as Notion answers with them: texts with what it derives."""
+    if isinstance(blocks, list):
+        return [_answer(one) for one in cast("list[Any]", blocks)]
+    if not isinstance(blocks, dict):
+        return blocks
+    found = {name: _answer(value) for name, value in cast("dict[str, Any]", blocks).items()}
+    if found.get("type") == "text":
+        found |= {"plain_text": found["text"]["content"], "href": (found["text"].get("link") or {}).get("url")}
+    return found
+
+
+def _take_time(work: Callable[[Any], object], document: Any) -> float:
+    """Milliseconds of CPU of this thread."""
+    began = time.thread_time()
+    work(document)
+    return (time.thread_time() - began) * 1e3
+
+
+async def _measure_turns(rounds: int) -> list[Row]:
+    """How long the loop is kept busy at a time, in CPU: what others have in between does not count."""
+    markdown = LIST * (SIZE // len(LIST))
+    document = parse_adf(MIXED * (SIZE // len(MIXED.encode())))
+    works: dict[str, Callable[[], Awaitable[object]]] = {
+        "Markdown to ADF, dense lists": lambda: parse_adf_in_turns(markdown),
+        "Markdown to Notion, dense lists": lambda: parse_markdown_in_turns(markdown),
+        "ADF to Markdown, mixed": lambda: format_adf_in_turns(document),
+    }
+    return [
+        Row(
+            "MD",
+            f"{what}, 100 kB: longest turn of the loop, CPU",
+            "ms",
+            tuple([await _find_longest_turn(work) for _ in range(rounds)]),
+            MUST,
+            more_is_better=False,
+        )
+        for what, work in works.items()
+    ]
+
+
+async def _find_longest_turn(work: Callable[[], Awaitable[object]]) -> float:
+    turns: list[float] = []
+
+    async def watch() -> None:
+        while True:
+            began = time.thread_time()
+            await asyncio.sleep(0)
+            turns.append((time.thread_time() - began) * 1e3)
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    await work()
+    await asyncio.sleep(0)
+    watching.cancel()
+    return max(turns)
