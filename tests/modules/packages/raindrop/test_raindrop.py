@@ -7,8 +7,11 @@ import pytest
 import pytest_asyncio
 from raindrop_double import RaindropDouble
 from raindrop_module import MODULE
+from raindrop_module.tools import Bookmark
 
 from tests.support.module_app import ModuleApp, open_module_app
+from tests.support.module_check import check_module, list_troubles
+from tests.support.odd_answers import find_losses
 from tests.support.postgres import DatabaseServer
 from tests.support.vendor_double import VendorReply, serve_double
 
@@ -105,3 +108,13 @@ async def test_a_field_of_another_form_costs_that_field(app: ModuleApp, raindrop
     assert answer == {"unreadable": 1, "bookmarks": [{"id": 2, "title": "", "link": ONE, "tags": []}]}
     raindrop.refusals.append(VendorReply(200, {"result": True, "items": "none"}))
     assert "does not have the documented form" in (await app.call("search_bookmarks")).text
+
+
+async def test_no_odd_value_costs_more_than_its_field(raindrop: RaindropDouble) -> None:
+    row = raindrop.add(ONE, "One", tags=["a"], note="a note", excerpt="some words")
+    assert find_losses(Bookmark, row) == []
+
+
+async def test_the_samples_lead_to_every_reading_tool(raindrop: RaindropDouble) -> None:
+    raindrop.add(ONE)
+    assert list_troubles(await check_module(MODULE, f"{raindrop.url}/rest/v1", KEY)) == []
