@@ -84,7 +84,7 @@ class LocalCaller:
     def _create_request(self) -> RequestContext:
         deadline = asyncio.get_running_loop().time() + self.timeout
         return RequestContext(
-            Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT_NAME, subject=self.subject
+            Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT_NAME, find_subject=lambda: self.subject
         )
 
 

@@ -28,6 +28,11 @@ class UrlElicitation:
 ElicitUrl = Callable[[UrlElicitation], Result]
 
 
+def find_no_subject() -> Secret | None:
+    """Find no credential: nothing can be leased in this caller's name."""
+    return None
+
+
 class RequestContext(msgspec.Struct, eq=False):
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
@@ -37,8 +42,8 @@ class RequestContext(msgspec.Struct, eq=False):
 
     `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
 
-    `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
-    the gateway's. None where an operator calls locally.
+    `find_subject` gives the caller's own credential, for the broker alone: a lease is asked for in the caller's name,
+    never in the gateway's.
 
     `changes` counts what the request may have changed.
     """
@@ -49,7 +54,7 @@ class RequestContext(msgspec.Struct, eq=False):
     report_progress: ReportProgress | None = None
     trace: str = ""
     client_name: str = ""
-    subject: Secret | None = None
+    find_subject: Callable[[], Secret | None] = find_no_subject
     elicit_url: ElicitUrl | None = None
     elicitation_accepted: bool = False
     short_text: bool = False
@@ -60,6 +65,11 @@ class RequestContext(msgspec.Struct, eq=False):
     def caller(self) -> Caller:
         """The caller in their current state."""
         return self.authority.caller
+
+    @property
+    def subject(self) -> Secret | None:
+        """The caller's own credential; None where there is none."""
+        return self.find_subject()
 
 
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]

@@ -172,6 +172,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         observe=observers.on_http_answer,
         elicitation=UrlElicitor(dependencies.deployment.digest_key),
         load_connected_modules=vendors.list_connected_modules,
+        callers=authenticate,
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     _register_gauges(metrics, dependencies, authenticate)
