@@ -12,6 +12,7 @@ from modules.kit.documents import Document, DocumentConflict, DocumentPage, Docu
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.module_log import ModuleLog
 from modules.kit.schema import build_json_schema
+from modules.kit.turns import run_in_turns
 from modules.kit.vendor import (
     AccountRequest,
     Download,
@@ -52,5 +53,6 @@ __all__ = [
     "VendorSettings",
     "build_json_schema",
     "build_path",
+    "run_in_turns",
     "tool",
 ]

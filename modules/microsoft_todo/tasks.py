@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -16,7 +16,7 @@ from modules.kit.parameters import (
     drop_bounds,
     limit_length,
 )
-from modules.kit.results import ListPage
+from modules.kit.results import ListPage, read_part
 from modules.kit.time_zones import OptionalZone, is_date
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import (
@@ -32,7 +32,7 @@ from modules.microsoft_todo.parameters import (
     TaskStatus,
     TaskTitle,
 )
-from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask
+from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask, format_body, get_mapping
 from modules.microsoft_todo.task_times import format_due, write_due, write_recurrence, write_reminder
 
 TASKS = "/me/todo/lists/{}/tasks"
@@ -75,7 +75,8 @@ async def get_task(
 ) -> TodoTask:
     """One task with its text, steps and links."""
     query = {"$expand": "checklistItems,linkedResources"}
-    task = await rest_client.fetch_one(context, TodoTask, build_path(TASK, list_id, task_id), query=query)
+    answer = await rest_client.send_request(context, "GET", build_path(TASK, list_id, task_id), query=query)
+    task = read_part(answer, TodoTask, await run_in_turns(format_body, get_mapping(answer.json())))
     more = max(0, len(task.body) - body_from - SHOWN_BODY)
     return task.model_copy(update={"body": task.body[body_from : body_from + SHOWN_BODY], "body_more": more})
 
