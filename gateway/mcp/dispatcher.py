@@ -16,12 +16,12 @@ from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
 from gateway.mcp.call_supervisor import CallSupervisor, CancelReason, Receive, SupervisedCall
-from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.elicitation import NO_ELICITATION, Elicitation, Elicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
 from gateway.mcp.interfaces import IsCurrent
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
-from gateway.mcp.request_context import ElicitUrl, Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.request_context import Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.request_headers import VERSION_HEADER, RequestHeaders, choose_traceparent
 from gateway.mcp.responses import ResponseWriter
 from gateway.mcp.revisions import (
@@ -72,7 +72,7 @@ class Dispatcher:
         version: str,
         instructions: BuildInstructions | None,
         watch: CallSupervisor,
-        elicitation: UrlElicitor | None,
+        elicitation: Elicitor | None,
         is_current: IsCurrent,
     ) -> None:
         self._is_current = is_current
@@ -141,11 +141,11 @@ class Dispatcher:
         stream: EventStream | None,
     ) -> Result:
         loop = self._loop
-        elicit_url = None
+        asking = NO_ELICITATION
         if revision.has_url_elicitation and self._elicitation is not None:
-            elicit_url = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
+            asking = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
         authority = Authority(arrival.caller, arrival.authenticate, self._is_current)
-        context = _build_context(authority, arrival, revision, message, loop.time() + self._timeout, stream, elicit_url)
+        context = _build_context(authority, arrival, revision, message, loop.time() + self._timeout, stream, asking)
         call = self._watch.enter(loop, context.deadline, arrival.receive, stream, authority)
         result: Result = {}
         try:
@@ -189,7 +189,7 @@ def _build_context(
     message: JsonRpcMessage,
     deadline: float,
     stream: EventStream | None,
-    elicit_url: ElicitUrl | None,
+    elicitation: Elicitation,
 ) -> RequestContext:
     meta = message.meta
     if "traceparent" in meta or b"traceparent" in arrival.headers.values:
@@ -205,8 +205,9 @@ def _build_context(
         arrival.trace,
         arrival.client_name,
         _get_subject(arrival),
-        elicit_url,
-        elicitation_accepted=elicit_url is not None and "requestState" in message.params,
+        elicitation.elicit_url,
+        elicitation.page_accepted,
+        elicitation.confirmations,
         short_text=_wants_short_text(revision, arrival),
         changes=arrival.changes,
         message_size=message.size,

@@ -6,7 +6,7 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.bodies import BodyPart, MultipartBody, RawBody
-from modules.kit.context import Context, Store
+from modules.kit.context import ConfirmationOutcome, Context, Store
 from modules.kit.declarations import Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
@@ -28,6 +28,7 @@ __all__ = [
     "OUTCOME_UNKNOWN",
     "AccountRequest",
     "BodyPart",
+    "ConfirmationOutcome",
     "Context",
     "Document",
     "DocumentConflict",

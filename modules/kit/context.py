@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
 from typing import Any, LiteralString, Protocol
 from uuid import UUID
 
@@ -29,6 +30,14 @@ class Store(Protocol):
     async def execute(self, sql: LiteralString, *args: Any) -> int:
         """Run one statement; the number of rows that it touched."""
         ...
+
+
+class ConfirmationOutcome(StrEnum):
+    """What became of a question to the person behind the client. Only `CONFIRMED` is a yes."""
+
+    CONFIRMED = "confirmed"
+    DECLINED = "declined"
+    NOT_ASKED = "not_asked"
 
 
 class Context(Protocol):
@@ -64,4 +73,20 @@ class Context(Protocol):
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Tell a client that asked for progress how far the work is; costs nothing when none did."""
+        ...
+
+    async def confirm(self, message: str, *, label: str, instead: str = "") -> ConfirmationOutcome:
+        """Have the person behind the client confirm something, on a form with one box to tick, `label` beside it.
+
+        The tool ends here where they have to be asked, and is run from its beginning with their answer: so ask before
+        anything is changed, with the same `message` each time. The answer counts for this call with these arguments,
+        this message, and ten minutes. `NOT_ASKED` means that the client cannot show a form: say in the result what to
+        ask and how to go on. Shorten what comes from elsewhere with `modules.kit.text_cleaning.clean_line`.
+
+        Raises:
+            ToolError: within a batch, which does not wait for a person; `instead` is what the error offers beside
+                `call`, such as "give confirm_cost '10 USD'".
+            ValueError: `message` is longer than 500 characters, or `label` than 100.
+            RuntimeError: the tool has changed something already.
+        """
         ...

@@ -27,7 +27,7 @@ from gateway.auth.authenticator import CallerAuthenticator
 from gateway.catalogue import Catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
-from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
 from gateway.mcp.settings import McpSettings
@@ -170,7 +170,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         admit=_build_admission(limits, metrics),
         is_current=authenticate.is_current,
         observe=observers.on_http_answer,
-        elicitation=UrlElicitor(dependencies.deployment.digest_key),
+        elicitation=Elicitor(dependencies.deployment.digest_key),
         load_connected_modules=vendors.list_connected_modules,
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
