@@ -3,7 +3,7 @@ credential. And its execution, which is stopped when the caller loses the permis
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -17,10 +17,21 @@ from gateway.change_tracker import ChangeTracker
 from gateway.document_store import PersonalDocuments
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
 from gateway.module_log import get_module_log
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.vendor_connections import VendorConnections
-from modules.kit import OUTCOME_UNKNOWN, ConfirmationOutcome, DocumentStore, ModuleLog, Store, Vendor
+from modules.kit import (
+    OUTCOME_UNKNOWN,
+    ConfirmationOutcome,
+    DocumentStore,
+    ModuleLog,
+    ModuleSettings,
+    Store,
+    Vendor,
+)
 from modules.kit.text_cleaning import clean_text
+
+Settings = TypeVar("Settings", bound=ModuleSettings)
 
 MAX_QUESTION_LENGTH = 500
 MAX_LABEL_LENGTH = 100
@@ -42,6 +53,7 @@ class ToolContext(msgspec.Struct, eq=False):
     _request: RequestContext
     _tool: CatalogueTool
     _changes: ChangeTracker
+    _settings: ServiceSettingsReader
     confirmation: str = ""
     """What became of a question to the person, for the audit log: "" or ``asked``, or their answer."""
 
@@ -65,6 +77,9 @@ class ToolContext(msgspec.Struct, eq=False):
     @property
     def log(self) -> ModuleLog:
         return get_module_log(self._tool.module)
+
+    async def get_settings(self, form: type[Settings]) -> Settings:
+        return await self._settings.get_settings(self._tool.owner, form, self._request.caller.tenant_id)
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:

@@ -39,6 +39,7 @@ from gateway.lookup_recorder import (
 from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
 from gateway.observability.tracing import Tracer
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ConfirmationNeeded, TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
@@ -102,6 +103,7 @@ class ToolRunner:
         sieve: Sieve,
         database: Database,
         vendors: VendorConnections,
+        settings: ServiceSettingsReader,
         audit: AuditWriter,
         digest_key: Secret,
         observer: ToolRunObserver,
@@ -111,6 +113,7 @@ class ToolRunner:
         self._sieve = sieve
         self._database = database
         self._vendors = vendors
+        self._settings = settings
         self._audit = audit
         self._digest_key = digest_key
         self._observer = observer
@@ -201,7 +204,7 @@ class ToolRunner:
             if len(arguments) > LARGE_STEP_BYTES:
                 await wait_for_turn(len(arguments))
             changes = ChangeTracker(request.changes)
-            context = ToolContext(self._database, self._vendors, request, tool, changes)
+            context = ToolContext(self._database, self._vendors, request, tool, changes, self._settings)
             try:
                 with self._traces.span(tool.full_name):
                     outcome = ToolOutcome(await tool.tool.run(context, **model.__dict__))

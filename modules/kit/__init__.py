@@ -12,6 +12,7 @@ from modules.kit.documents import Document, DocumentConflict, DocumentPage, Docu
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.module_log import ModuleLog
 from modules.kit.schema import build_json_schema
+from modules.kit.settings import ModuleSettings, VendorSettings, describe_setting
 from modules.kit.vendor import (
     AccountRequest,
     Download,
@@ -20,7 +21,6 @@ from modules.kit.vendor import (
     VendorAnswer,
     VendorApi,
     VendorProblem,
-    VendorSettings,
     build_path,
 )
 
@@ -38,6 +38,7 @@ __all__ = [
     "Hints",
     "Module",
     "ModuleLog",
+    "ModuleSettings",
     "MultipartBody",
     "ParameterSample",
     "RateLimit",
@@ -53,5 +54,6 @@ __all__ = [
     "VendorSettings",
     "build_json_schema",
     "build_path",
+    "describe_setting",
     "tool",
 ]

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
-from typing import Any, LiteralString, Protocol
+from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
 from modules.kit.documents import DocumentStore
 from modules.kit.module_log import ModuleLog
+from modules.kit.settings import ModuleSettings
 from modules.kit.vendor import Vendor
+
+Settings = TypeVar("Settings", bound=ModuleSettings)
 
 
 class Store(Protocol):
@@ -69,6 +72,14 @@ class Context(Protocol):
     @property
     def log(self) -> ModuleLog:
         """The module's log."""
+        ...
+
+    async def get_settings(self, form: type[Settings]) -> Settings:
+        """Return what an administrator has set for this service, as the `form` that the module declares.
+
+        Raises:
+            ToolError: what is stored does not fit the form, such as after an update of the module.
+        """
         ...
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:

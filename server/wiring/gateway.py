@@ -38,6 +38,7 @@ from gateway.observability.call_observer import CallObserver
 from gateway.observability.metrics import Metrics
 from gateway.observability.tracing import Tracer, start_tracer
 from gateway.observability.tracing_handlers import wrap_handlers
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
@@ -154,6 +155,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         sieve,
         dependencies.database,
         vendors,
+        ServiceSettingsReader(dependencies.database, dependencies.generations.current),
         dependencies.audit,
         dependencies.deployment.digest_key,
         observers,
