@@ -44,7 +44,7 @@ from core.directory import allow_list, services, users
 from core.directory.audit_trail import Actor
 from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
-from core.errors import Invalid
+from core.errors import InvalidFields
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
@@ -105,9 +105,15 @@ class Checks:
         return [{"check": "credential", "state": "warning", "message": "one waits"}]
 
 
+SETTINGS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"timeout": {"type": "number", "title": "Time limit", "description": "Seconds", "default": 30}},
+}
+
+
 def _changed(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not {*changes} <= {"timeout"}:
-        raise Invalid("there is no such setting")
+    if unknown := {*changes} - {"timeout"}:
+        raise InvalidFields(dict.fromkeys(unknown, "there is no such setting"))
     return {name: value for name, value in {**stored, **changes}.items() if value is not None}
 
 
@@ -180,7 +186,8 @@ class AdminApp:
     served: Any = None
 
     def sections(self) -> tuple[ApiSection, ApiSection, ApiSection]:
-        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, (SettingDefinition("timeout", "Seconds"),), _changed)
+        settings = (SettingDefinition("timeout", "Seconds"),)
+        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, settings, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
         admin = admin_section(AdminDependencies(self.console, ("kg",), {"kg": kg, "mute": mute}, self.checks))
         return admin, identity_section(self.parts), connections_section(self.connect)
