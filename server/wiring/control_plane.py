@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from admin_ui.console_pages import build_console_routes
 from core.config.settings import Settings
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker
@@ -66,3 +68,7 @@ class ControlPlane:
         checks = deployment_checks or NoDeploymentChecks()
         control = AdminDependencies(self._console, tuple(installed), installed, checks, account_revoker)
         return build_admin_api(security, control, *sections, version=release)
+
+    def build_console_routes(self) -> Sequence[BaseRoute]:
+        """Build the routes of the web app."""
+        return build_console_routes()
