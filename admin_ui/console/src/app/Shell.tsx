@@ -1,4 +1,4 @@
-import { Link, Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useMatches, useNavigate, useRouter } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Button, Dialog, DialogTrigger, Modal, ModalOverlay } from 'react-aria-components'
@@ -71,18 +71,20 @@ function Content() {
   const main = useRef<HTMLElement>(null)
   const me = useMe()
   const messages = useMessages()
-  const path = useRouterState({ select: (state) => state.location.pathname })
+  const router = useRouter()
   const page = useMatches({ select: (matches) => matches.at(-1)?.staticData })
   const title = page?.title?.(messages)
   useEffect(() => {
     document.title = title ? `${title} · ${messages.shell.product}` : messages.shell.product
   }, [title, messages])
-  const shown = useRef(path)
-  useEffect(() => {
-    if (shown.current === path) return
-    shown.current = path
-    main.current?.querySelector<HTMLElement>('h1')?.focus() // screen readers say the name of the new page
-  }, [path])
+  useEffect(
+    () =>
+      router.subscribe('onRendered', ({ pathChanged, fromLocation }) => {
+        // Screen readers say the name of the new page; the first one they read by themselves.
+        if (pathChanged && fromLocation) main.current?.querySelector<HTMLElement>('h1')?.focus()
+      }),
+    [router],
+  )
   return (
     <main id="content" ref={main} tabIndex={-1} className={styles.main}>
       {hasRight(me, page?.right) ? <Outlet /> : <ForbiddenPage />}
