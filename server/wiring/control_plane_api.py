@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import ASGIApp
 
+from core.connection_state import UserConnectionReader
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker
 
@@ -21,6 +22,7 @@ class ControlPlaneApi(Protocol):
         security: "ApiSecurity",
         broker: Database,
         account_revoker: AccountRevoker,
+        connections: UserConnectionReader,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
