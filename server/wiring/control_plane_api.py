@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from core.connection_state import UserConnectionReader
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker
 
@@ -22,6 +23,7 @@ class ControlPlaneApi(Protocol):
         security: "ApiSecurity",
         broker: Database,
         account_revoker: AccountRevoker,
+        connections: UserConnectionReader,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
