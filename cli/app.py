@@ -24,7 +24,9 @@ from cli.commands import (
     login,
     module,
     oauth_client,
+    profile,
     provider,
+    request,
     role,
     serve,
     service,
@@ -85,9 +87,11 @@ stdio.register(app)
 login.register(app)
 connect.register(app)
 app.add_typer(tenant.app, name="tenant")
+app.add_typer(profile.app, name="profile")
 app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")
 app.add_typer(role.app, name="role")
+app.add_typer(request.app, name="request")
 app.add_typer(service.app, name="service")
 app.add_typer(module.app, name="module")
 app.add_typer(credential.app, name="credential")

@@ -7,6 +7,7 @@ from broker.api import (
     identities,
     registered_clients,
     secret_scanning,
+    session_tokens,
     sessions,
     sign_in_links,
     tokens,
@@ -20,6 +21,7 @@ ROUTERS = tuple(
     part.routes
     for part in (
         sessions,
+        session_tokens,
         identities,
         grants,
         registered_clients,

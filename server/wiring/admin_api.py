@@ -17,11 +17,12 @@ from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
+from broker.connections.user_connections import UserConnections
 from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
 from core.api.security import MAX_CONCURRENT_REQUESTS, REQUEST_BURST, REQUESTS_PER_SECOND, ApiSecurity
 from core.audit.failed_auth import AuthFailureLog
-from core.protected_resource import build_metadata_url
+from core.protected_resource import build_metadata_url, build_resource_identifier
 from server.wiring.broker import BrokerRuntime
 from server.wiring.control_plane_api import ControlPlaneApi
 from server.workers.worker import Worker
@@ -47,12 +48,15 @@ def build_admin_api(
         zone.identity_services.links,
         zone.identity_services.identities,
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
+        None if zone.own_tokens is None else zone.own_tokens.access_tokens,
+        build_resource_identifier(dependencies.settings.public_url),
     )
     security = _build_security(zone, dependencies, refusals, worker)
     if control_plane is None:
         return identity_api(security, identity, connections(connect), version=release)
     sections = build_identity_section(identity), connections(connect)
-    return control_plane.build_api(security, zone.database, connect.account_revoker, sections, release)
+    statuses = UserConnections(connect.database, connect.connection_health, connect.public_url)
+    return control_plane.build_api(security, zone.database, connect.account_revoker, statuses, sections, release)
 
 
 def _build_security(

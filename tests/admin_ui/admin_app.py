@@ -23,6 +23,7 @@ from broker.authorization_server.registered_clients import NewClient, Registered
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import OAuthClientRegistration
+from broker.connections.user_connections import UserConnections
 from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
@@ -41,6 +42,7 @@ from core.caller import Credential
 from core.concurrency.rate_limits import AttemptLimits, CallerLimits
 from core.db import Database
 from core.directory import allow_list, services, users
+from core.directory.access_requests import create_request
 from core.directory.audit_trail import Actor
 from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
@@ -49,7 +51,9 @@ from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
+from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.connect import build_connect_services
+from tests.admin_ui.toy_catalogue import toy_catalogue, toy_vendors
 from tests.support import directory
 from tests.support.postgres import ScratchDatabase
 
@@ -167,6 +171,8 @@ class Tenant:
     oauth_client_id: UUID
     connect_session_id: UUID
     provider_id: str
+    request_id: UUID
+    """The administrator's own."""
 
 
 @dataclass(slots=True)
@@ -189,7 +195,17 @@ class AdminApp:
         settings = (SettingDefinition("timeout", "Seconds"),)
         kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, settings, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
-        admin = admin_section(AdminDependencies(self.console, ("kg",), {"kg": kg, "mute": mute}, self.checks))
+        statuses = UserConnections(self.broker, self.connect.connection_health, URL)
+        admin = admin_section(
+            AdminDependencies(
+                self.console,
+                InstalledToolCatalogue(toy_catalogue),
+                ("kg",),
+                {"kg": kg, "mute": mute},
+                self.checks,
+                connections=statuses,
+            )
+        )
         return admin, identity_section(self.parts), connections_section(self.connect)
 
     def app(self, **door: Any) -> Any:
@@ -263,6 +279,7 @@ class AdminApp:
             vendor_client,
             connect_session,
             provider,
+            (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -343,7 +360,7 @@ async def app_on(database: ScratchDatabase) -> AsyncIterator[AdminApp]:
         )
         vault = await open_vault(broker, InMemoryKeyProvider("k", {"k": b"k" * 32}), clock=clock)
         http = VendorHttpClient(AllowedAddresses())
-        connect = build_connect_services(broker, vault, URL, (), http, documents, clock=clock)
+        connect = build_connect_services(broker, vault, URL, toy_vendors(), http, documents, clock=clock)
         await documents.open()
         yield AdminApp(database, console, broker, clock, parts, verifier, refusals, door, connect)
         await documents.close()
