@@ -10,6 +10,7 @@ from fastapi import Request
 
 from admin_ui.api import app as directory_api
 from broker.api import app as identity_api
+from broker.api import deployment_section as deployment_api
 from broker.api import routers as connect_api
 from core.api.app import ApiSection, build_fastapi_app
 from core.api.principal import AuthenticationRequired, Principal
@@ -27,7 +28,7 @@ def document() -> dict[str, Any]:
         raise AuthenticationRequired("nobody is asked here")
 
     door = ApiSecurity(nobody, "https://mcp.test", lambda: datetime.now(UTC), lambda request: "192.0.2.1")
-    routers = (*directory_api.ROUTERS, *identity_api.ROUTERS, *connect_api.ROUTERS)
+    routers = (*directory_api.ROUTERS, *identity_api.ROUTERS, *connect_api.ROUTERS, *deployment_api.ROUTERS)
     return build_fastapi_app(door, [ApiSection(routers, {})], "test").state.openapi.read()
 
 

@@ -14,6 +14,12 @@ from fastapi import APIRouter
 from core.api.app import ApiSection, build_fastapi_app, create_router
 from tests.admin_ui.admin_app import OPERATORS, URL, AdminApp, Person, Tenant
 
+IDENTITY_PROVIDER = {
+    "kind": "oidc",
+    "issuer": "https://localhost",
+    "client_id": "made-up",
+    "client_secret": "made-up",
+}
 BODIES: Mapping[str, Any] = {
     "POST /tenants": {"slug": "acme", "administrator": "somebody@acme.example"},
     "PATCH /tenants/{tenant_id}": {"name": "Changed"},
@@ -53,6 +59,8 @@ BODIES: Mapping[str, Any] = {
         }
     },
     "POST /providers/discover": {"url": "https://localhost"},
+    "POST /deployment/identity-providers/test": {"id": "walked", **IDENTITY_PROVIDER},
+    "PUT /deployment/identity-providers/{identity_provider_id}": IDENTITY_PROVIDER,
 }
 ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -103,6 +111,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "oauth_client_id": str(tenant.oauth_client_id),
         "connect_session_id": str(tenant.connect_session_id),
         "provider_id": tenant.provider_id,
+        "identity_provider_id": f"of-{tenant.slug}",
         "module": f"module_of_{tenant.slug}",
         "entry": tenant.entry,
         "email": person.email,
@@ -130,6 +139,7 @@ def made_up() -> dict[str, str]:
         "entry": "@made-up.example",
         "module": "made_up",
         "provider_id": f"p{uuid4().hex[:20]}",
+        "identity_provider_id": f"p{uuid4().hex[:20]}",
     }
     return {name: str(uuid4()) for name in names} | random
 
@@ -300,6 +310,10 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "DELETE /tenants/{tenant_id}": ("operator", ["admin:write"]),
         "GET /deployment/audit": ("operator", ["admin:read"]),
         "GET /keys": ("operator", ["admin:read"]),
+        "GET /deployment/identity-providers": ("operator", ["admin:read"]),
+        "POST /deployment/identity-providers/test": ("operator", ["admin:write"]),
+        "PUT /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
+        "DELETE /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
         "GET /doctor": ("user", ["mcp:read", "admin:read"]),
     }
     walked = list(operations(app.openapi()))
@@ -318,5 +332,6 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "PUT /oauth/issuers",
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",
+        "PUT /deployment/identity-providers/{identity_provider_id}",
         "PUT /services/{module}/credential",
     }

@@ -1,0 +1,23 @@
+"""Dependencies of the routes that are about the whole deployment."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from broker.identity.stored_providers import ProviderAdministration
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentDependencies:
+    """What the operator changes while everything runs."""
+
+    identity_providers: ProviderAdministration
+    public_url: str
+
+
+async def _get_dependencies(request: Request) -> DeploymentDependencies:
+    return request.app.state.deployment
+
+
+DeploymentDeps = Annotated[DeploymentDependencies, Depends(_get_dependencies)]
