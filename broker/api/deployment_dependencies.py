@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from broker.identity.stored_providers import ProviderAdministration
+from broker.notifications.stored_senders import SenderAdministration
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,7 @@ class DeploymentDependencies:
     """What the operator changes while everything runs."""
 
     identity_providers: ProviderAdministration
+    notification_senders: SenderAdministration
     public_url: str
 
 

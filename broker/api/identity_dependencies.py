@@ -12,6 +12,7 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.notifications.preferences import NotificationPreferences
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class IdentityDependencies:
     links: OneTimeLinks
     identities: Identities
     issuers: TrustedIssuers
+    notifications: NotificationPreferences
 
 
 async def _get_dependencies(request: Request) -> IdentityDependencies:

@@ -78,6 +78,7 @@ class AuditEventKind(StrEnum):
     IDENTITY_PROVIDER_SET = "identity_provider.set"
     IDENTITY_PROVIDER_REMOVED = "identity_provider.removed"
     NOTIFICATION_SENDER_SET = "notification_sender.set"
+    NOTIFICATIONS_CHANGED = "notifications.changed"
     NOTIFICATION_SENDER_REMOVED = "notification_sender.removed"
 
     SIGN_IN = "sign_in"

@@ -21,6 +21,7 @@ from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.stored_providers import ProviderAdministration
+from broker.notifications.preferences import NotificationPreferences
 from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
 from core.api.security import MAX_CONCURRENT_REQUESTS, REQUEST_BURST, REQUESTS_PER_SECOND, ApiSecurity
@@ -28,6 +29,7 @@ from core.audit.failed_auth import AuthFailureLog
 from core.protected_resource import build_metadata_url
 from server.wiring.broker import BrokerRuntime
 from server.wiring.control_plane_api import ControlPlaneApi
+from server.wiring.notifications import build_sender_administration
 from server.workers.worker import Worker
 
 
@@ -51,6 +53,7 @@ def build_admin_api(
         zone.identity_services.links,
         zone.identity_services.identities,
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
+        NotificationPreferences(zone.database),
     )
     security = _build_security(zone, dependencies, refusals, worker)
     deployment = build_deployment_section(
@@ -60,6 +63,7 @@ def build_admin_api(
                 zone.identity.providers,
                 ProviderTrial(zone.stored_http, dependencies.settings.public_url),
             ),
+            build_sender_administration(zone.deployment_settings, zone.oauth_http, dependencies.settings, zone.clock),
             dependencies.settings.public_url,
         )
     )

@@ -32,6 +32,7 @@ async def open_identity_section(
     from broker.authorization_server.registered_clients import RegisteredClients
     from broker.authorization_server.trusted_issuers import TrustedIssuers
     from broker.identity.identity_services import build_identity_services
+    from broker.notifications.preferences import NotificationPreferences
     from server.wiring.authorization_server import build_grants
 
     identity = load_identity_settings(settings)
@@ -52,6 +53,7 @@ async def open_identity_section(
                 identity_services.links,
                 identity_services.identities,
                 TrustedIssuers(database, documents, clock=get_utc_now),
+                NotificationPreferences(database),
             )
         )
 
@@ -93,13 +95,16 @@ async def open_deployment_section(
     from broker.identity.provider_trial import ProviderTrial
     from broker.identity.stored_providers import ProviderAdministration
     from broker.vault.deployment_settings import DeploymentSettingsStore
+    from server.wiring.notifications import build_sender_administration
 
     identity = load_identity_settings(settings)
     async with (
         open_role_database(deployment, BROKER_ROLE, max_connections=3) as database,
         open_key_provider(deployment) as keys,
         open_idp_http(settings) as http,
+        open_vendor_http(settings) as vendor_http,
     ):
         store = DeploymentSettingsStore(database, keys, clock=get_utc_now)
         providers = ProviderAdministration(store, identity.providers, ProviderTrial(http, public_url))
-        yield build_deployment_section(DeploymentDependencies(providers, public_url))
+        senders = build_sender_administration(store, vendor_http, settings, get_utc_now)
+        yield build_deployment_section(DeploymentDependencies(providers, senders, public_url))

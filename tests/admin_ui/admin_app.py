@@ -34,6 +34,11 @@ from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.settings import ProviderSettings
 from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
+from broker.notifications.mail_connection import MailAddressGuard
+from broker.notifications.preferences import NotificationPreferences
+from broker.notifications.sender_trial import SenderTrial
+from broker.notifications.settings import NotificationSettings
+from broker.notifications.stored_senders import SenderAdministration
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.vault.credential_store import CredentialOwner
 from broker.vault.deployment_settings import DeploymentSettingsStore
@@ -314,12 +319,12 @@ def provider_document(name: str) -> dict[str, Any]:
 @contextlib.asynccontextmanager
 async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterator[AdminApp]:
     """The API on a database, with nobody in it."""
-    clock = Clock()
+    clock, hosts = Clock(), AllowedAddresses.from_hosts(private_hosts)
     async with database.open("mcpist_console") as console, database.open("mcpist_broker") as broker:
         peppers = Peppers("k", {"k": b"p" * 32})
         tokens = ApiTokens(broker, peppers, clock=clock)
         sessions = Sessions(broker, clock=clock)
-        documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(private_hosts))
+        documents = JsonDocumentFetcher(hosts)
         parts = IdentityDependencies(
             tokens,
             sessions,
@@ -328,6 +333,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             OneTimeLinks(broker, sessions, clock=clock),
             Identities(broker, clock=clock),
             TrustedIssuers(broker, documents, clock=clock),
+            NotificationPreferences(broker),
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = ApiAuthenticator(
@@ -344,15 +350,20 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         )
         keys = InMemoryKeyProvider("k", {"k": b"k" * 32})
         vault = await open_vault(broker, keys, clock=clock)
-        http = VendorHttpClient(AllowedAddresses())
+        http = VendorHttpClient(hosts)
         connect = build_connect_services(broker, vault, URL, (), http, documents, clock=clock)
         await documents.open()
+        await http.open()
         settings = DeploymentSettingsStore(broker, keys, clock=clock)
         of_file = ProviderSettings.model_validate(GITHUB_OF_THE_FILE)
         providers = ProviderAdministration(settings, (of_file,), ProviderTrial(documents, URL))
-        deployment = DeploymentDependencies(providers, URL)
+        trial = SenderTrial(MailAddressGuard(private_hosts), http, clock=clock)
+        deployment = DeploymentDependencies(
+            providers, SenderAdministration(settings, NotificationSettings(), trial), URL
+        )
         yield AdminApp(database, console, broker, clock, parts, verifier, refusals, door, connect, deployment)
         await documents.close()
+        await http.close()
 
 
 _CONNECT_SESSION = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, modules, created_at, expires_at)

@@ -20,6 +20,8 @@ IDENTITY_PROVIDER = {
     "client_id": "made-up",
     "client_secret": "made-up",
 }
+MAIL_SENDER = {"server": "127.0.0.1", "sender": "MCPist <mcpist@acme.example>"}
+WEBHOOK_SENDER = {"url": "https://localhost/", "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}
 BODIES: Mapping[str, Any] = {
     "POST /tenants": {"slug": "acme", "administrator": "somebody@acme.example"},
     "PATCH /tenants/{tenant_id}": {"name": "Changed"},
@@ -61,7 +63,15 @@ BODIES: Mapping[str, Any] = {
     "POST /providers/discover": {"url": "https://localhost"},
     "POST /deployment/identity-providers/test": {"id": "walked", **IDENTITY_PROVIDER},
     "PUT /deployment/identity-providers/{identity_provider_id}": IDENTITY_PROVIDER,
+    "POST /deployment/notification-senders/mail/test": MAIL_SENDER,
+    "PUT /notification-settings": {"alert": "account", "mail": False, "administrators": True},
+    "PUT /notification-preferences": {"alert": "account", "mail": False},
+    "PUT /deployment/notification-senders/mail": MAIL_SENDER,
+    "POST /deployment/notification-senders/webhook/test": WEBHOOK_SENDER,
+    "PUT /deployment/notification-senders/webhook": WEBHOOK_SENDER,
 }
+FIXED = {"sender_kind": "webhook"}
+"""What stands for placeholders that name nothing of anybody's."""
 ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -145,7 +155,7 @@ def made_up() -> dict[str, str]:
 
 
 async def asked(client: httpx2.AsyncClient, one: Operation, ids: Mapping[str, str]) -> httpx2.Response:
-    path = one.path.format_map({name: value.replace("@", "%40") for name, value in ids.items()})
+    path = one.path.format_map({name: value.replace("@", "%40") for name, value in (FIXED | ids).items()})
     body = BODIES.get(one.name)
     filled = json.dumps(body)
     for name, value in ids.items():
@@ -314,6 +324,14 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "POST /deployment/identity-providers/test": ("operator", ["admin:write"]),
         "PUT /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
         "DELETE /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
+        "GET /deployment/notification-senders": ("operator", ["admin:read"]),
+        "POST /deployment/notification-senders/mail/test": ("operator", ["admin:write"]),
+        "PUT /deployment/notification-senders/mail": ("operator", ["admin:write"]),
+        "POST /deployment/notification-senders/webhook/test": ("operator", ["admin:write"]),
+        "PUT /deployment/notification-senders/webhook": ("operator", ["admin:write"]),
+        "DELETE /deployment/notification-senders/{sender_kind}": ("operator", ["admin:write"]),
+        "GET /notification-preferences": ("user", ["mcp:read", "admin:read"]),
+        "PUT /notification-preferences": ("user", ["mcp:write", "admin:write"]),
         "GET /doctor": ("user", ["mcp:read", "admin:read"]),
     }
     walked = list(operations(app.openapi()))
@@ -333,5 +351,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",
         "PUT /deployment/identity-providers/{identity_provider_id}",
+        "PUT /deployment/notification-senders/mail",
+        "PUT /deployment/notification-senders/webhook",
         "PUT /services/{module}/credential",
     }
