@@ -81,6 +81,11 @@ class AuditEventKind(StrEnum):
     OAUTH_CLIENT_REMOVED = "oauth_client.removed"
     PROVIDER_SET = "provider.set"
     PROVIDER_REMOVED = "provider.removed"
+    IDENTITY_PROVIDER_SET = "identity_provider.set"
+    IDENTITY_PROVIDER_REMOVED = "identity_provider.removed"
+    NOTIFICATION_SENDER_SET = "notification_sender.set"
+    NOTIFICATIONS_CHANGED = "notifications.changed"
+    NOTIFICATION_SENDER_REMOVED = "notification_sender.removed"
 
     SIGN_IN = "sign_in"
     SIGN_IN_REFUSED = "sign_in.refused"
