@@ -152,6 +152,28 @@ class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True, gc=
     """An outcome's intent."""
 
 
+def build_intent_event(
+    template: AuditEvent,
+    at: int,
+    request_id: str,
+    client: str,
+    digest: bytes,
+    arguments: bytes | None = None,
+    detail: dict[str, str | int] | None = None,
+) -> AuditEvent:
+    """Build the intent of one call, with an id of its own: caller and tool are those of `template`."""
+    return msgspec.structs.replace(
+        template,
+        at=at,
+        client=client,
+        request_id=request_id,
+        digest=digest,
+        arguments=arguments,
+        detail=detail,
+        id=_new_id(),
+    )
+
+
 def build_outcome_event(
     intent: AuditEvent, outcome: str, duration_us: int, detail: dict[str, str | int] | None = None
 ) -> AuditEvent:

@@ -19,7 +19,7 @@ from gateway.mcp.interfaces import IsCurrent
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
 from gateway.mcp.request_context import Handler, ProtocolError, RequestContext, Result
-from gateway.mcp.request_headers import VERSION_HEADER, choose_traceparent
+from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, choose_traceparent
 from gateway.mcp.revisions import (
     CLIENT_KEY,
     REVISIONS,
@@ -119,12 +119,10 @@ class Dispatcher:
     ) -> RequestContext:
         caller, meta, elicit_url = request.caller, message.meta, None
         assert caller is not None
-        if revision.has_url_elicitation and self._elicitation is not None:
+        if self._elicitation is not None and (revision.modern or SESSION_HEADER in request.headers.values):
             elicit_url = self._elicitation.choose_elicitation(revision, message, caller, request.headers)
-        if "traceparent" in meta or b"traceparent" in request.headers.values:
-            request.trace = choose_traceparent(meta.get("traceparent"), request.headers.get_text(b"traceparent"))
-        if CLIENT_KEY in meta:
-            request.client_name = _parse_client_name(meta[CLIENT_KEY])
+        if meta or b"traceparent" in request.headers.values:
+            _read_meta(meta, request)
         return RequestContext(
             Authority(caller, request.authenticate, self._is_current),
             request.request_id,
@@ -135,7 +133,7 @@ class Dispatcher:
             request.find_subject,
             elicit_url,
             elicit_url is not None and "requestState" in message.params,
-            _wants_short_text(revision, caller, request.client_name),
+            revision.structured and _wants_short_text(revision, caller, request.client_name),
             request.changes,
             message.size,
         )
@@ -169,7 +167,14 @@ def _wants_short_text(revision: Revision, caller: Caller, client_name: str) -> b
     result_format = caller.credential.tool_result_format
     if not result_format and revision.modern:
         result_format = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(client_name)
-    return result_format == "short" and revision.structured
+    return result_format == "short"
+
+
+def _read_meta(meta: Mapping[str, Any], request: TransportContext) -> None:
+    """Read what a client may state about each of its requests."""
+    request.trace = choose_traceparent(meta.get("traceparent"), request.headers.get_text(b"traceparent"))
+    if CLIENT_KEY in meta:
+        request.client_name = _parse_client_name(meta[CLIENT_KEY])
 
 
 def _parse_client_name(info: Any) -> str:

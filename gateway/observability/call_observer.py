@@ -6,6 +6,8 @@ from gateway.observability.call_log import CallLog
 from gateway.observability.metrics import Metrics
 from gateway.tool_runner import ToolRun
 
+_OK = CallOutcome.OK
+
 
 class CallObserver:
     """Implements :class:`gateway.tool_runner.ToolRunObserver`, and observes requests for the transport."""
@@ -19,8 +21,7 @@ class CallObserver:
 
     def on_run_end(self, run: ToolRun) -> None:
         self._metrics.running_calls -= 1
-        self._metrics.count_call(run.module, run.tool, run.outcome, run.seconds)
-        self._log(run, f"{run.module}.{run.tool}")
+        self.on_run_refused(run)
 
     def on_run_refused(self, run: ToolRun) -> None:
         self._metrics.count_call(run.module, run.tool, run.outcome, run.seconds)
@@ -36,5 +37,5 @@ class CallObserver:
         self._metrics.count_response(observation.status)
 
     def _log(self, run: ToolRun, name: str) -> None:
-        error = None if run.outcome is CallOutcome.OK else run.outcome.value
+        error = None if run.outcome is _OK else run.outcome.value
         self._call_log.add_run(run.request_id, name, run.digest[:8].hex(), run.seconds, error)

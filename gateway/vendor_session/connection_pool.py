@@ -109,13 +109,18 @@ class ConnectionPool:
         is_usable = connection.finish_exchange(self._loop.time())
         if connection not in self._open:
             return
-        tenant = self._tenants[connection.key[1].tenant]
+        key = connection.key
+        tenant = self._tenants[key[1].tenant]
         if not is_usable or tenant.waiting:
             connection.abort()
             self.forget(connection)
             return
         tenant.resting[connection] = None
-        self._idle.setdefault(connection.key, []).append(connection)
+        idle = self._idle.get(key)
+        if idle is None:
+            self._idle[key] = [connection]
+        else:
+            idle.append(connection)
         if self._sweep_timer is None:
             self._sweep_timer = self._loop.call_later(IDLE_SECONDS, self._sweep)
 
@@ -140,7 +145,7 @@ class ConnectionPool:
         idle = self._idle.get(key)
         while idle:
             connection = idle.pop()
-            self._tenants[owner.tenant].resting.pop(connection, None)
+            del self._tenants[owner.tenant].resting[connection]
             if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
                 return connection
             connection.abort()
