@@ -45,6 +45,10 @@ class CallerTools:
         self._digest_key = digest_key
         self._found = LruCache[tuple[str, str, str], CallerTool](MAX_CALLER_TOOLS)
 
+    def __len__(self) -> int:
+        """Return the number of tools that are kept."""
+        return len(self._found)
+
     def find(self, caller: Caller, module: str, name: str) -> CallerTool | None:
         """Find a tool by its name or alias; None where it does not exist for the caller."""
         key = (caller.credential.id, module, name)

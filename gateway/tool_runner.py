@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import orjson
@@ -44,6 +44,7 @@ from gateway.observability.tracing import Tracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
+from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
 from modules.kit import ToolError
 from modules.kit.text_cleaning import clean_text
@@ -71,37 +72,6 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
 
 
 _NOTHING = ToolOutcome()
-
-
-class ToolRun(msgspec.Struct, frozen=True, eq=False):
-    """One finished run, for metrics and the log line. Holds no argument and no result."""
-
-    request_id: str
-    module: str
-    tool: str
-    outcome: CallOutcome
-    seconds: float
-    digest: bytes
-
-
-class ToolRunObserver(Protocol):
-    """Observer of tool runs for metrics, log and traces; it changes nothing."""
-
-    def on_run_start(self) -> None:
-        """Record the start of a tool run."""
-        ...
-
-    def on_run_end(self, run: ToolRun) -> None:
-        """Record the end of a tool run."""
-        ...
-
-    def on_run_refused(self, run: ToolRun) -> None:
-        """Record a tool that was not run: wrong arguments, or a missing scope."""
-        ...
-
-    def on_names_denied(self, run: ToolRun, names: int) -> None:
-        """Record a request for `names` tools that do not exist for the caller; `run` has the first of them."""
-        ...
 
 
 class ToolRunner:
@@ -146,15 +116,15 @@ class ToolRunner:
         if authority.ended:
             return ToolOutcome(error=f"not run: {authority.ended}")
         try:
-            grant = self._find_tool(authority.caller, module, name)
-            tool = grant.tool
+            caller_tool = self._find_tool(authority.caller, module, name)
+            tool = caller_tool.tool
             model = validate_arguments(tool, arguments)
         except (_NoSuchTool, InsufficientScope, InvalidToolArguments) as error:
             return await self._refuse_call(request, module, name, arguments, error)
         # Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
         # while it is flushed, and only the answer waits.
         started_at = time.perf_counter()
-        intent = _build_intent(request, grant, arguments)
+        intent = _build_intent(request, caller_tool, arguments)
         durable = self._audit.submit(intent)
         self._observer.on_run_start()
         call_outcome, outcome = _ERROR, _NOTHING
@@ -201,12 +171,12 @@ class ToolRunner:
             _NoSuchTool: it does not exist for them.
             InsufficientScope: the credential lacks the scope.
         """
-        grant = self._tools.find(caller, module, name)
-        if grant is None:
+        caller_tool = self._tools.find(caller, module, name)
+        if caller_tool is None:
             raise _NoSuchTool
-        if not grant.has_scope:
-            require_scope(caller, grant.tool)
-        return grant
+        if not caller_tool.has_scope:
+            require_scope(caller, caller_tool.tool)
+        return caller_tool
 
     async def _refuse_call(
         self, request: RequestContext, module: str, name: str, arguments: bytes, error: Exception
@@ -216,14 +186,14 @@ class ToolRunner:
         Raises:
             InsufficientScope: the client has to hear of it as HTTP says it.
         """
-        grant = self._tools.find(request.caller, module, name)
-        if grant is None:
+        caller_tool = self._tools.find(request.caller, module, name)
+        if caller_tool is None:
             await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
             return ToolOutcome(error=NO_SUCH_TOOL)
         if isinstance(error, InsufficientScope):
-            await self.refuse(request, grant.tool, arguments, CallOutcome.DENIED, "scope")
+            await self.refuse(request, caller_tool.tool, arguments, CallOutcome.DENIED, "scope")
             raise error
-        await self.refuse(request, grant.tool, arguments, CallOutcome.ERROR, "arguments")
+        await self.refuse(request, caller_tool.tool, arguments, CallOutcome.ERROR, "arguments")
         return ToolOutcome(error=str(error))
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
@@ -287,12 +257,12 @@ class ToolRunner:
         return ToolOutcome(error=format_internal_error(request.request_id, changes))
 
 
-def _build_intent(request: RequestContext, grant: CallerTool, arguments: bytes) -> AuditEvent:
-    digest, client = grant.compute_digest(arguments), _redact_client_name(request.client_name)
-    if not grant.caller.record_arguments:
-        return build_intent_event(grant.intent, time.time_ns(), request.request_id, client, digest)
-    recorded, detail = _redact_arguments(grant.tool, arguments)
-    return build_intent_event(grant.intent, time.time_ns(), request.request_id, client, digest, recorded, detail)
+def _build_intent(request: RequestContext, caller_tool: CallerTool, arguments: bytes) -> AuditEvent:
+    digest, client = caller_tool.compute_digest(arguments), _redact_client_name(request.client_name)
+    if not caller_tool.caller.record_arguments:
+        return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest)
+    recorded, detail = _redact_arguments(caller_tool.tool, arguments)
+    return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest, recorded, detail)
 
 
 _redact_client_name = lru_cache(1024)(redact)

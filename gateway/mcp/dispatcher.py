@@ -93,7 +93,7 @@ class Dispatcher:
                 stream = _open_stream(revision, message, request)
                 try:
                     context = self._build_context(revision, message, request, stream)
-                    with self._watch.watch(context, request.receive, stream):
+                    with self._watch.watch(context.deadline, request.receive, stream, context.authority):
                         result = await handler(context, message.params)
                     if type(result) is not dict:
                         raise TypeError("a handler returns a dict")
@@ -133,7 +133,7 @@ class Dispatcher:
             request.find_subject,
             elicit_url,
             elicit_url is not None and "requestState" in message.params,
-            revision.structured and _wants_short_text(revision, caller, request.client_name),
+            revision.structured and _get_result_format(revision, caller, request.client_name) == "short",
             request.changes,
             message.size,
         )
@@ -161,13 +161,11 @@ class Dispatcher:
         raise _build_internal_error(error, method, request) from None
 
 
-def _wants_short_text(revision: Revision, caller: Caller, client_name: str) -> bool:
-    """Check whether this client shows its model the structured part: its credential decides, else the name that it
-    states in a request of a revision that has a field for it."""
+def _get_result_format(revision: Revision, caller: Caller, client_name: str) -> str:
+    """Return what the client is sent beside a result's structured part, which it may show its model itself: its
+    credential decides, else the name that it states in a request of a revision that has a field for it."""
     result_format = caller.credential.tool_result_format
-    if not result_format and revision.modern:
-        result_format = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(client_name)
-    return result_format == "short"
+    return result_format or (TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(client_name, "") if revision.modern else "")
 
 
 def _read_meta(meta: Mapping[str, Any], request: TransportContext) -> None:

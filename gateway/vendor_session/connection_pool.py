@@ -82,7 +82,8 @@ class ConnectionPool:
             gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
             TimeoutError: it took more than `seconds`.
         """
-        connection = self._take_idle(route, owner)
+        key = (route, owner)
+        connection = self._take_idle(key) if key in self._idle else None
         if connection is None:
             deadline = self._loop.time() + seconds
             connection = await self._open_connection(route, owner, deadline)
@@ -140,12 +141,11 @@ class ConnectionPool:
             self._sweep_timer.cancel()
         self._names.close()
 
-    def _take_idle(self, route: ConnectionRoute, owner: ConnectionOwner) -> VendorConnection | None:
-        key = (route, owner)
-        idle = self._idle.get(key)
+    def _take_idle(self, key: tuple[ConnectionRoute, ConnectionOwner]) -> VendorConnection | None:
+        idle = self._idle[key]
         while idle:
             connection = idle.pop()
-            del self._tenants[owner.tenant].resting[connection]
+            del self._tenants[key[1].tenant].resting[connection]
             if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
                 return connection
             connection.abort()
