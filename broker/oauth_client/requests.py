@@ -172,6 +172,21 @@ def build_authorize_url(
     return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query), ""))
 
 
+def build_install_url(provider: Provider, client: OAuthClientConfig, *, state: str) -> str:
+    """Build the URL of the page that installs the vendor's app and authorizes it in one step.
+
+    Raises:
+        Invalid: a setting of the client is missing or wrong, or there is no such page.
+    """
+    values = resolve_settings(provider, client.settings)
+    url = fill_url(provider.oauth.install_url or "", values) if provider.oauth else ""
+    if not url:
+        raise Invalid(f"provider {provider.id} has no page that installs its app")
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True)) | {"state": state}
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query), ""))
+
+
 def get_expected_issuer(provider: Provider, client: OAuthClientConfig) -> str:
     """Return the required ``iss`` of an authorization response (RFC 9207); "" if it is unknown.
 

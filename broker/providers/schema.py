@@ -137,6 +137,9 @@ class OAuthServer(Table):
     """The OAuth server. `issuer` is what its authorization answers name (RFC 9207), where they name any."""
 
     authorize_url: Url
+    install_url: Url | None = None
+    """Page on which a person installs the vendor's app and authorizes it in one step: it takes ``state`` and comes back
+    like the authorization, without PKCE. Not offered where it is empty."""
     token_url: Url
     issuer: Annotated[str, Field(max_length=1000)] = ""
     issuer_required: bool = False
