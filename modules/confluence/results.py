@@ -119,8 +119,8 @@ class ConfluencePages(ListPage):
 
 
 class ConfluencePage(UntrustedResult):
-    """A page in full. `next_offset` leads to the rest of a long one. `markup`: its body is no well-formed storage
-    format, and is shown as it is."""
+    """A page in full. The first version has no `updated`, the author's own none `editor`. `next_offset` leads to the
+    rest of a long one. `markup`: its body is no well-formed storage format, and is shown as it is."""
 
     id: Line
     title: Word = ""
