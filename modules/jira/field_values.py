@@ -78,6 +78,16 @@ def format_value(value: Any, depth: int = 0) -> Any:
     return _format_object(cast("dict[str, Any]", value), depth)
 
 
+def format_whole_value(value: Any) -> str:
+    """Format a field's value as a text of any length; "" for an empty one."""
+    if isinstance(value, dict) and cast("dict[str, Any]", value).get("type") == "doc":
+        return format_adf(value)
+    if isinstance(value, str):
+        return clean_text(value)
+    shown = format_value(value)
+    return "" if shown is None else json.dumps(shown, ensure_ascii=False) if not isinstance(shown, str) else shown
+
+
 def _format_object(value: dict[str, Any], depth: int) -> Any:
     if value.get("type") == "doc":
         return format_value(format_adf(value), depth) or None

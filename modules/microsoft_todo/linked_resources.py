@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
-from modules.kit.results import Line, ListPage, ResultModel, Word, read_at
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Line, ListPage, Name, ResultModel, Word, read_at
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS, ListId, TaskId, TaskTitle, TodoId
 from modules.microsoft_todo.results import RemovedTodo
@@ -27,17 +27,17 @@ def _check_url(text: str) -> str:
 LinkId = Annotated[TodoId, Field(description="Link")]
 LinkUrl = Annotated[str, limit_length(maximum=2010), AfterValidator(_check_url)]
 ExternalId = Annotated[str, limit_length(1, 500)]
-Name = Annotated[OptionalParameter[TaskTitle], Field(description="Shown text")]
+ShownText = Annotated[OptionalParameter[TaskTitle], Field(description="Shown text")]
 
 
 class TaskLink(ResultModel):
     """A link of a task. `external_id` is that of the thing in its app."""
 
     id: Line
-    url: Annotated[Word, read_at("webUrl")] = ""
+    url: Annotated[Name, LEFT_OUT_IF_EMPTY, read_at("webUrl")] = ""
     name: Annotated[Word, read_at("displayName")] = ""
     app: Annotated[Word, read_at("applicationName")] = ""
-    external_id: Annotated[Word, read_at("externalId")] = ""
+    external_id: Annotated[Name, LEFT_OUT_IF_EMPTY, read_at("externalId")] = ""
 
 
 class TaskLinks(ListPage):
@@ -60,7 +60,7 @@ async def create_linked_resource(
     task_id: TaskId,
     url: Annotated[LinkUrl, Field(description="Address")],
     app: Annotated[TaskTitle, Field(description="Its app")],
-    name: Name = None,
+    name: ShownText = None,
     external_id: Annotated[OptionalParameter[ExternalId], Field(description="Id there")] = None,
 ) -> TaskLink:
     """Link a task to a mail, issue or page."""
@@ -77,7 +77,7 @@ async def update_linked_resource(
     link_id: LinkId,
     url: Annotated[OptionalParameter[LinkUrl], Field(description="Address")] = None,
     app: Annotated[OptionalParameter[TaskTitle], Field(description="Its app")] = None,
-    name: Name = None,
+    name: ShownText = None,
     external_id: Annotated[OptionalParameter[ExternalId], Field(description="Id there")] = None,
 ) -> TaskLink:
     """Change what is given of a link; the rest stays."""

@@ -23,10 +23,12 @@ _TEXTS = {
 
 
 class FullVendor:
-    """A vendor in front of a double whose answers have every field that is described, and are kept in `bodies`."""
+    """A vendor in front of a double whose answers have every field that is described. They are kept in `bodies`, and in
+    `answers` by method and path."""
 
     def __init__(self, vendor: Vendor, contract: Contract) -> None:
         self.bodies: list[bytes] = []
+        self.answers: dict[str, bytes] = {}
         self._vendor, self._contract = vendor, contract
         self._forms = [
             (method, template, re.compile(re.sub(r"\\\{[^{}]+\\\}", "[^/]+", re.escape(template))))
@@ -48,6 +50,7 @@ class FullVendor:
             found = self._complete(schema, found, _MOST_LEVELS)
         body = orjson.dumps(found)
         self.bodies.append(body)
+        self.answers[f"{method} {path}"] = body
         return VendorAnswer(answer.status, answer.headers, body, write=False)
 
     def __getattr__(self, name: str) -> Any:
