@@ -32,7 +32,7 @@ Moment = Annotated[Word, BeforeValidator(format_moment)]
 
 def get_mapping(value: Any) -> Mapping[str, Any]:
     """Return an object of Confluence's; an empty one for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def get_storage(raw: Any) -> str | None:

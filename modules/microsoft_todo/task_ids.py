@@ -38,13 +38,15 @@ def shorten_task_id(task_id: str, list_id: str) -> str:
 
 
 def _find_common(text: str, place: int, other: str) -> tuple[int, int]:
-    """Where the longest part of `text` from `place` on stands in `other`."""
-    start, length = 0, 0
-    found = other.find(text[place : place + _LEAST])
-    while found >= 0 and place + length < len(text):
-        start, length = found, max(length, _LEAST - 1) + 1
-        found = other.find(text[place : place + length + 1], start)
-    return start, start + min(length, len(text) - place)
+    """Where a part of `text` from `place` on stands in `other`, as long as it is the same there."""
+    start = end = other.find(text[place : place + _LEAST])
+    if start < 0:
+        return 0, 0
+    for one, same in zip(text[place:], other[start:], strict=False):
+        if one != same:
+            break
+        end += 1
+    return start, end
 
 
 def expand_task_id(task_id: str, list_id: str) -> str:
