@@ -134,6 +134,20 @@ async def change_role(
         raise Conflict("there is another role of this name") from None
 
 
+async def allow_permission(work: UnitOfWork, actor: Actor, role_id: UUID, permission: str) -> None:
+    """Add one permission to what a role allows, together with other changes.
+
+    Raises:
+        NotFound: the tenant has no such role.
+        Invalid: the role would have too many permissions.
+    """
+    await _lock_role(work, role_id)
+    role = await _fetch_role(work, role_id)
+    current = _collect_grants(role)
+    requested = validate_permissions({*current, ("allow", permission)})
+    await _insert_permissions(work, actor, role.id, role.name, requested - current)
+
+
 async def remove_role(
     console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, revoke_accounts: AccountRevoker = revoke_nothing
 ) -> Sequence[RevocationResult]:
@@ -187,9 +201,7 @@ async def _update_name_and_priority(
 
 
 async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, requested: PermissionGrants) -> None:
-    current = frozenset(
-        {*(("allow", permission) for permission in before.allow), *(("deny", permission) for permission in before.deny)}
-    )
+    current = _collect_grants(before)
     for effect, permissions in _group_by_effect(current - requested):
         await work.execute(_REVOKE, before.id, effect, permissions)
         await audit_list_change(
@@ -204,6 +216,12 @@ async def _insert_permissions(
     for effect, permissions in _group_by_effect(grants):
         await work.execute(_GRANT, role_id, effect, permissions)
         await audit_list_change(work, actor, _GRANTED[effect], "permission", permissions, role=name)
+
+
+def _collect_grants(role: RoleRecord) -> PermissionGrants:
+    return frozenset(
+        {*(("allow", permission) for permission in role.allow), *(("deny", permission) for permission in role.deny)}
+    )
 
 
 def _group_by_effect(grants: PermissionGrants) -> Iterator[tuple[str, list[str]]]:

@@ -157,9 +157,14 @@ async def assign_role(console: Database, actor: Actor, tenant_id: UUID, user_id:
         NotFound: the tenant has no such user, or no such role.
     """
     async with console.tenant(tenant_id) as work:
-        user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
-        if await work.execute(_ASSIGN, user_id, role_id):
-            await audit_change(work, actor, AuditEventKind.ROLE_ASSIGNED, email=user.email, role=role)
+        await assign_role_in_transaction(work, actor, user_id, role_id)
+
+
+async def assign_role_in_transaction(work: UnitOfWork, actor: Actor, user_id: UUID, role_id: UUID) -> None:
+    """Do what :func:`assign_role` does, together with other changes."""
+    user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
+    if await work.execute(_ASSIGN, user_id, role_id):
+        await audit_change(work, actor, AuditEventKind.ROLE_ASSIGNED, email=user.email, role=role)
 
 
 async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:

@@ -125,21 +125,18 @@ class HttpExchange:
         self._is_end_reported = True
         return bytes(body)
 
-    def answer(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> None:
-        """Send a whole answer, with Content-Length among its headers."""
+    def answer(self, status: int, lines: bytes, body: bytes) -> None:
+        """Send a whole answer. `lines` are its headers as :func:`encode_fields` makes them, but for Content-Length."""
         if self._is_gone:
             return
         if self._head is not None or self.started:
             raise InvalidAsgiMessage
-        lines = _encode_fields(headers)
         self.started = True
         self.keep = self._can_keep()
-        if status in _NO_BODY or self._scope["method"] == "HEAD":
-            body = b""
-        self._wire.write(
-            b"%b%b%b%b\r\n%b"
-            % (_build_status_line(status), _get_date_line(), lines, b"" if self.keep else _CLOSE, body)
-        )
+        head = b"%b%b%bcontent-length: %d\r\n%b\r\n" % (
+            _STATUS_LINES[status], _get_date_line(), lines, len(body), b"" if self.keep else _CLOSE
+        )  # fmt: skip
+        self._wire.write(head if status in _NO_BODY or self._scope["method"] == "HEAD" else head + body)
         self._finish()
 
     # What the connection tells.
@@ -231,7 +228,7 @@ class HttpExchange:
             fields.append((b"connection", b"close"))
         if self._chunked:
             fields.append((b"transfer-encoding", b"chunked"))
-        lines = _encode_fields(fields)
+        lines = encode_fields(fields)
         self.started, self._head = True, None
         piece = self._frame_chunk(body, more_body=more_body)
         return b"%b%b%b\r\n%b" % (_build_status_line(status), _get_date_line(), lines, piece)
@@ -280,10 +277,10 @@ def build_plain_answer(status: int, text: str, *fields: tuple[bytes, bytes]) -> 
     """Build a whole answer of the server's own, after which the connection ends."""
     body = b'{"error":"%b"}' % text.encode("ascii")
     headers = ((b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *fields)
-    return b"%b%b%b%b\r\n%b" % (_build_status_line(status), _get_date_line(), _encode_fields(headers), _CLOSE, body)
+    return b"%b%b%b%b\r\n%b" % (_build_status_line(status), _get_date_line(), encode_fields(headers), _CLOSE, body)
 
 
-def _encode_fields(fields: Iterable[tuple[bytes, bytes]]) -> bytes:
+def encode_fields(fields: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Encode header fields as lines.
 
     Raises:

@@ -140,8 +140,6 @@ class ConnectionPool:
         idle = self._idle.get(key)
         while idle:
             connection = idle.pop()
-            if not idle:
-                del self._idle[key]
             self._tenants[owner.tenant].resting.pop(connection, None)
             if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
                 return connection
@@ -151,8 +149,9 @@ class ConnectionPool:
 
     def _remove_idle(self, connection: VendorConnection) -> None:
         idle = self._idle.get(connection.key)
-        if idle is not None and connection in idle:
-            idle.remove(connection)
+        if idle is not None:
+            if connection in idle:
+                idle.remove(connection)
             if not idle:
                 del self._idle[connection.key]
         self._tenants[connection.key[1].tenant].resting.pop(connection, None)

@@ -88,13 +88,18 @@ class VendorConnection(asyncio.Protocol):
 
     def finish_exchange(self, now: float) -> bool:
         """End the exchange; return whether the connection can carry another request."""
-        reader = self._release()
+        self._timer.stop()
+        # An error in `_answer` has frames that refer to this connection.
+        reader, self._reader, self._answer = self._reader, None, None
+        if reader is not None:
+            reader.release()
         if reader is None or not reader.is_complete:
             self.abort()
             return False
         # What was answered before it had been read whole is still to be written, and would come before the next.
-        unsent = self._transport.get_write_buffer_size()
-        self.is_usable = self.is_usable and reader.may_keep and not unsent and not self._transport.is_closing()
+        transport = self._transport
+        unsent = transport.get_write_buffer_size()
+        self.is_usable = self.is_usable and reader.may_keep and not unsent and not transport.is_closing()
         self.rests_since = now
         return self.is_usable
 
@@ -102,14 +107,6 @@ class VendorConnection(asyncio.Protocol):
         """End it now: closing would wait until the vendor has taken what is still to be written."""
         self.is_usable = False
         self._transport.abort()
-
-    def _release(self) -> AnswerReader | None:
-        """Let go of the exchange: an error in `_answer` has frames that refer to this connection."""
-        self._timer.stop()
-        reader, self._reader, self._answer = self._reader, None, None
-        if reader is not None:
-            reader.release()
-        return reader
 
     def _time_out(self) -> None:
         self._end(TimeoutError())

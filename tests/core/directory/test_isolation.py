@@ -128,6 +128,14 @@ BY_AN_ID_OF_ITS_OWN = (
     "UPDATE core.roles SET name",
     "DELETE FROM core.roles WHERE tenant_id = $1 AND id",
     "SELECT FROM core.roles WHERE",
+    # Requests of one user, or of one id, which tests/admin_ui/test_access_requests.py tries with other tenants' ids.
+    "($2::uuid IS NULL OR r.id = $2)",
+    "SELECT id FROM core.users",
+    "u.id = r.user_id WHERE r.tenant_id = $1 AND r.id = $2",
+    "u.id = r.user_id WHERE r.tenant_id = $1 AND r.user_id = $2",
+    "SELECT count(*) FROM core.access_requests",
+    "DELETE FROM core.access_requests",
+    "UPDATE core.access_requests",
 )
 
 
