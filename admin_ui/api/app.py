@@ -2,12 +2,14 @@
 
 from starlette.types import ASGIApp
 
-from admin_ui.api import allow_list, audit, doctor, keys, me, roles, services, tenants, users
+from admin_ui.api import allow_list, audit, doctor, keys, me, role_mappings, roles, services, tenants, users
 from admin_ui.api.admin_dependencies import AdminDependencies
 from core.api.app import ApiSection, build_application
 from core.api.security import ApiSecurity
 
-ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, services, audit, keys, doctor))
+ROUTERS = tuple(
+    part.routes for part in (me, tenants, users, roles, role_mappings, allow_list, services, audit, keys, doctor)
+)
 
 
 def build_directory_section(dependencies: AdminDependencies) -> ApiSection:

@@ -53,6 +53,7 @@ from core.concurrency.rate_limits import AttemptLimits, CallerLimits
 from core.db import Database
 from core.directory import allow_list, services, users
 from core.directory.audit_trail import Actor
+from core.directory.role_mappings import add_role_mapping
 from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
 from core.errors import Invalid
@@ -173,6 +174,7 @@ class Tenant:
     oauth_client_id: UUID
     connect_session_id: UUID
     provider_id: str
+    mapping_id: UUID
 
 
 @dataclass(slots=True)
@@ -254,6 +256,8 @@ class AdminApp:
         )
         registration = OAuthClientRegistration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
         vendor_client = await self.connect.oauth_clients.register(ACTOR, tenant.id, registration)
+        domain = f"{slug}.example"
+        mapping, _ = await add_role_mapping(self.console, ACTOR, tenant.id, "domain", "", domain, role.id)
         provider = f"vendor_of_{slug}"
         await self.connect.custom_providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
         connect_session = uuid4()
@@ -270,6 +274,7 @@ class AdminApp:
             vendor_client,
             connect_session,
             provider,
+            mapping.id,
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
