@@ -23,6 +23,7 @@ from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.connection_messages import ConnectMessages
 from gateway.mcp.request_context import RequestContext
+from gateway.service_settings import build_unfit_settings_error
 from gateway.vendor_session.vendor_access import VendorAccess
 from gateway.vendor_session.vendor_connection import ConnectionOwner
 from modules.kit import ToolError, VendorSettings
@@ -226,9 +227,7 @@ def _build_cached_lease(
     try:
         settings = api.settings.model_validate(dict(lease.settings))
     except ValidationError:
-        raise ToolError(
-            f"{tool.owner.title} has invalid service settings; an administrator corrects them with mcpist service set"
-        ) from None
+        raise build_unfit_settings_error(tool.owner) from None
     valid_until = now + min(MAX_CACHE_SECONDS, lease.expires_in)
     return CachedLease(
         access_token=lease.access_token,

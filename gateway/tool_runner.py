@@ -39,10 +39,11 @@ from gateway.lookup_recorder import (
     redact_name,
 )
 from gateway.mcp.errors import InsufficientScope
-from gateway.mcp.request_context import RequestContext
+from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
 from gateway.observability.tracing import Tracer
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
-from gateway.tool_context import TaskExecution, ToolContext
+from gateway.tool_context import ConfirmationNeeded, TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
 from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
@@ -63,12 +64,13 @@ class _NoSuchTool(Exception):
 
 class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
-    first; `error_object` where the error has a code."""
+    first, `question` where the person has to confirm first; `error_object` where the error has a code."""
 
     result: BaseModel | None = None
     error: str | None = None
     not_connected: NotConnected | None = None
     error_object: dict[str, Any] | None = None
+    question: ConfirmationQuestion | None = None
 
 
 _NOTHING = ToolOutcome()
@@ -82,6 +84,7 @@ class ToolRunner:
         sieve: Sieve,
         database: Database,
         vendors: VendorConnections,
+        settings: ServiceSettingsReader,
         audit: AuditWriter,
         digest_key: Secret,
         observer: ToolRunObserver,
@@ -91,6 +94,7 @@ class ToolRunner:
         self._sieve = sieve
         self._database = database
         self._vendors = vendors
+        self._settings = settings
         self._audit = audit
         self._digest_key = digest_key
         self._tools = CallerTools(sieve, digest_key)
@@ -137,12 +141,16 @@ class ToolRunner:
             if len(arguments) > LARGE_STEP_BYTES:
                 await wait_for_turn(len(arguments))
             changes = ChangeTracker(request.changes)
-            context = ToolContext(self._database, self._vendors, request, tool, changes)
+            context = ToolContext(self._database, self._vendors, request, tool, changes, self._settings)
             try:
                 with self._traces.span(tool.full_name):
                     outcome = ToolOutcome(await tool.tool.run(context, **model.__dict__))
+            except ConfirmationNeeded as needed:
+                outcome = ToolOutcome(question=needed.question)
             except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
                 outcome = self._build_failure(request, tool, changes, error)
+            if context.confirmation:
+                detail = {"confirmation": context.confirmation}
             await durable
             call_outcome = _ERROR if outcome.error else _OK
         except MCPistError as error:

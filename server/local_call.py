@@ -27,6 +27,7 @@ from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.module_lifespans import open_module_lifespans
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.tracing import NoopTracer
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_run import ToolRun
 from gateway.tool_runner import ToolOutcome, ToolRunner
@@ -124,7 +125,15 @@ async def open_local_caller(
         )
         sieve = Sieve(catalogue)
         runner = ToolRunner(
-            sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoopTracer(), _charge_nothing
+            sieve,
+            database,
+            vendors,
+            ServiceSettingsReader(database, generations.current),
+            audit,
+            deployment.digest_key,
+            _NoObserver(),
+            NoopTracer(),
+            _charge_nothing,
         )
         yield LocalCaller(result[0], sieve, runner, vendors, subject.secret, settings.call_timeout, catalogue)
 

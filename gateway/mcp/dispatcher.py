@@ -13,7 +13,7 @@ from core.log_events import describe_error
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
 from gateway.mcp.call_supervisor import CallSupervisor, CallTimeout
-from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.elicitation import NO_ELICITATION, Elicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
 from gateway.mcp.interfaces import IsCurrent
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
@@ -48,7 +48,7 @@ class Dispatcher:
         version: str,
         instructions: BuildInstructions | None,
         watch: CallSupervisor,
-        elicitation: UrlElicitor | None,
+        elicitation: Elicitor | None,
         is_current: IsCurrent,
     ) -> None:
         self._is_current = is_current
@@ -117,10 +117,10 @@ class Dispatcher:
     def _build_context(
         self, revision: Revision, message: JsonRpcMessage, request: TransportContext, stream: EventStream | None
     ) -> RequestContext:
-        caller, meta, elicit_url = request.caller, message.meta, None
+        caller, meta, elicitation = request.caller, message.meta, NO_ELICITATION
         assert caller is not None
         if self._elicitation is not None and (revision.modern or SESSION_HEADER in request.headers.values):
-            elicit_url = self._elicitation.choose_elicitation(revision, message, caller, request.headers)
+            elicitation = self._elicitation.choose_elicitation(revision, message, caller, request.headers)
         if meta or b"traceparent" in request.headers.values:
             _read_meta(meta, request)
         return RequestContext(
@@ -131,8 +131,9 @@ class Dispatcher:
             request.trace,
             request.client_name,
             request.find_subject,
-            elicit_url,
-            elicit_url is not None and "requestState" in message.params,
+            elicitation.elicit_url,
+            elicitation.page_accepted,
+            elicitation.confirmations,
             revision.structured and _get_result_format(revision, caller, request.client_name) == "short",
             request.changes,
             message.size,

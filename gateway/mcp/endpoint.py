@@ -21,7 +21,7 @@ from gateway.mcp import cors
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
 from gateway.mcp.dispatcher import Dispatcher
-from gateway.mcp.elicitation import UrlElicitor, create_session_id, has_url_session
+from gateway.mcp.elicitation import Elicitor, create_session_id, has_url_session
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
 from gateway.mcp.forwarded_headers import ForwardedHeaders
 from gateway.mcp.http_validation import (
@@ -102,7 +102,7 @@ class McpEndpoint:
         admit: Admit,
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
-        elicitation: UrlElicitor | None = None,
+        elicitation: Elicitor | None = None,
         load_connected_modules: LoadConnectedModules | None = None,
         callers: CallerCache | None = None,
     ) -> None:

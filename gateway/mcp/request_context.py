@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -10,6 +10,7 @@ from core.caller import Caller
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
+from modules.kit import ConfirmationOutcome
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 Params = dict[str, Any]
@@ -33,12 +34,39 @@ def find_no_subject() -> Secret | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class ConfirmationQuestion:
+    """A question of a tool to the person behind the client, and the text beside the box that they tick. `instead` is
+    what a caller can do who cannot have it asked."""
+
+    message: str
+    label: str
+    instead: str = ""
+
+
+class Confirmations(Protocol):
+    """Way to have the person behind one call confirm something."""
+
+    def find_answer(self, question: ConfirmationQuestion) -> ConfirmationOutcome | None:
+        """Find what the person said; None where they have to be asked.
+
+        Raises:
+            modules.kit.ToolError: nobody can be asked within this call.
+        """
+        ...
+
+    def build_request(self, question: ConfirmationQuestion) -> Result:
+        """Build the call's result that has the person asked."""
+        ...
+
+
 class RequestContext(msgspec.Struct, eq=False):
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
     `elicit_url` is there where the client can have the person open a page: what it returns is the call's result.
-    `agreed`: this call was answered so before, and the person may be on that page now. `size` is that of the message in
-    bytes: what the work on all of it costs.
+    `page_accepted`: this call was answered so before, and the person may be on that page now. `confirmations` is there
+    where the client can show them a form. `message_size` is that of the message in bytes: what the work on all of it
+    costs.
 
     `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
 
@@ -56,7 +84,8 @@ class RequestContext(msgspec.Struct, eq=False):
     client_name: str = ""
     find_subject: Callable[[], Secret | None] = find_no_subject
     elicit_url: ElicitUrl | None = None
-    elicitation_accepted: bool = False
+    page_accepted: bool = False
+    confirmations: Confirmations | None = None
     short_text: bool = False
     changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0

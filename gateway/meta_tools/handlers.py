@@ -88,7 +88,7 @@ class MetaTools:
             tool_params = _parse_params(params.get("params", _NO_PARAMS))
         except InvalidObjectText as error:
             return build_error_result(str(error))
-        if request.elicitation_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
+        if request.page_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
             await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, tool_params)
@@ -99,6 +99,8 @@ class MetaTools:
             return request.elicit_url(
                 UrlElicitation(not_connected.module, not_connected.url, not_connected.elicitation_message)
             )
+        if outcome.question is not None and request.confirmations is not None:
+            return request.confirmations.build_request(outcome.question)
         return build_error_result(outcome.error or TOOL_FAILED, outcome.error_object, short=request.short_text)
 
 
