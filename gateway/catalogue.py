@@ -26,11 +26,17 @@ class CatalogueTool:
     output_schema: Mapping[str, Any]
     module: str = field(init=False)
     """The name of the module that declares it."""
+    name: str = field(init=False)
+    """The tool's own name."""
     full_name: str = field(init=False)
     """The names of module and tool, as logs and traces show them."""
+    read_only: bool = field(init=False)
+    """Whether the tool only reads, by its hints."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "module", self.owner.name)
+        object.__setattr__(self, "name", self.tool.name)
+        object.__setattr__(self, "read_only", self.tool.hints.read_only)
         object.__setattr__(self, "full_name", f"{self.owner.name}.{self.tool.name}")
 
     @property

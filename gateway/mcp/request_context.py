@@ -29,6 +29,11 @@ class UrlElicitation:
 ElicitUrl = Callable[[UrlElicitation], Result]
 
 
+def find_no_subject() -> Secret | None:
+    """Find no credential: nothing can be leased in this caller's name."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ConfirmationQuestion:
     """A question of a tool to the person behind the client, and the text beside the box that they tick. `instead` is
@@ -65,8 +70,8 @@ class RequestContext(msgspec.Struct, eq=False):
 
     `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
 
-    `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
-    the gateway's. None where an operator calls locally.
+    `find_subject` gives the caller's own credential, for the broker alone: a lease is asked for in the caller's name,
+    never in the gateway's.
 
     `changes` counts what the request may have changed.
     """
@@ -77,7 +82,7 @@ class RequestContext(msgspec.Struct, eq=False):
     report_progress: ReportProgress | None = None
     trace: str = ""
     client_name: str = ""
-    subject: Secret | None = None
+    find_subject: Callable[[], Secret | None] = find_no_subject
     elicit_url: ElicitUrl | None = None
     page_accepted: bool = False
     confirmations: Confirmations | None = None
@@ -89,6 +94,11 @@ class RequestContext(msgspec.Struct, eq=False):
     def caller(self) -> Caller:
         """The caller in their current state."""
         return self.authority.caller
+
+    @property
+    def subject(self) -> Secret | None:
+        """The caller's own credential; None where there is none."""
+        return self.find_subject()
 
 
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]

@@ -13,6 +13,7 @@ from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.module_log import ModuleLog
 from modules.kit.schema import build_json_schema
 from modules.kit.settings import ModuleSettings, VendorSettings, describe_setting
+from modules.kit.turns import run_in_turns
 from modules.kit.vendor import (
     AccountRequest,
     Download,
@@ -55,5 +56,6 @@ __all__ = [
     "build_json_schema",
     "build_path",
     "describe_setting",
+    "run_in_turns",
     "tool",
 ]

@@ -174,6 +174,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         observe=observers.on_http_answer,
         elicitation=Elicitor(dependencies.deployment.digest_key),
         load_connected_modules=vendors.list_connected_modules,
+        callers=authenticate,
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     _register_gauges(metrics, dependencies, authenticate)
@@ -215,13 +216,11 @@ def _create_caller_limits(settings: Settings, worker: Worker, metrics: Metrics) 
 
 def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
-        key = caller.credential.id
         try:
-            limits.enter(key)
+            return limits.enter(caller.credential.id)
         except LimitReached:
             metrics.count_limited("caller")
             raise
-        return lambda: limits.leave(key)
 
     return admit
 
