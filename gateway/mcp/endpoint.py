@@ -113,9 +113,8 @@ class McpEndpoint:
             settings.max_depth,
         )
         self._authenticate = authenticate
-        self._compute_key, self._find_caller = (
-            (callers.compute_key, callers.find) if callers else (_get_no_key, _find_nobody)
-        )
+        self._compute_key = _get_no_key if callers is None else callers.compute_key
+        self._find_caller = _find_nobody if callers is None else callers.find
         self._admit = admit
         self._observe = observe
         self._hosts = AllowedHosts(settings.public_url)

@@ -14,10 +14,13 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
     drop_bounds,
+    limit_items,
     limit_length,
 )
+from modules.kit.partial_results import PartialResult, change_each
 from modules.kit.results import ListPage, read_part
 from modules.kit.time_zones import OptionalZone, is_date
+from modules.kit.write_headers import build_if_match
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import (
     READ_TASKS,
@@ -45,6 +48,10 @@ Rule = OptionalParameter[Annotated[str, limit_length(maximum=300)]]
 
 class Tasks(ListPage):
     tasks: list[TaskRow]
+
+
+class CompletedTasks(PartialResult):
+    tasks: list[SavedTask]
 
 
 class _DueTask(BaseModel):
@@ -141,10 +148,25 @@ async def complete_task(context: Context, list_id: ListId, task_id: TaskId) -> S
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
+async def complete_tasks(
+    context: Context,
+    list_id: ListId,
+    task_ids: Annotated[list[TaskId], limit_items(1, 50), Field(description="At most 50")],
+) -> CompletedTasks:
+    """Mark several tasks as completed; tells which of them failed."""
+
+    async def complete(task_id: str) -> SavedTask:
+        return await _save(context, list_id, build_task_path(TASK, list_id, task_id), {"status": "completed"})
+
+    done = await change_each(context, task_ids, complete)
+    return CompletedTasks(tasks=done.results, **done.fields)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def delete_task(context: Context, list_id: ListId, task_id: TaskId, etag: Etag = None) -> RemovedTodo:
     """Delete a task with its steps."""
-    headers = {"If-Match": etag} if etag else None
-    await rest_client.send_request(context, "DELETE", build_task_path(TASK, list_id, task_id), headers=headers)
+    address = build_task_path(TASK, list_id, task_id)
+    await rest_client.send_request(context, "DELETE", address, headers=build_if_match(etag))
     return RemovedTodo(id=task_id)
 
 
@@ -164,7 +186,7 @@ async def _save(
     etag: str | None = None,
     method: str = "PATCH",
 ) -> SavedTask:
-    headers = {"If-Match": etag} if etag else None
+    headers = build_if_match(etag)
     task = await rest_client.fetch_one(context, SavedTask, address, method=method, json=fields, headers=headers)
     return task.model_copy(update={"id": shorten_task_id(task.id, list_id)})
 
@@ -194,4 +216,4 @@ def _build_fields(
     return fields
 
 
-TOOLS = (list_tasks, get_task, create_task, update_task, complete_task, delete_task)
+TOOLS = (list_tasks, get_task, create_task, update_task, complete_task, complete_tasks, delete_task)

@@ -216,13 +216,11 @@ def _create_caller_limits(settings: Settings, worker: Worker, metrics: Metrics) 
 
 def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
-        key = caller.credential.id
         try:
-            limits.enter(key)
+            return limits.enter(caller.credential.id)
         except LimitReached:
             metrics.count_limited("caller")
             raise
-        return lambda: limits.leave(key)
 
     return admit
 

@@ -1,4 +1,4 @@
-"""The garbage collector leaves alone what the suite holds from its start to its end: modules, 12,000 tests, their marks.
+"""The garbage collector leaves alone what lives as long as the suite: modules, 12,000 tests, their marks.
 
 Without this it goes through all of them again and again: a seventh of the CPU of `tests/gateway` and `tests/path`
 (129 and 111 s). The product does the same when it has started (server/listener.py).
