@@ -28,8 +28,8 @@ MARK = "@@"
 """Stands in a JSON text for a value that is put in as bytes."""
 
 HEADERS = (
-    "host", "origin", "authorization", "cookie", "content-type", "content-length", "content-encoding", "accept", "accept-encoding",
-    "accept-language", "user-agent", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "mcp-protocol-version",
+    "host", "origin", "authorization", "cookie", "content-type", "content-length", "content-encoding", "accept",
+    "accept-encoding", "accept-language", "user-agent", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "mcp-protocol-version",
     "mcp-method", "mcp-name", "mcp-session-id", "last-event-id", "traceparent", "sec-fetch-site", "idempotency-key",
     "transfer-encoding", "retry-after", "age", "cache-control",
 )  # fmt: skip
