@@ -139,7 +139,7 @@ async def complete_task(context: Context, list_id: ListId, task_id: TaskId) -> S
 async def delete_task(context: Context, list_id: ListId, task_id: TaskId, etag: Etag = None) -> RemovedTodo:
     """Delete a task with its steps."""
     headers = {"If-Match": etag} if etag else None
-    await rest_client.send_request(context, "DELETE", build_path(TASK, list_id, task_id), headers=headers)
+    await rest_client.send_change(context, "DELETE", build_path(TASK, list_id, task_id), headers=headers)
     return RemovedTodo(id=task_id)
 
 
