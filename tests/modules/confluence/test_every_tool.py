@@ -7,7 +7,8 @@ import pytest
 from modules.confluence import MODULE
 from tests.support.confluence_double import ConfluenceDouble
 from tests.support.confluence_double.world import World
-from tests.support.tool_walk import Calls, ToolWalk
+from tests.support.tool_calls import Calls
+from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")

@@ -12,7 +12,8 @@ from tests.support.github_double import GitHubDouble
 from tests.support.github_double.call import Refused, Reply
 from tests.support.github_double.world import Event, World
 from tests.support.module_app import ModuleApp
-from tests.support.tool_walk import STRANGER, Calls, ToolWalk
+from tests.support.tool_calls import STRANGER, Calls
+from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal, VendorReply
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")

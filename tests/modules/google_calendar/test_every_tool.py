@@ -9,7 +9,8 @@ from modules.google_calendar import MODULE
 from tests.support.google_calendar_double import OWNER, GoogleCalendarDouble, GoogleRefused, google_calendar_double
 from tests.support.google_calendar_double.server import GoogleToken
 from tests.support.module_app import make_app_fixtures
-from tests.support.tool_walk import Calls, ToolWalk
+from tests.support.tool_calls import Calls
+from tests.support.tool_walk import ToolWalk
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BERLIN = "Europe/Berlin"

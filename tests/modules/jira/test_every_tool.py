@@ -11,7 +11,8 @@ from tests.support.jira_double.forms import refuse_for_limit
 from tests.support.jira_double.server import NOTHING
 from tests.support.jira_double.world import World, make_person
 from tests.support.module_app import make_app_fixtures
-from tests.support.tool_walk import Calls, ToolWalk
+from tests.support.tool_calls import Calls
+from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,7 +7,8 @@ import pytest
 from modules.microsoft_todo import MODULE
 from tests.support.microsoft_todo_double import ADA, GraphToken, MicrosoftTodoDouble, microsoft_todo_double
 from tests.support.module_app import make_app_fixtures
-from tests.support.tool_walk import Calls, ToolWalk
+from tests.support.tool_calls import Calls
+from tests.support.tool_walk import ToolWalk
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

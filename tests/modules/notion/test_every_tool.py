@@ -8,7 +8,8 @@ from modules.notion import MODULE
 from tests.support.module_app import make_app_fixtures
 from tests.support.notion_double import NotionDouble, notion_double
 from tests.support.notion_double.world import ALL, Refused, World
-from tests.support.tool_walk import Calls, ToolWalk
+from tests.support.tool_calls import Calls
+from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

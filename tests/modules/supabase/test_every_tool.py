@@ -9,7 +9,8 @@ from tests.modules.supabase.calls import BRANCH, READS, WRITES
 from tests.support.supabase_double import SupabaseDouble
 from tests.support.supabase_double.server import SCOPES
 from tests.support.supabase_double.world import MOMENT, REF, Refused, World
-from tests.support.tool_walk import Calls, ToolWalk
+from tests.support.tool_calls import Calls
+from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_double import VendorRefusal
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
