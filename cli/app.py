@@ -19,10 +19,13 @@ from cli.commands import (
     connect,
     credential,
     doctor,
+    identity_provider,
     issuer,
     keys,
     login,
     module,
+    notification,
+    notification_sender,
     oauth_client,
     profile,
     provider,
@@ -99,6 +102,9 @@ app.add_typer(client.app, name="client")
 app.add_typer(provider.app, name="provider")
 app.add_typer(oauth_client.app, name="oauth-client")
 app.add_typer(issuer.app, name="issuer")
+app.add_typer(identity_provider.app, name="identity-provider")
+app.add_typer(notification.app, name="notification")
+app.add_typer(notification_sender.app, name="notification-sender")
 app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")
 app.add_typer(session.app, name="session")

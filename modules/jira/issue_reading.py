@@ -9,8 +9,8 @@ from modules.jira import rest_client
 from modules.jira.field_values import Moment, Named, Person, format_value, get_mapping, list_mappings
 from modules.jira.fields import resolve_names
 from modules.jira.parameters import READ_WORK, IssueKey, Jql
-from modules.kit import Context, VendorProblem, build_path, tool
-from modules.kit.markup.adf_formatting import format_adf_in_turns
+from modules.kit import Context, VendorProblem, build_path, run_in_turns, tool
+from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
 from modules.kit.results import Count, CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at, read_each
 from modules.kit.text_cleaning import clean_line
@@ -182,7 +182,7 @@ async def get_issue(
     """An issue with all its fields; the description as Markdown; without its comments."""
     query = {"fields": "*all,-comment,-worklog", "expand": "names"}
     found = await rest_client.fetch_one(context, JiraIssue, build_path("/rest/api/3/issue/{}", issue), query=query)
-    whole = await format_adf_in_turns(found.raw.get("description"))
+    whole = await run_in_turns(format_adf, found.raw.get("description"))
     end = offset + DESCRIPTION_CHARACTERS
     update: dict[str, Any] = {"description": whole[offset:end], "next_offset": end if end < len(whole) else 0}
     if offset:

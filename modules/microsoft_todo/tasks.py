@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -14,10 +14,13 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
     drop_bounds,
+    limit_items,
     limit_length,
 )
-from modules.kit.results import ListPage
+from modules.kit.partial_results import PartialResult, change_each
+from modules.kit.results import ListPage, read_part
 from modules.kit.time_zones import OptionalZone, is_date
+from modules.kit.write_headers import build_if_match
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import (
     READ_TASKS,
@@ -32,7 +35,7 @@ from modules.microsoft_todo.parameters import (
     TaskStatus,
     TaskTitle,
 )
-from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask
+from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask, format_body, get_mapping
 from modules.microsoft_todo.task_times import format_due, write_due, write_recurrence, write_reminder
 
 TASKS = "/me/todo/lists/{}/tasks"
@@ -44,6 +47,10 @@ Rule = OptionalParameter[Annotated[str, limit_length(maximum=300)]]
 
 class Tasks(ListPage):
     tasks: list[TaskRow]
+
+
+class CompletedTasks(PartialResult):
+    tasks: list[SavedTask]
 
 
 class _DueTask(BaseModel):
@@ -75,7 +82,8 @@ async def get_task(
 ) -> TodoTask:
     """One task with its text, steps and links."""
     query = {"$expand": "checklistItems,linkedResources"}
-    task = await rest_client.fetch_one(context, TodoTask, build_path(TASK, list_id, task_id), query=query)
+    answer = await rest_client.send_request(context, "GET", build_path(TASK, list_id, task_id), query=query)
+    task = read_part(answer, TodoTask, await run_in_turns(format_body, get_mapping(answer.json())))
     more = max(0, len(task.body) - body_from - SHOWN_BODY)
     return task.model_copy(update={"body": task.body[body_from : body_from + SHOWN_BODY], "body_more": more})
 
@@ -136,10 +144,25 @@ async def complete_task(context: Context, list_id: ListId, task_id: TaskId) -> S
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
+async def complete_tasks(
+    context: Context,
+    list_id: ListId,
+    task_ids: Annotated[list[TaskId], limit_items(1, 50), Field(description="At most 50")],
+) -> CompletedTasks:
+    """Mark several tasks as completed; tells which of them failed."""
+
+    async def complete(task_id: str) -> SavedTask:
+        return await _patch(context, build_path(TASK, list_id, task_id), {"status": "completed"}, None)
+
+    done = await change_each(context, task_ids, complete)
+    return CompletedTasks(tasks=done.results, **done.fields)
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def delete_task(context: Context, list_id: ListId, task_id: TaskId, etag: Etag = None) -> RemovedTodo:
     """Delete a task with its steps."""
-    headers = {"If-Match": etag} if etag else None
-    await rest_client.send_request(context, "DELETE", build_path(TASK, list_id, task_id), headers=headers)
+    address = build_path(TASK, list_id, task_id)
+    await rest_client.send_request(context, "DELETE", address, headers=build_if_match(etag))
     return RemovedTodo(id=task_id)
 
 
@@ -152,7 +175,7 @@ async def _find_start(context: Context, address: str, due: str | None) -> date |
 
 
 async def _patch(context: Context, address: str, fields: dict[str, Any], etag: str | None) -> SavedTask:
-    headers = {"If-Match": etag} if etag else None
+    headers = build_if_match(etag)
     return await rest_client.fetch_one(context, SavedTask, address, method="PATCH", json=fields, headers=headers)
 
 
@@ -181,4 +204,4 @@ def _build_fields(
     return fields
 
 
-TOOLS = (list_tasks, get_task, create_task, update_task, complete_task, delete_task)
+TOOLS = (list_tasks, get_task, create_task, update_task, complete_task, complete_tasks, delete_task)

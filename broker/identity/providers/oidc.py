@@ -101,8 +101,7 @@ class OidcProvider:
     async def finish(self, flow: SignInFlow, query: Mapping[str, str]) -> VerifiedAccount:
         metadata = await self._metadata.get()
         _check_response(metadata, query)
-        method = "client_secret_post" if "client_secret_post" in metadata.auth_methods else "client_secret_basic"
-        async with self._open_client(method) as client:
+        async with self._open_client(choose_client_authentication(metadata)) as client:
             token = await self._outgoing.redeem_code(
                 client, metadata.token_endpoint, flow.redirect_uri, query["code"], flow.verifier
             )
@@ -132,13 +131,26 @@ class OidcProvider:
         return {name: reply[name] for name in ("email", "email_verified", "name") if name in reply}
 
     async def _fetch_metadata(self) -> ProviderMetadata:
-        issuer = self._rules.issuer
-        try:
-            document = await self._reader.fetch([get_openid_url(issuer)], is_issuer=self._rules.is_issuer)
-        except MetadataUnavailable as error:
-            away = error.failure == "unreachable"
-            raise SignInFailed("provider_away" if away else "provider", f"metadata {error.failure}") from None
-        return read_metadata(document, issuer)
+        return await fetch_provider_metadata(self._reader, self._rules)
+
+
+async def fetch_provider_metadata(reader: MetadataReader, profile: OidcProfile) -> ProviderMetadata:
+    """The metadata that a provider publishes now.
+
+    Raises:
+        SignInFailed: there is none, or it is not this provider's.
+    """
+    try:
+        document = await reader.fetch([get_openid_url(profile.issuer)], is_issuer=profile.is_issuer)
+    except MetadataUnavailable as error:
+        away = error.failure == "unreachable"
+        raise SignInFailed("provider_away" if away else "provider", f"metadata {error.failure}") from None
+    return read_metadata(document, profile.issuer)
+
+
+def choose_client_authentication(metadata: ProviderMetadata) -> str:
+    """How a client authenticates itself at the provider's token endpoint (RFC 6749 §2.3.1)."""
+    return "client_secret_post" if "client_secret_post" in metadata.auth_methods else "client_secret_basic"
 
 
 def _check_response(metadata: ProviderMetadata, query: Mapping[str, str]) -> None:

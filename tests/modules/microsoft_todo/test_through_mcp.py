@@ -67,6 +67,24 @@ async def test_a_task_with_all_of_it(app: ModuleApp, vendor: MicrosoftTodoDouble
     assert vendor.items == {}
 
 
+async def test_several_are_completed_and_which_failed(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
+    first, second = vendor.add_task(vendor.home)["id"], vendor.add_task(vendor.home)["id"]
+    done = await app.read("complete_tasks", list_id=vendor.home, task_ids=[first, NOWHERE, second, first])
+    assert [(one["id"], one["status"]) for one in done["tasks"]] == [(first, "completed"), (second, "completed")]
+    assert [one["item"] for one in done["failed"]] == [NOWHERE]
+    assert "no such" in done["failed"][0]["error"]
+    none = await app.call("complete_tasks", list_id=vendor.home, task_ids=[NOWHERE, f"{NOWHERE}2"])
+    assert none.failed
+    assert "nothing was changed" in none.text
+    third = vendor.add_task(vendor.home)["id"]
+    before = len(vendor.seen)
+    vendor.refusals.append(VendorReply(200, b"<html>"))
+    cut = await app.read("complete_tasks", list_id=vendor.home, task_ids=[first, third])
+    assert (cut["failed"][0]["unknown"], cut["not_tried"]) == (True, [third])
+    assert "look before you try again" in cut["failed"][0]["error"]
+    assert len(vendor.seen) - before == 1
+
+
 async def test_a_link_is_made_changed_and_removed(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
     task = {"list_id": vendor.home, "task_id": vendor.add_task(vendor.home)["id"]}
     made = await app.read(
@@ -218,6 +236,7 @@ async def test_an_unreadable_answer_to_a_write_says_look_first(app: ModuleApp, v
     for tool, params in (
         ("create_task", {"title": "x"}),
         ("complete_task", {"task_id": task}),
+        ("complete_tasks", {"task_ids": [task]}),
         ("create_checklist_item", {"task_id": task, "name": "x"}),
         ("create_linked_resource", {"task_id": task, "url": "https://a.test", "app": "x"}),
     ):
@@ -259,6 +278,7 @@ async def test_somebody_of_another_tenant_sees_and_changes_nothing(app: ModuleAp
         ("create_task", {"list_id": vendor.home, "title": "mine"}),
         ("update_task", {**task, "title": "mine"}),
         ("complete_task", task),
+        ("complete_tasks", {"list_id": vendor.home, "task_ids": [task["task_id"]]}),
         ("delete_task", task),
         ("list_checklist_items", task),
         ("create_checklist_item", {**task, "name": "mine"}),
