@@ -18,7 +18,7 @@ const OF_DIALOG = ['dialog'] as const
 export function RolePanel({ id, search }: { id: string; search: RolesSearch }) {
   const { roles } = useMessages()
   const { data: role, error, refetch } = useQuery(roleQuery(id))
-  const { close, replace } = useOverlay(OF_PANEL)
+  const { close, clear, replace } = useOverlay(OF_PANEL)
   const { open, close: closeDialog } = useOverlay(OF_DIALOG)
   if (!role)
     return (
@@ -41,7 +41,7 @@ export function RolePanel({ id, search }: { id: string; search: RolesSearch }) {
         />
       </DetailPanel>
       {search.dialog === 'copy' && <RoleForm source={role} onClose={closeDialog} />}
-      {search.dialog === 'remove' && <RemoveRole role={role} onClose={closeDialog} onRemoved={close} />}
+      {search.dialog === 'remove' && <RemoveRole role={role} onClose={closeDialog} onRemoved={clear} />}
     </>
   )
 }

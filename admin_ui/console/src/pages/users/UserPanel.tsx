@@ -25,7 +25,7 @@ interface UserPanelProps {
 export function UserPanel({ id, tab, dialog }: UserPanelProps) {
   const { users } = useMessages()
   const { data: user, error, refetch } = useQuery(userQuery(id))
-  const { close, replace } = useOverlay(OF_PANEL)
+  const { close, clear, replace } = useOverlay(OF_PANEL)
   const { open, close: closeDialog } = useOverlay(OF_DIALOG)
   if (!user)
     return (
@@ -49,7 +49,7 @@ export function UserPanel({ id, tab, dialog }: UserPanelProps) {
         />
       </DetailPanel>
       {dialog === 'suspend' && <SuspendUser user={user} onClose={closeDialog} />}
-      {dialog === 'remove' && <RemoveUser user={user} onClose={closeDialog} onRemoved={close} />}
+      {dialog === 'remove' && <RemoveUser user={user} onClose={closeDialog} onRemoved={clear} />}
     </>
   )
 }
