@@ -58,6 +58,10 @@ class ConsoleApp:
     def product(self) -> Product:
         return self.identity.product
 
+    async def add_admin(self, email: str) -> Person:
+        """One more administrator of the first tenant, for a test that changes their profile."""
+        return await _create_admin(self.product, self.admin.tenant, email)
+
     async def open(self, person: Person | None, path: str = "", **options: Any) -> Page:
         """A page of the console in a browser of its own, as somebody who has just signed in (None: nobody)."""
         settings = {"viewport": WIDE, "locale": "en-GB", "timezone_id": "Asia/Tokyo", "reduced_motion": "reduce"}
