@@ -31,6 +31,7 @@ from cli.commands import (
     provider,
     request,
     role,
+    role_mapping,
     serve,
     service,
     session,
@@ -95,6 +96,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")
 app.add_typer(role.app, name="role")
 app.add_typer(request.app, name="request")
+app.add_typer(role_mapping.app, name="role-mapping")
 app.add_typer(service.app, name="service")
 app.add_typer(module.app, name="module")
 app.add_typer(credential.app, name="credential")

@@ -44,6 +44,8 @@ class AuditEventKind(StrEnum):
     ROLE_REMOVED = "role.removed"
     ROLE_ASSIGNED = "role.assigned"
     ROLE_UNASSIGNED = "role.unassigned"
+    ROLE_MAPPING_ADDED = "role_mapping.added"
+    ROLE_MAPPING_REMOVED = "role_mapping.removed"
     PERMISSION_ALLOWED = "permission.allowed"
     PERMISSION_DENIED = "permission.denied"
     PERMISSION_REMOVED = "permission.removed"

@@ -156,7 +156,7 @@ async def remove_user(
 
 
 async def assign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
-    """Give a user a role; one that they have already stays.
+    """Give a user a role by hand; one that they have already stays, and a sign-in takes it away no more.
 
     Raises:
         NotFound: the tenant has no such user, or no such role.
@@ -173,7 +173,8 @@ async def assign_role_in_transaction(work: UnitOfWork, actor: Actor, user_id: UU
 
 
 async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
-    """Take a role from a user; one that they do not have is no error.
+    """Take a role from a user, wherever they have it from; one that they do not have is no error. A mapping may give it
+    again at the next sign-in.
 
     Raises:
         NotFound: the tenant has no such user, or no such role.
@@ -281,8 +282,9 @@ _BY_IDS = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = ANY($2::uuid[]) ORDER 
 _LOCK_ADMINISTRATORS = """SELECT id FROM core.users
     WHERE tenant_id = $1 AND system_role = 'admin' AND status = 'active' ORDER BY id FOR UPDATE"""
 _CHANGE = "UPDATE core.users SET name = $3, system_role = $4, status = $5 WHERE tenant_id = $1 AND id = $2"
-_ASSIGN = """INSERT INTO core.role_assignments (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
-    ON CONFLICT DO NOTHING"""
+_ASSIGN = """INSERT INTO core.role_assignments AS a (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
+    ON CONFLICT (tenant_id, user_id, role_id) DO UPDATE SET sources = array_append(a.sources, 'hand')
+    WHERE NOT 'hand' = ANY (a.sources)"""
 _UNASSIGN = "DELETE FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $2 AND role_id = $3"
 _GET = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = $2"""
 _MEMBERS = (

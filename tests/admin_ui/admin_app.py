@@ -55,6 +55,7 @@ from core.db import Database
 from core.directory import allow_list, services, users
 from core.directory.access_requests import create_request
 from core.directory.audit_trail import Actor
+from core.directory.role_mappings import add_role_mapping
 from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
 from core.errors import InvalidFields
@@ -185,6 +186,7 @@ class Tenant:
     provider_id: str
     request_id: UUID
     """The administrator's own."""
+    mapping_id: UUID
 
 
 @dataclass(slots=True)
@@ -277,6 +279,8 @@ class AdminApp:
         )
         registration = OAuthClientRegistration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
         vendor_client = await self.connect.oauth_clients.register(ACTOR, tenant.id, registration)
+        domain = f"{slug}.example"
+        mapping, _ = await add_role_mapping(self.console, ACTOR, tenant.id, "domain", "", domain, role.id)
         provider = f"vendor_of_{slug}"
         await self.connect.custom_providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
         connect_session = uuid4()
@@ -294,6 +298,7 @@ class AdminApp:
             connect_session,
             provider,
             (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
+            mapping.id,
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:

@@ -34,6 +34,7 @@ BODIES: Mapping[str, Any] = {
     "PATCH /users/{user_id}": {"name": "Changed", "status": "suspended"},
     "POST /roles": {"name": "$role", "allow": ["kg.*"]},
     "PATCH /roles/{role_id}": {"priority": 3},
+    "POST /role-mappings": {"kind": "group", "provider": "acme", "value": "$role", "role_id": "$role_id"},
     "PUT /roles/{role_id}/permissions": {"allow": ["*"], "deny": []},
     "POST /oauth/clients": {
         "name": "Machine",
@@ -116,6 +117,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "tenant_id": str(tenant.id),
         "user_id": str(person.id),
         "role_id": str(tenant.role_id),
+        "mapping_id": str(tenant.mapping_id),
         "session_id": str(person.session_id),
         "grant_id": str(person.grant_id),
         "identity_id": str(person.identity_id),
@@ -142,6 +144,7 @@ def made_up() -> dict[str, str]:
         "tenant_id",
         "user_id",
         "role_id",
+        "mapping_id",
         "session_id",
         "grant_id",
         "identity_id",

@@ -20,8 +20,9 @@ from tests.support.postgres import ScratchDatabase
 ROOT = Path(__file__).parents[3]
 FILTER = re.compile(r"(?:\b\w+\.)?\btenant_id\s*=\s*\$1(?!\d)")
 UNFILTERED = "$1::uuid IS NOT NULL"
-# test_removal.py: after that story there is no tenant left; tests/gateway/test_document_store.py: has its own story
-ELSEWHERE = {"deletion.py", "document_store.py"}
+# test_removal.py: after that story there is no tenant left; tests/gateway/test_document_store.py and
+# test_provisioning_isolation.py: have their own stories
+ELSEWHERE = {"deletion.py", "document_store.py", "role_mappings.py", "scim.py"}
 WRITTEN_IN = (
     "core/directory/*.py", "core/audit/*.py", "broker/identity/api_tokens.py", "gateway/**/*.py",
     "server/**/*.py", "cli/**/*.py",
@@ -141,6 +142,7 @@ BY_AN_ID_OF_ITS_OWN = (
 )
 
 
+@pytest.mark.long
 async def test_without_row_level_security_the_same_mutants_are_noticed(
     database: ScratchDatabase, unbound: StoryApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,7 +76,7 @@ async def test_a_missing_answer_ends_it_and_is_told_as_such() -> None:
 
 
 async def test_where_nothing_was_changed_it_fails() -> None:
-    with pytest.raises(ToolError, match="nothing was changed. 0: no such task; 1: somebody changed it"):
+    with pytest.raises(ToolError, match=r"nothing was changed\. 0: no such task; 1: somebody changed it"):
         await changed(MISSING, CONFLICT)
     with pytest.raises(ToolError, match="and 2 more"):
         await changed(*[MISSING] * 7)

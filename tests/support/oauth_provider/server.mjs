@@ -132,7 +132,7 @@ const provider = new Provider(issuer, {
     const known = claimsFor(token.accountId);
     return Object.fromEntries(settings.tokenClaims.split(' ').filter((name) => name in known).map((name) => [name, known[name]]));
   },
-  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups', '_claim_names'] },
   findAccount: (ctx, sub) => ({
     accountId: sub,
     claims: () => claimsFor(sub),
