@@ -158,6 +158,17 @@ async def test_a_role_is_copied_renamed_and_removed(app: ConsoleApp) -> None:
     await expect(page.get_by_role("link", name="Renamed")).to_have_count(0)
 
 
+async def test_what_a_model_sees_by_a_role(app: ConsoleApp) -> None:
+    role = await _create(app, "Seen", "knowledge_graph:read")
+    page = await app.open(app.admin, f"/roles?id={role}&tab=see-as")
+    seen = page.get_by_role("list", name="Tools by service")
+    await expect(seen).to_contain_text("knowledge_graph")
+    await expect(seen).to_contain_text("search")
+    assert "create_entities" not in await page.get_by_role("dialog").inner_text()
+    await page.get_by_text("get_module_schema", exact=True).click()
+    await app.look(page, "role-see-as")
+
+
 @pytest.mark.parametrize("view", ["narrow", "japanese"])
 async def test_the_matrix_in_other_views(app: ConsoleApp, view: str) -> None:
     role = await _create(app, f"View {view}", "knowledge_graph.*")

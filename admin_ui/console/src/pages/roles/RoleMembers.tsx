@@ -28,7 +28,7 @@ export function RoleMembers({ role }: { role: SchemaRoleView }) {
   const set = (id: string, email: string, add: boolean) =>
     run(async () => {
       await change(id, add)
-      showToast(add ? roles.memberAdded(email) : roles.memberRemoved(email), () => void change(id, !add))
+      showToast(add ? roles.memberAdded(email) : roles.memberRemoved(email), () => change(id, !add))
     })
   const has = new Set(list.rows.map((user) => user.id))
   return (

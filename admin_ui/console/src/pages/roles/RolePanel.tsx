@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { api, read } from '../../api/client.ts'
 import { DetailPanel, PanelTabs } from '../../components/DetailPanel.tsx'
+import { ModelView } from '../../components/ModelView.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
@@ -16,9 +18,9 @@ const OF_DIALOG = ['dialog'] as const
 
 /** One role. */
 export function RolePanel({ id, search }: { id: string; search: RolesSearch }) {
-  const { roles } = useMessages()
+  const { modelView, roles } = useMessages()
   const { data: role, error, refetch } = useQuery(roleQuery(id))
-  const { close, replace } = useOverlay(OF_PANEL)
+  const { close, clear, replace } = useOverlay(OF_PANEL)
   const { open, close: closeDialog } = useOverlay(OF_DIALOG)
   if (!role)
     return (
@@ -37,11 +39,21 @@ export function RolePanel({ id, search }: { id: string; search: RolesSearch }) {
             { key: 'general', label: roles.tabs.general, content: () => <RoleGeneral role={role} onDialog={(name) => open({ dialog: name })} /> },
             { key: 'permissions', label: roles.tabs.permissions, content: () => <PermissionEditor role={role} search={search} /> },
             { key: 'members', label: roles.tabs.members, content: () => <RoleMembers role={role} /> },
+            {
+              key: 'see-as',
+              label: modelView.tab,
+              content: () => (
+                <ModelView
+                  queryKey={['roles', id, 'model-view']}
+                  load={() => read(api.GET('/api/v1/roles/{role_id}/model-view', { params: { path: { role_id: id } } }))}
+                />
+              ),
+            },
           ]}
         />
       </DetailPanel>
       {search.dialog === 'copy' && <RoleForm source={role} onClose={closeDialog} />}
-      {search.dialog === 'remove' && <RemoveRole role={role} onClose={closeDialog} onRemoved={close} />}
+      {search.dialog === 'remove' && <RemoveRole role={role} onClose={closeDialog} onRemoved={clear} />}
     </>
   )
 }

@@ -3,7 +3,7 @@ import { ShieldCheck } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
 import { type Query, readOneOf, readSort, readText, writeSort } from '../../app/search.ts'
 
-export const ROLE_TABS = ['general', 'permissions', 'members'] as const
+export const ROLE_TABS = ['general', 'permissions', 'members', 'see-as'] as const
 export const ROLE_SORTS = ['name', 'priority'] as const
 const DIALOGS = ['new', 'copy', 'remove'] as const
 
