@@ -2,12 +2,45 @@
 
 from starlette.types import ASGIApp
 
-from admin_ui.api import allow_list, audit, doctor, keys, me, roles, services, tenants, users
+from admin_ui.api import (
+    access_requests,
+    allow_list,
+    audit,
+    doctor,
+    keys,
+    me,
+    model_views,
+    role_mappings,
+    roles,
+    service_tools,
+    services,
+    tenants,
+    tools,
+    users,
+)
 from admin_ui.api.admin_dependencies import AdminDependencies
 from core.api.app import ApiSection, build_application
 from core.api.security import ApiSecurity
 
-ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, services, audit, keys, doctor))
+ROUTERS = tuple(
+    part.routes
+    for part in (
+        me,
+        tools,
+        access_requests,
+        tenants,
+        users,
+        roles,
+        role_mappings,
+        model_views,
+        allow_list,
+        service_tools,
+        services,
+        audit,
+        keys,
+        doctor,
+    )
+)
 
 
 def build_directory_section(dependencies: AdminDependencies) -> ApiSection:

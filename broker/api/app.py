@@ -5,8 +5,10 @@ from starlette.types import ASGIApp
 from broker.api import (
     grants,
     identities,
+    notification_settings,
     registered_clients,
     secret_scanning,
+    session_tokens,
     sessions,
     sign_in_links,
     tokens,
@@ -20,6 +22,7 @@ ROUTERS = tuple(
     part.routes
     for part in (
         sessions,
+        session_tokens,
         identities,
         grants,
         registered_clients,
@@ -27,6 +30,7 @@ ROUTERS = tuple(
         tokens,
         sign_in_links,
         secret_scanning,
+        notification_settings,
     )
 )
 

@@ -1,10 +1,12 @@
 """Dependencies of the identity routes of the admin API."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
+from broker.authorization_server.access_tokens import AccessTokenGrant
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
@@ -12,11 +14,22 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.notifications.preferences import NotificationPreferences
+from core.secret import Secret
+
+
+class AccessTokenMinter(Protocol):
+    """Issues access tokens."""
+
+    async def mint(self, grant: AccessTokenGrant, now: datetime) -> tuple[Secret, int]:
+        """Issue a token for a grant; return it with its lifetime in seconds."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityDependencies:
-    """The services of identity."""
+    """The services of identity. `access_tokens` are those of our own authorization server, None where another one
+    issues them, and `resource` is what they are for: the URL of the MCP endpoint."""
 
     tokens: ApiTokens
     sessions: Sessions
@@ -25,6 +38,9 @@ class IdentityDependencies:
     links: OneTimeLinks
     identities: Identities
     issuers: TrustedIssuers
+    notifications: NotificationPreferences
+    access_tokens: AccessTokenMinter | None = None
+    resource: str = ""
 
 
 async def _get_dependencies(request: Request) -> IdentityDependencies:

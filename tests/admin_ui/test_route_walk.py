@@ -14,14 +14,27 @@ from fastapi import APIRouter
 from core.api.app import ApiSection, build_fastapi_app, create_router
 from tests.admin_ui.admin_app import OPERATORS, URL, AdminApp, Person, Tenant
 
+IDENTITY_PROVIDER = {
+    "kind": "oidc",
+    "issuer": "https://localhost",
+    "client_id": "made-up",
+    "client_secret": "made-up",
+}
+MAIL_SENDER = {"server": "127.0.0.1", "sender": "MCPist <mcpist@acme.example>"}
+WEBHOOK_SENDER = {"url": "https://localhost/", "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}
 BODIES: Mapping[str, Any] = {
     "POST /tenants": {"slug": "acme", "administrator": "somebody@acme.example"},
     "PATCH /tenants/{tenant_id}": {"name": "Changed"},
     "PATCH /tenant": {"record_arguments": True},
+    "PATCH /me": {"single_key_shortcuts": False},
+    "POST /access-requests": {"module": "$module", "tool": "$tool", "message": "please"},
+    "POST /access-requests/{request_id}/approval": {"role_id": "$role_id", "allow": True},
+    "POST /access-requests/{request_id}/refusal": {"reason": "no"},
     "POST /users": {"email": "$email"},
     "PATCH /users/{user_id}": {"name": "Changed", "status": "suspended"},
     "POST /roles": {"name": "$role", "allow": ["kg.*"]},
     "PATCH /roles/{role_id}": {"priority": 3},
+    "POST /role-mappings": {"kind": "group", "provider": "acme", "value": "$role", "role_id": "$role_id"},
     "PUT /roles/{role_id}/permissions": {"allow": ["*"], "deny": []},
     "POST /oauth/clients": {
         "name": "Machine",
@@ -53,7 +66,17 @@ BODIES: Mapping[str, Any] = {
         }
     },
     "POST /providers/discover": {"url": "https://localhost"},
+    "POST /deployment/identity-providers/test": {"id": "walked", **IDENTITY_PROVIDER},
+    "PUT /deployment/identity-providers/{identity_provider_id}": IDENTITY_PROVIDER,
+    "POST /deployment/notification-senders/mail/test": MAIL_SENDER,
+    "PUT /notification-settings": {"alert": "account", "mail": False, "administrators": True},
+    "PUT /notification-preferences": {"alert": "account", "mail": False},
+    "PUT /deployment/notification-senders/mail": MAIL_SENDER,
+    "POST /deployment/notification-senders/webhook/test": WEBHOOK_SENDER,
+    "PUT /deployment/notification-senders/webhook": WEBHOOK_SENDER,
 }
+FIXED = {"sender_kind": "webhook"}
+"""What stands for placeholders that name nothing of anybody's."""
 ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -94,6 +117,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "tenant_id": str(tenant.id),
         "user_id": str(person.id),
         "role_id": str(tenant.role_id),
+        "mapping_id": str(tenant.mapping_id),
         "session_id": str(person.session_id),
         "grant_id": str(person.grant_id),
         "identity_id": str(person.identity_id),
@@ -102,8 +126,11 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "credential_id": str(tenant.credential_id),
         "oauth_client_id": str(tenant.oauth_client_id),
         "connect_session_id": str(tenant.connect_session_id),
+        "request_id": str(tenant.request_id),
         "provider_id": tenant.provider_id,
+        "identity_provider_id": f"of-{tenant.slug}",
         "module": f"module_of_{tenant.slug}",
+        "tool": f"tool_of_{tenant.slug}",
         "entry": tenant.entry,
         "email": person.email,
         "role": f"{tenant.slug}-readers",
@@ -117,25 +144,29 @@ def made_up() -> dict[str, str]:
         "tenant_id",
         "user_id",
         "role_id",
+        "mapping_id",
         "session_id",
         "grant_id",
         "identity_id",
         "credential_id",
         "oauth_client_id",
         "connect_session_id",
+        "request_id",
     )
     random = {
         "client_id": f"client_{uuid4().hex[:22]}",
         "token_id": uuid4().hex[:12],
         "entry": "@made-up.example",
         "module": "made_up",
+        "tool": "made_up",
         "provider_id": f"p{uuid4().hex[:20]}",
+        "identity_provider_id": f"p{uuid4().hex[:20]}",
     }
     return {name: str(uuid4()) for name in names} | random
 
 
 async def asked(client: httpx2.AsyncClient, one: Operation, ids: Mapping[str, str]) -> httpx2.Response:
-    path = one.path.format_map({name: value.replace("@", "%40") for name, value in ids.items()})
+    path = one.path.format_map({name: value.replace("@", "%40") for name, value in {**FIXED, **ids}.items()})
     body = BODIES.get(one.name)
     filled = json.dumps(body)
     for name, value in ids.items():
@@ -271,8 +302,18 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
     """A wrong declaration would be walked as it is declared: so these stand here once more."""
     known = {
         "GET /me": ("user", []),
+        "PATCH /me": ("user", ["mcp:write", "admin:write"]),
+        "GET /tools": ("user", ["mcp:read", "admin:read"]),
+        "GET /tools/{module}/{tool}": ("user", ["mcp:read", "admin:read"]),
+        "GET /tool-modules": ("user", ["mcp:read", "admin:read"]),
+        "GET /tool-modules/{module}": ("user", ["mcp:read", "admin:read"]),
+        "POST /access-requests": ("user", ["mcp:write", "admin:write"]),
+        "GET /access-requests": ("user", ["mcp:read", "admin:read"]),
+        "GET /access-requests/{request_id}": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /access-requests/{request_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /audit": ("user", ["mcp:read", "admin:read"]),
         "GET /sessions": ("user", ["mcp:read", "admin:read"]),
+        "POST /sessions/current/access-token": ("user", ["mcp:write", "admin:write"]),
         "DELETE /sessions": ("user", ["mcp:write", "admin:write"]),
         "DELETE /sessions/{session_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /identities": ("user", ["mcp:read", "admin:read"]),
@@ -300,6 +341,18 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "DELETE /tenants/{tenant_id}": ("operator", ["admin:write"]),
         "GET /deployment/audit": ("operator", ["admin:read"]),
         "GET /keys": ("operator", ["admin:read"]),
+        "GET /deployment/identity-providers": ("operator", ["admin:read"]),
+        "POST /deployment/identity-providers/test": ("operator", ["admin:write"]),
+        "PUT /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
+        "DELETE /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
+        "GET /deployment/notification-senders": ("operator", ["admin:read"]),
+        "POST /deployment/notification-senders/mail/test": ("operator", ["admin:write"]),
+        "PUT /deployment/notification-senders/mail": ("operator", ["admin:write"]),
+        "POST /deployment/notification-senders/webhook/test": ("operator", ["admin:write"]),
+        "PUT /deployment/notification-senders/webhook": ("operator", ["admin:write"]),
+        "DELETE /deployment/notification-senders/{sender_kind}": ("operator", ["admin:write"]),
+        "GET /notification-preferences": ("user", ["mcp:read", "admin:read"]),
+        "PUT /notification-preferences": ("user", ["mcp:write", "admin:write"]),
         "GET /doctor": ("user", ["mcp:read", "admin:read"]),
     }
     walked = list(operations(app.openapi()))
@@ -318,5 +371,8 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "PUT /oauth/issuers",
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",
+        "PUT /deployment/identity-providers/{identity_provider_id}",
+        "PUT /deployment/notification-senders/mail",
+        "PUT /deployment/notification-senders/webhook",
         "PUT /services/{module}/credential",
     }

@@ -14,6 +14,8 @@ EXTRA_POLICIES = {
     ("core.tenants", "deployment_lists_tenants"): ("r", ("mcpist_console",)),
     ("auth.api_tokens", "lookup_by_token_id"): ("r", ("mcpist_broker",)),
     ("core.generations", "poll_by_tenants"): ("r", ("mcpist_broker", "mcpist_gateway")),
+    # Which tenants have audit events that are not counted yet: numbers of events, by tenant.
+    ("core.count_positions", "deployment_lists_positions"): ("r", ("mcpist_console",)),
     # The audit functions' own rights: nobody logs in as the owner.
     ("audit.incoming", "owner_appends"): ("a", ("mcpist_owner",)),
     ("audit.incoming", "owner_takes"): ("r", ("mcpist_owner",)),
@@ -64,6 +66,7 @@ EXTRA_POLICIES = {
     ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.signing_keys", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.used_ids", "broker_keeps"): ("*", ("mcpist_broker",)),
+    ("auth.deployment_settings", "broker_keeps"): ("*", ("mcpist_broker",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.
     ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
     ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),
@@ -76,6 +79,7 @@ OF_THE_DEPLOYMENT = {
     "auth.dynamic_clients",
     "auth.signing_keys",
     "auth.used_ids",
+    "auth.deployment_settings",
     "auth.audit_key",
 }
 # Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.
