@@ -134,10 +134,7 @@ async def add_issue_labels(
     """Add labels to an issue or pull request; new ones are made."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/labels", issue_number)
     answer = await rest_client.send_request(context, "POST", address, json={"labels": labels})
-    found = _read_labels(answer)
-    if not found.labels:
-        raise answer.build_unreadable_problem()
-    return found
+    return _read_added_labels(answer)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -190,7 +187,15 @@ async def _change_labels(
     if not add:
         return (await rest_client.fetch_one(context, _NumberedLabels, address, missing=missing)).labels
     answer = await rest_client.send_request(context, "POST", f"{address}/labels", json={"labels": add}, missing=missing)
-    return _read_labels(answer).labels
+    return _read_added_labels(answer).labels
+
+
+def _read_added_labels(answer: VendorAnswer) -> IssueLabels:
+    """Read the labels of an issue that has got some, and so has at least these."""
+    found = _read_labels(answer)
+    if not found.labels:
+        raise answer.build_unreadable_problem()
+    return found
 
 
 def _read_labels(answer: VendorAnswer) -> IssueLabels:

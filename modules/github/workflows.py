@@ -1,8 +1,9 @@
 """Workflows of GitHub Actions: their jobs, starting, repeating and stopping them."""
 
+import re
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, Id, Owner, Ref, Repo
@@ -15,7 +16,6 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
     ShortText,
-    drop_bounds,
     limit_length,
 )
 from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Word, read_at, read_object
@@ -24,10 +24,19 @@ MAX_INPUTS = 25
 """Of a workflow: GitHub's own limit."""
 MAX_STEPS = 100
 NO_CONTENT = 204
+_WORKFLOW = re.compile(r"[^./\\\r\n][^/\\\r\n]*")
 _PASSED = (None, "success", "skipped", "neutral")
 
 RunId = Annotated[Id, Field(description="The run's id")]
-WorkflowName = Annotated[str, Field(pattern=r"^[^./\\\r\n][^/\\\r\n]{0,255}$", json_schema_extra=drop_bounds)]
+
+
+def _check_workflow(text: str) -> str:
+    if not _WORKFLOW.fullmatch(text):
+        raise ValueError("is no workflow: give its id, or the name of its file without folders")
+    return text
+
+
+WorkflowName = Annotated[ShortText, AfterValidator(_check_workflow)]
 Inputs = Annotated[dict[ShortText, str], limit_length(maximum=MAX_INPUTS)]
 
 

@@ -163,6 +163,10 @@ class ToolWalk(PeopleWalk):
         assert not page.get("incomplete")
         assert all(len(rows) <= 1 for rows in pages)
 
+    def compare_by(self, row: Any) -> Any:
+        """A row without what depends on the other rows of its page."""
+        return row
+
     @in_short_and_long
     async def test_answers_that_are_not_as_described(
         self, app: ModuleApp, vendor: Any, tool: Tool, thorough: bool
@@ -200,7 +204,8 @@ class ToolWalk(PeopleWalk):
         for odd in (None, {}, [], *list_odd_rows(rows[0])) if thorough else (5, *list_odd_rows(rows[0])[:1]):
             answer = await answer_with(replace_rows(body, [odd, *rows[1:]]))
             assert not answer.failed, (odd, answer.text)
-            kept = [row for row in answer.value.get(name, []) if row in usual[name]]
+            known = [self.compare_by(row) for row in usual[name]]
+            kept = [row for row in answer.value.get(name, []) if self.compare_by(row) in known]
             assert len(kept) >= len(rows) - 1, (odd, answer.text)
         empty = await answer_with(replace_rows(body, []))
         assert not empty.failed, empty.text
