@@ -1,5 +1,5 @@
-"""What is the same for all calls of one tool by one caller: whether it exists for them, whether their credential has
-the scope, what its audit records begin with. It is found out once, and again when anything about the caller changes."""
+"""Tools as their callers may use them: whether one exists for a caller, whether the credential has the scope, what the
+audit records begin with. It is found out once for all calls, and again when anything about the caller changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What all requests with one lease to one host of a vendor share. It is prepared once, not for each of them."""
+"""State that all requests with one lease to one host of a vendor share; it is prepared once."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

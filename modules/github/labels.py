@@ -133,7 +133,11 @@ async def add_issue_labels(
 ) -> IssueLabels:
     """Add labels to an issue or pull request; new ones are made."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/labels", issue_number)
-    return _read_labels(await rest_client.send_request(context, "POST", address, json={"labels": labels}))
+    answer = await rest_client.send_request(context, "POST", address, json={"labels": labels})
+    found = _read_labels(answer)
+    if not found.labels:
+        raise answer.build_unreadable_problem()
+    return found
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])

@@ -15,6 +15,7 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
     ShortText,
+    drop_bounds,
     limit_length,
 )
 from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Word, read_at, read_object
@@ -26,6 +27,7 @@ NO_CONTENT = 204
 _PASSED = (None, "success", "skipped", "neutral")
 
 RunId = Annotated[Id, Field(description="The run's id")]
+WorkflowName = Annotated[str, Field(pattern=r"^[^./\\\r\n][^/\\\r\n]{0,255}$", json_schema_extra=drop_bounds)]
 Inputs = Annotated[dict[ShortText, str], limit_length(maximum=MAX_INPUTS)]
 
 
@@ -114,7 +116,7 @@ async def dispatch_workflow(
     context: Context,
     owner: Owner,
     repo: Repo,
-    workflow: Annotated[ShortText, Field(description="Id or file name, such as ci.yml")],
+    workflow: Annotated[WorkflowName, Field(description="Id or file name, such as ci.yml")],
     ref: Annotated[Ref, Field(description="Branch or tag")],
     inputs: Annotated[OptionalParameter[Inputs], Field(description="As it declares")] = None,
 ) -> StartedRun:

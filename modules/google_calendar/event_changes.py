@@ -95,7 +95,7 @@ async def create_event(
 @tool(hints=ADD_HINTS, scopes=[WRITE_EVENTS])
 async def quick_add_event(
     context: Context,
-    text: Annotated[str, limit_length(1, 1000), Field(description="Such as: Lunch with Bo on Friday at noon")],
+    text: Annotated[str, limit_length(1, 500), Field(description="Such as: Lunch with Bo on Friday at noon")],
     calendar_id: CalendarId = "primary",
     notify: Notify = False,
 ) -> SavedEvent:
@@ -186,7 +186,7 @@ async def delete_event(
 ) -> DeletedEvent:
     """Delete an event: all of a series by series_id, one instance by its own id."""
     headers = build_if_match(etag)
-    await rest_client.send_request(
+    await rest_client.send_change(
         context, "DELETE", build_path(EVENT, calendar_id, event_id), query={"sendUpdates": write_send_updates(notify)},
         headers=headers,
     )  # fmt: skip

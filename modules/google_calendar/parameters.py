@@ -15,7 +15,8 @@ WRITE_CALENDARS = f"{_PREFIX}calendar.calendars"
 WRITE_EVENTS = f"{_PREFIX}calendar.events"
 
 _EMAIL = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,255}")
-_CALENDAR = re.compile(r"[^\s/?#<>,]{1,300}")
+# Holidays have a "#": ja.japanese#holiday@group.v.calendar.google.com.
+_CALENDAR = re.compile(r"primary|[^\s/?<>,@]{1,200}@[^\s/?<>,@]{1,100}")
 _EVENT = re.compile(r"[A-Za-z0-9_-]{4,1100}", re.ASCII)
 
 
@@ -26,7 +27,7 @@ def _check_email(text: str) -> str:
 
 
 def _check_calendar(text: str) -> str:
-    if not _CALENDAR.fullmatch(text):
+    if not _CALENDAR.fullmatch(text) or not text.isprintable():
         raise ValueError("is no id of a calendar: give primary, or an id from the list of calendars, not a title")
     return text
 

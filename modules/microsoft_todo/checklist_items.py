@@ -60,7 +60,7 @@ async def update_checklist_item(
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def delete_checklist_item(context: Context, list_id: ListId, task_id: TaskId, item_id: ItemId) -> RemovedTodo:
     """Remove a step."""
-    await rest_client.send_request(context, "DELETE", build_task_path(ITEM, list_id, task_id, item_id))
+    await rest_client.send_change(context, "DELETE", build_task_path(ITEM, list_id, task_id, item_id))
     return RemovedTodo(id=item_id)
 
 

@@ -91,7 +91,7 @@ async def update_linked_resource(
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def delete_linked_resource(context: Context, list_id: ListId, task_id: TaskId, link_id: LinkId) -> RemovedTodo:
     """Remove a link; what it leads to stays."""
-    await rest_client.send_request(context, "DELETE", build_task_path(LINK, list_id, task_id, link_id))
+    await rest_client.send_change(context, "DELETE", build_task_path(LINK, list_id, task_id, link_id))
     return RemovedTodo(id=link_id)
 
 

@@ -11,8 +11,8 @@ READ_TASKS = "Tasks.Read"
 WRITE_TASKS = "Tasks.ReadWrite"
 
 # Long and like base64: a slash in one would end the segment of a path, so that each is encoded whole.
-_ID = re.compile(r"[A-Za-z0-9+/=_.!-]{1,500}", re.ASCII)
-_TASK_ID = re.compile(r"~?[A-Za-z0-9+/=_.,!-]{1,500}", re.ASCII)
+_ID = re.compile(r"(?!.*\.\.)[A-Za-z0-9+/=_.!-]{1,500}", re.ASCII)
+_TASK_ID = re.compile(r"(?!.*\.\.)~?[A-Za-z0-9+/=_.,!-]{1,500}", re.ASCII)
 """Also a short one, see `task_ids.py`."""
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{1,200}"', re.ASCII)
 

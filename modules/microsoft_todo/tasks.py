@@ -166,7 +166,7 @@ async def complete_tasks(
 async def delete_task(context: Context, list_id: ListId, task_id: TaskId, etag: Etag = None) -> RemovedTodo:
     """Delete a task with its steps."""
     address = build_task_path(TASK, list_id, task_id)
-    await rest_client.send_request(context, "DELETE", address, headers=build_if_match(etag))
+    await rest_client.send_change(context, "DELETE", address, headers=build_if_match(etag))
     return RemovedTodo(id=task_id)
 
 

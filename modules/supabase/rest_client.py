@@ -29,6 +29,15 @@ async def send_request(
         raise explain_problem(problem, missing=missing, partners_only=partners_only) from None
 
 
+async def send_change(context: Context, method: str, address: str, **options: Any) -> None:
+    """Send one request whose answer says no more than that it was done; `options` are those of :func:`send_request`.
+
+    Raises:
+        VendorProblem: it was refused, or the answer leaves open whether it was done.
+    """
+    (await send_request(context, method, address, **options)).check_done()
+
+
 async def fetch(context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any) -> Model:
     """Send one request and read its answer as one `shape`."""
     return read_object(await send_request(context, method, address, **options), shape)
@@ -76,6 +85,7 @@ async def send_migration(context: Context, address: str, name: str, query: str) 
     """
     body, headers = {"name": name, "query": query}, build_idempotency_key(address, name, query)
     try:
-        await context.vendor.request("POST", address, json=body, headers=headers)
+        answer = await context.vendor.request("POST", address, json=body, headers=headers)
     except VendorProblem as problem:
         raise explain_sql_problem(problem, query, partners_only=True) from None
+    answer.check_done()

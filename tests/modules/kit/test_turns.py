@@ -1,6 +1,7 @@
 """Long conversions leave the loop to others: counted in turns and in work, never in time."""
 
 import asyncio
+import gc
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -71,6 +72,21 @@ async def test_one_large_block_is_converted_in_many_turns(
     made, count = await count_turns(convert, document)
     assert count >= SIZE / SHORT_TURN / 3
     assert made == convert(document)
+
+
+@pytest.mark.parametrize("what", CONVERSIONS)
+def test_a_conversion_leaves_nothing_to_the_collector(what: str) -> None:
+    """What it makes on the way goes as it ends: a circle would stay until a full collection, within some turn."""
+    convert, prepare = CONVERSIONS[what]
+    document = prepare(DOCUMENTS["one table"] + "\n\n" + DOCUMENTS["one list"])
+    gc.collect()
+    gc.disable()
+    try:
+        convert(document)
+        left = gc.collect()
+    finally:
+        gc.enable()
+    assert left < 100
 
 
 def work(steps: int) -> int:

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from modules.microsoft_todo import MODULE
+from modules.microsoft_todo.task_ids import expand_task_id
 from tests.support.microsoft_todo_double import MOMENT, GraphRefused, MicrosoftTodoDouble, microsoft_todo_double
 from tests.support.module_app import ModuleApp, make_app_fixtures
 from tests.support.tokens import tokens
@@ -70,7 +71,8 @@ async def test_a_task_with_all_of_it(app: ModuleApp, vendor: MicrosoftTodoDouble
 async def test_several_are_completed_and_which_failed(app: ModuleApp, vendor: MicrosoftTodoDouble) -> None:
     first, second = vendor.add_task(vendor.home)["id"], vendor.add_task(vendor.home)["id"]
     done = await app.read("complete_tasks", list_id=vendor.home, task_ids=[first, NOWHERE, second, first])
-    assert [(one["id"], one["status"]) for one in done["tasks"]] == [(first, "completed"), (second, "completed")]
+    found = [(expand_task_id(one["id"], vendor.home), one["status"]) for one in done["tasks"]]
+    assert found == [(first, "completed"), (second, "completed")]
     assert [one["item"] for one in done["failed"]] == [NOWHERE]
     assert "no such" in done["failed"][0]["error"]
     none = await app.call("complete_tasks", list_id=vendor.home, task_ids=[NOWHERE, f"{NOWHERE}2"])
