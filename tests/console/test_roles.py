@@ -133,6 +133,7 @@ async def test_people_are_added_to_a_role_and_taken_out(app: ConsoleApp) -> None
     await app.look(page, "role-members")
     await page.get_by_role("button", name="Take the role from member@acme.test").click()
     await page.get_by_text("Nobody has this role.").wait_for()
+    await page.get_by_text("member@acme.test does not have the role any more").wait_for()
     await page.get_by_role("button", name="Undo").last.click()
     await expect(people).to_contain_text("member@acme.test")
 
