@@ -176,7 +176,11 @@ async def get_page_property(
 
 
 def _find_property_id(properties: Mapping[str, Any], name: str) -> str:
-    ids = {known: str(one["id"]) for known, one in properties.items() if isinstance(one, dict) and "id" in one}
+    ids = {
+        known: str(cast("dict[str, Any]", one)["id"])
+        for known, one in properties.items()
+        if isinstance(one, dict) and "id" in one
+    }
     if name not in ids and name not in ids.values():
         raise ToolError(f"property_name: the page has no such property; it has {', '.join(map(clean_line, ids))[:500]}")
     return ids.get(name, name)
