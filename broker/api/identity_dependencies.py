@@ -12,6 +12,7 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.scim_tokens import ScimTokens
 from broker.notifications.preferences import NotificationPreferences
 
 
@@ -27,6 +28,7 @@ class IdentityDependencies:
     identities: Identities
     issuers: TrustedIssuers
     notifications: NotificationPreferences
+    scim_tokens: ScimTokens
 
 
 async def _get_dependencies(request: Request) -> IdentityDependencies:

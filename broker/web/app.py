@@ -30,6 +30,7 @@ PROGRAM_PATHS = (
     "/register",
     "/oauth/jwks.json",
     "/api/",
+    "/scim/",
     CLIENT_DOCUMENTS_PATH,
 )
 """What programs call: errors are JSON. Elsewhere errors are pages; an unknown path answers as `Accept` says."""

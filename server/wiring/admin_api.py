@@ -20,6 +20,7 @@ from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.identity.provider_trial import ProviderTrial
+from broker.identity.scim_tokens import ScimTokens
 from broker.identity.stored_providers import ProviderAdministration
 from broker.notifications.preferences import NotificationPreferences
 from broker.web import request_parsing
@@ -54,6 +55,7 @@ def build_admin_api(
         zone.identity_services.identities,
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
         NotificationPreferences(zone.database),
+        ScimTokens(zone.database, clock=zone.clock),
     )
     security = _build_security(zone, dependencies, refusals, worker)
     deployment = build_deployment_section(

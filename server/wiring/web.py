@@ -9,8 +9,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from broker.authorization_server.client_authentication import ReplayCache
 from broker.connect.connect_services import ConnectServices
+from broker.identity.scim_tokens import ScimTokens
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.app import build_identity_app
+from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
 from core.concurrency.background import run_in_background
@@ -25,6 +27,7 @@ from server.wiring.notifications import run_notifications
 from server.workers.worker import ONLY_WORKER, Worker
 
 API_PATH = "/api/"
+SCIM_PATH = "/scim/"
 SWEEP_SECONDS = 3600.0
 
 
@@ -64,6 +67,13 @@ def _build_application(
 
         return build_admin_api(zone, dependencies, grants, refusals, connect, control_plane, worker)
 
+    def build_scim() -> ASGIApp:
+        assert control_plane is not None, "its route is there only where the control plane is"
+        tokens = ScimTokens(zone.database, clock=zone.clock)
+        return control_plane.build_scim(
+            tokens.verify, connect.account_revoker, lambda request: get_client_address(request, dependencies.proxies)
+        )
+
     dependencies = build_web_dependencies(settings, zone.identity, zone.clock)
     grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
@@ -76,6 +86,7 @@ def _build_application(
         *connect_pages.build_connect_routes(dependencies, zone.identity_services.sessions, connect),
         *(oauth_endpoints.build_oauth_routes(dependencies, server) if server else ()),
         _PrefixRoute(API_PATH, _LazyApplication(build_api)),
+        *([_PrefixRoute(SCIM_PATH, _LazyApplication(build_scim))] if control_plane is not None else ()),
     ]
     return build_identity_app(dependencies, routes)
 
