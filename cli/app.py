@@ -27,7 +27,9 @@ from cli.commands import (
     notification,
     notification_sender,
     oauth_client,
+    profile,
     provider,
+    request,
     role,
     role_mapping,
     scim_token,
@@ -90,9 +92,11 @@ stdio.register(app)
 login.register(app)
 connect.register(app)
 app.add_typer(tenant.app, name="tenant")
+app.add_typer(profile.app, name="profile")
 app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")
 app.add_typer(role.app, name="role")
+app.add_typer(request.app, name="request")
 app.add_typer(role_mapping.app, name="role-mapping")
 app.add_typer(service.app, name="service")
 app.add_typer(module.app, name="module")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from core.db import Row, UnitOfWork
-from core.permissions import Role, build_role
+from core.permissions import Policy, Role, build_role
 
 RoleById = tuple[UUID, Role]
 
@@ -13,6 +13,7 @@ _ROLES_OF_USER = """SELECT r.id, r.name, r.priority, p.effect, p.permission
     JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
     LEFT JOIN core.permissions p ON p.tenant_id = a.tenant_id AND p.role_id = a.role_id
     WHERE a.tenant_id = $1 AND a.user_id = $2"""
+_ENABLED = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
 _ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission
     FROM core.roles r
     LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
@@ -27,6 +28,23 @@ async def load_user_roles(work: UnitOfWork, user_id: UUID) -> tuple[RoleById, ..
 async def load_roles(work: UnitOfWork, role_id: UUID | None) -> tuple[RoleById, ...]:
     """Load one role with its id, or all of the tenant, the highest priority first."""
     return _group_permissions(await work.fetch(_ROLES, role_id))
+
+
+async def load_enabled_modules(work: UnitOfWork) -> frozenset[str]:
+    """Load the names of the modules that the tenant has switched on."""
+    return frozenset(row["module"] for row in await work.fetch(_ENABLED))
+
+
+async def load_policy_of_user(work: UnitOfWork, user_id: UUID) -> Policy:
+    """Load what decides which tools exist for a user."""
+    roles = await load_user_roles(work, user_id)
+    return Policy(tuple(role for _, role in roles), await load_enabled_modules(work))
+
+
+async def load_policy_of_role(work: UnitOfWork, role_id: UUID) -> Policy:
+    """Load what decides which tools exist for somebody who has this role alone; without it, no tool does."""
+    roles = await load_roles(work, role_id)
+    return Policy(tuple(role for _, role in roles), await load_enabled_modules(work))
 
 
 def _group_permissions(rows: Sequence[Row]) -> tuple[RoleById, ...]:

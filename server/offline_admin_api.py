@@ -29,6 +29,7 @@ from server.installed_manifests import load_installed_manifests
 from server.installed_modules import build_installed_modules
 from server.operator_access import OperatorAccess, build_operator_access
 from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
+from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.operator_authentication import OperatorAuthenticator, refuse_everybody
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
         )
         installed = build_installed_modules(load_installed_manifests(), _load_catalogue)
         checks, revoker = _OfflineChecks(deployment, console), _OnDemandRevoker(deployment, settings)
-        dependencies = AdminDependencies(console, tuple(installed), installed, checks, revoker)
+        dependencies = AdminDependencies(
+            console, InstalledToolCatalogue(_load_catalogue), tuple(installed), installed, checks, revoker
+        )
         yield OfflineAdminApi(_OfflineApplication(stack, deployment, settings, security, dependencies), access)
 
 

@@ -8,6 +8,8 @@ from fastapi import Depends, Request
 
 from admin_ui.api.deployment_checks import DeploymentChecks, NoDeploymentChecks
 from admin_ui.api.installed_modules import InstalledModule
+from admin_ui.api.tool_catalogue import ToolCatalogue
+from core.connection_state import UserConnectionReader, read_no_connections
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker, revoke_nothing
 
@@ -18,16 +20,18 @@ def _create_empty_modules() -> Mapping[str, InstalledModule]:
 
 @dataclass(frozen=True, slots=True)
 class AdminDependencies:
-    """`console` is the database in the control plane's role; `modules` are switched on in a new tenant; `checks` looks
-    at keys and everything else that can be wrong; `account_revoker` revokes the vendor accounts of removed users, roles
-    and tenants.
+    """`console` is the database in the control plane's role; `catalogue` knows the tools; `modules` are switched on in
+    a new tenant; `checks` looks at keys and everything else that can be wrong; `account_revoker` revokes the vendor
+    accounts of removed users, roles and tenants; `connections` tells how the services of a user stand.
     """
 
     console: Database
+    catalogue: ToolCatalogue
     modules: tuple[str, ...] = ()
     installed: Mapping[str, InstalledModule] = field(default_factory=_create_empty_modules)
     checks: DeploymentChecks = field(default_factory=NoDeploymentChecks)
     account_revoker: AccountRevoker = revoke_nothing
+    connections: UserConnectionReader = read_no_connections
 
 
 async def _get_dependencies(request: Request) -> AdminDependencies:

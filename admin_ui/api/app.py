@@ -2,13 +2,44 @@
 
 from starlette.types import ASGIApp
 
-from admin_ui.api import allow_list, audit, doctor, keys, me, role_mappings, roles, services, tenants, users
+from admin_ui.api import (
+    access_requests,
+    allow_list,
+    audit,
+    doctor,
+    keys,
+    me,
+    model_views,
+    role_mappings,
+    roles,
+    service_tools,
+    services,
+    tenants,
+    tools,
+    users,
+)
 from admin_ui.api.admin_dependencies import AdminDependencies
 from core.api.app import ApiSection, build_application
 from core.api.security import ApiSecurity
 
 ROUTERS = tuple(
-    part.routes for part in (me, tenants, users, roles, role_mappings, allow_list, services, audit, keys, doctor)
+    part.routes
+    for part in (
+        me,
+        tools,
+        access_requests,
+        tenants,
+        users,
+        roles,
+        role_mappings,
+        model_views,
+        allow_list,
+        service_tools,
+        services,
+        audit,
+        keys,
+        doctor,
+    )
 )
 
 

@@ -16,7 +16,7 @@ from core.api.schemas import PageOf, RequestModel, ResponseModel
 from core.db import Database
 from core.directory import services
 from core.directory.services import TenantService
-from core.errors import Invalid, NotFound
+from core.errors import Invalid, InvalidFields, NotFound
 from core.names import MODULE_NAME_FIELD
 
 routes = create_router("services")
@@ -44,6 +44,16 @@ class TenantServiceView(ResponseModel):
     tool_count: int = Field(description="Number of tools of the module.")
     settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")
     available_settings: list[ServiceSettingView] = Field(description="Settings that the module has.")
+    has_vendor: bool = Field(description="True if the module uses accounts at a vendor.")
+
+
+class TenantServiceDetails(TenantServiceView):
+    """A service with the form of its settings."""
+
+    settings_schema: dict[str, Any] = Field(
+        description="JSON Schema of the settings: an object whose properties have a `title`, a `description`, a "
+        "`default` unless unset means none, their limits, and `x-translations` with title and description by language."
+    )
 
 
 class ServiceChange(RequestModel):
@@ -74,12 +84,18 @@ async def list_services(
 
 
 @routes.get("/services/{module}")
-async def show_service(module: ModulePath, caller: AdminRead, dependencies: AdminDeps) -> TenantServiceView:
-    """Get a service."""
+async def show_service(module: ModulePath, caller: AdminRead, dependencies: AdminDeps) -> TenantServiceDetails:
+    """Get a service.
+
+    Returns its settings with the schema by which a page can draw them.
+    """
     service = await _find_service(dependencies.console, caller.tenant_id, module)
-    if service is None and module not in dependencies.installed:
+    installed_module = dependencies.installed.get(module)
+    if service is None and installed_module is None:
         raise NotFound("there is no such service")
-    return _build_view(module, service, dependencies.installed)
+    view = _build_view(module, service, dependencies.installed)
+    schema = dict(installed_module.settings_schema) if installed_module else {}
+    return TenantServiceDetails(**dict(view), settings_schema=schema)
 
 
 @routes.patch("/services/{module}")
@@ -96,9 +112,12 @@ async def change_service(
     changes = body.settings or {}
     if changes:
         change = _get_apply_change(installed_module)
-        await services.set_settings(
-            dependencies.console, caller.actor, caller.tenant_id, module, lambda stored: change(stored, changes)
-        )
+        try:
+            await services.set_settings(
+                dependencies.console, caller.actor, caller.tenant_id, module, lambda stored: change(stored, changes)
+            )
+        except InvalidFields as error:
+            raise error.locate("body.settings") from None
     if body.enabled is not None:
         await services.set_service(dependencies.console, caller.actor, caller.tenant_id, module, enabled=body.enabled)
     return _build_view(
@@ -110,7 +129,7 @@ def _get_apply_change(
     module: InstalledModule,
 ) -> Callable[[ModuleSettingValues, ModuleSettingValues], ModuleSettingValues]:
     if module.apply_change is None:
-        raise Invalid(f"{module.name} has no vendor: there is nothing to set")
+        raise Invalid(f"{module.name} has nothing to set")
     return module.apply_change
 
 
@@ -135,4 +154,5 @@ def _build_view(module: str, service: TenantService | None, installed: Installed
         ]
         if installed_module
         else [],
+        has_vendor=installed_module is not None and installed_module.has_vendor,
     )

@@ -64,6 +64,10 @@ class TenantView(ResponseModel):
     max_token_lifetime_days: int | None = Field(
         description="Maximum lifetime of new API tokens in days; null for no limit."
     )
+    shows_hidden_tools: bool = Field(
+        description="Tell people in the console the names of tools that they may not use; models never learn them."
+    )
+    accepts_access_requests: bool = Field(description="Let people ask for tools that they may not use.")
 
 
 class NewTenant(RequestModel):
@@ -85,6 +89,12 @@ class TenantChange(RequestModel):
     )
     max_token_lifetime_days: Annotated[int, Field(ge=1, le=MAX_TOKEN_DAYS)] | None = Field(
         default=None, description="Maximum lifetime of new API tokens in days; null for no limit."
+    )
+    shows_hidden_tools: bool | None = Field(
+        default=None, description="Tell people in the console the names of tools that they may not use; null keeps it."
+    )
+    accepts_access_requests: bool | None = Field(
+        default=None, description="Let people ask for tools that they may not use; null keeps it."
     )
 
 
@@ -187,6 +197,8 @@ async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, c
         name=tenant.name if change.name is None else change.name,
         record_arguments=tenant.record_arguments if change.record_arguments is None else change.record_arguments,
         max_token_lifetime_days=change.max_token_lifetime_days if sets_limit else tenant.max_token_lifetime_days,
+        shows_hidden_tools=change.shows_hidden_tools,
+        accepts_access_requests=change.accepts_access_requests,
     )
     return TenantView.model_validate(now)
 

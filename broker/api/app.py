@@ -9,6 +9,7 @@ from broker.api import (
     registered_clients,
     scim_tokens,
     secret_scanning,
+    session_tokens,
     sessions,
     sign_in_links,
     tokens,
@@ -22,6 +23,7 @@ ROUTERS = tuple(
     part.routes
     for part in (
         sessions,
+        session_tokens,
         identities,
         grants,
         registered_clients,

@@ -1,10 +1,12 @@
 """Dependencies of the identity routes of the admin API."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
+from broker.authorization_server.access_tokens import AccessTokenGrant
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
@@ -14,11 +16,21 @@ from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.scim_tokens import ScimTokens
 from broker.notifications.preferences import NotificationPreferences
+from core.secret import Secret
+
+
+class AccessTokenMinter(Protocol):
+    """Issues access tokens."""
+
+    async def mint(self, grant: AccessTokenGrant, now: datetime) -> tuple[Secret, int]:
+        """Issue a token for a grant; return it with its lifetime in seconds."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityDependencies:
-    """The services of identity."""
+    """The services of identity. `access_tokens` are those of our own authorization server, None where another one
+    issues them, and `resource` is what they are for: the URL of the MCP endpoint."""
 
     tokens: ApiTokens
     sessions: Sessions
@@ -29,6 +41,8 @@ class IdentityDependencies:
     issuers: TrustedIssuers
     notifications: NotificationPreferences
     scim_tokens: ScimTokens
+    access_tokens: AccessTokenMinter | None = None
+    resource: str = ""
 
 
 async def _get_dependencies(request: Request) -> IdentityDependencies:

@@ -175,6 +175,8 @@ _REASONS = {"signature": RefusalReason.WRONG_SECRET}
 _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
     u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation,
     (SELECT c.result_text FROM auth.clients c WHERE c.tenant_id = g.tenant_id AND c.id = g.client_id) AS result_text,
+    g.session_id IS NOT NULL AND NOT EXISTS (SELECT FROM auth.sessions s WHERE s.tenant_id = g.tenant_id
+        AND s.id = g.session_id AND s.ended_at IS NULL) AS session_ended,
     EXISTS (SELECT FROM auth.signing_keys k WHERE k.kid = $3 AND k.state <> 'distrusted') AS trusted
     FROM auth.grants g
     JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
@@ -184,7 +186,7 @@ _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_a
 
 
 def _find_refusal(row: Row, now: datetime) -> RefusalReason | None:
-    if row["revoked_at"] is not None:
+    if row["revoked_at"] is not None or row["session_ended"]:
         return RefusalReason.REVOKED
     if row["expires_at"] <= now:
         return RefusalReason.EXPIRED

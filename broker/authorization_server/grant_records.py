@@ -78,14 +78,19 @@ async def load_active_user(work: UnitOfWork, user_id: UUID) -> ActiveUser:
 
 
 async def insert_grant(
-    work: UnitOfWork, holder: ActiveUser, grant: ClientGrant, now: datetime, expires_at: datetime
+    work: UnitOfWork,
+    holder: ActiveUser,
+    grant: ClientGrant,
+    now: datetime,
+    expires_at: datetime,
+    session_id: UUID | None = None,
 ) -> None:
-    """Begin a grant."""
+    """Begin a grant; one of a browser session ends with that."""
     scopes = sorted(grant.scopes)
     client = (grant.client_id, grant.client_name)
     whose = (holder.id, grant.kind, *client)
     because = (grant.resource, grant.issuer, grant.authenticated_at)
-    await work.execute(_INSERT, grant.id, now, expires_at, *whose, scopes, *because)
+    await work.execute(_INSERT, grant.id, now, expires_at, *whose, scopes, *because, session_id)
     detail = {"client": grant.client_id, "by": grant.kind, "scopes": format_scopes(grant.scopes)}
     await audit_change(work, holder.build_actor(grant.id), AuditEventKind.GRANT_CREATED, grant=str(grant.id), **detail)
 
@@ -146,7 +151,8 @@ async def revoke_grant(
 
 
 async def list_grants(work: UnitOfWork, user_id: UUID | None, now: datetime) -> list[GrantEntry]:
-    """The live grants of a user, or of the whole tenant, the one used last first; at most 1,000."""
+    """The live grants of a user, or of the whole tenant, the one used last first; at most 1,000. Those of browser
+    sessions are in no list: the session is."""
     return [_build_entry(row) for row in await work.fetch(_LIST, user_id, now)]
 
 
@@ -170,8 +176,8 @@ def _build_entry(row: Row) -> GrantEntry:
 _HOLDER = """SELECT u.email, u.system_role FROM core.users u JOIN core.tenants t ON t.tenant_id = u.tenant_id
     WHERE u.tenant_id = $1 AND u.id = $2 AND u.status = 'active' AND t.status = 'active'"""
 _INSERT = """INSERT INTO auth.grants (tenant_id, id, created_at, last_used_at, expires_at, user_id, kind, client_id,
-    client_name, scopes, resource, issuer, authenticated_at)
-    VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"""
+    client_name, scopes, resource, issuer, authenticated_at, session_id)
+    VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"""
 _CROWDED = """UPDATE auth.grants SET revoked_at = $4, cause = 'superseded' WHERE tenant_id = $1 AND id IN (
     SELECT id FROM auth.grants WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND kind = 'code'
     AND revoked_at IS NULL AND expires_at > $4 ORDER BY last_used_at DESC, id OFFSET $5) RETURNING id"""
@@ -188,9 +194,10 @@ _END = """UPDATE auth.grants SET revoked_at = $3, cause = $4 WHERE tenant_id = $
 _LIST = """SELECT g.id, u.email, g.kind, g.client_id, g.client_name, g.scopes, g.created_at, g.last_used_at,
     g.expires_at FROM auth.grants g JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
     WHERE g.tenant_id = $1 AND ($2::uuid IS NULL OR g.user_id = $2) AND g.revoked_at IS NULL AND g.expires_at > $3
+    AND g.session_id IS NULL
     ORDER BY g.last_used_at DESC, g.id LIMIT 1000"""
 _PAGE = """SELECT g.id, u.email, g.kind, g.client_id, g.client_name, g.scopes, g.created_at, g.last_used_at,
     g.expires_at FROM auth.grants g JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
     WHERE g.tenant_id = $1 AND g.user_id = $2 AND g.revoked_at IS NULL AND g.expires_at > $3
-    AND ($4::timestamptz IS NULL OR (g.created_at, g.id) < ($4, $5::uuid))
+    AND g.session_id IS NULL AND ($4::timestamptz IS NULL OR (g.created_at, g.id) < ($4, $5::uuid))
     ORDER BY g.created_at DESC, g.id DESC LIMIT $6"""

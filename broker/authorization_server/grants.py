@@ -20,12 +20,15 @@ from broker.identity.random_secrets import hash_of as code_hash_of
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor
 from core.errors import NotFound
+from core.scopes import MCP_SCOPES
 from core.secret import Secret
 
 MACHINE_GRANT_LIFETIME = timedelta(days=1)
 MIN_REMAINING_LIFETIME = timedelta(hours=2)
 """Minimum remaining life of a reusable grant without refresh token: more than any access token's lifetime."""
 SWEEP_AFTER = timedelta(days=1)
+CONSOLE_CLIENT_ID, CONSOLE_CLIENT_NAME = "mcpist-console", "MCPist console"
+"""The client of a browser session's grant. No authorization request may name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,34 @@ class Grants:
             if reusable is not None:
                 return replace(grant, id=reusable)
             await grant_records.insert_grant(work, holder, grant, now, now + MACHINE_GRANT_LIFETIME)
+            return grant
+
+    async def get_or_create_session_grant(
+        self, tenant_id: UUID, user_id: UUID, session_id: UUID, resource: str
+    ) -> ClientGrant:
+        """The grant by which a browser session calls tools; it counts for as long as the session does.
+
+        Raises:
+            NotFound: the session has ended.
+            OAuthError: invalid_grant, the user may not use MCPist any more.
+        """
+        now = self._clock()
+        async with self._database.tenant(tenant_id) as work:
+            holder = await grant_records.load_active_user(work, user_id)
+            session = await work.fetchrow(_LOCK_SESSION, session_id, user_id, now)
+            if session is None:
+                raise NotFound("this session has ended")
+            known: UUID | None = await work.fetchval(_OF_SESSION, session_id)
+            grant = ClientGrant(
+                *(tenant_id, user_id, known or uuid4(), "code", CONSOLE_CLIENT_ID, CONSOLE_CLIENT_NAME),
+                MCP_SCOPES,
+                resource,
+                authenticated_at=session["authenticated_at"],
+            )
+            if known is None:
+                await grant_records.insert_grant(work, holder, grant, now, session["expires_at"], session_id)
+            else:
+                await grant_records.record_use(work, known, now)
             return grant
 
     async def list_for_user(self, tenant_id: UUID, user_id: UUID | None) -> list[GrantEntry]:
@@ -187,5 +218,8 @@ def _build_invalid_refresh_token() -> OAuthError:
     return OAuthError("invalid_grant", "the refresh token is not valid any more; ask for a new authorization")
 
 
+_LOCK_SESSION = """SELECT authenticated_at, expires_at FROM auth.sessions
+    WHERE tenant_id = $1 AND id = $2 AND user_id = $3 AND ended_at IS NULL AND expires_at > $4 FOR UPDATE"""
+_OF_SESSION = "SELECT id FROM auth.grants WHERE tenant_id = $1 AND session_id = $2"
 _OF_CODE = "SELECT tenant_id FROM auth.codes"
 _OF_TOKEN = "SELECT tenant_id, grant_id FROM auth.refresh_tokens"  # noqa: S105 a statement

@@ -40,7 +40,8 @@ class StoredCredential:
     """A credential and, of an OAuth one, the account behind it, as they are now. Nothing of it is secret.
 
     `owner` is an e-mail address or a role's name. `cause` is a fixed word, and "" where nothing is wrong; one that
-    works can have a cause too: there is something that its owner had better do. `origins` are where it may be sent;
+    works can have a cause too: there is something that its owner had better do. `token_expires_at` is the end of the
+    access token; one that `renews` is replaced before. `origins` are where it may be sent;
     without any, to the address that the module names itself. `scheme` is how it is sent.
     """
 
@@ -65,6 +66,8 @@ class StoredCredential:
     vendor_account_id: str
     scopes: tuple[str, ...]
     details: Mapping[str, Any]
+    token_expires_at: datetime | None = None
+    renews: bool = False
 
     @property
     def kind(self) -> CredentialKind:
@@ -233,6 +236,8 @@ def _build_credential(row: Row, origins: OriginPolicy) -> StoredCredential:
         vendor_account_id=row["vendor_account_id"],
         scopes=tuple(row["scopes"]),
         details=orjson.loads(row["details"]),
+        token_expires_at=row["token_expires_at"],
+        renews=row["account_id"] is not None and not row["unrenewable"],
     )
 
 
@@ -246,6 +251,7 @@ _CREDENTIALS = """SELECT c.id, c.module, c.type, c.user_id, c.role_id, w.kind, w
     coalesce(a.provider, '') AS provider, a.oauth_client_id, coalesce(a.vendor_account_id, '') AS vendor_account_id,
     coalesce(a.scopes, '{}') AS scopes, coalesce(a.details, '{}'::jsonb) AS details,
     coalesce(a.details ->> 'warning', '') AS warning, a.granted_at, a.refresh IS NULL AS unrenewable,
+    a.expires_at AS token_expires_at,
     coalesce(a.last_error_class, '') AS last_error_class, a.attempt_no, f.reason AS last_reason,
     coalesce(a.lease_until > k.now, false) AS refreshing,
     coalesce(a.uncertain OR a.lease_until <= k.now, false) AS cut_off,

@@ -38,7 +38,7 @@ PROGRAM_PATHS = (
 HOME_PATH = "/account"
 """Where a person begins who types nothing but the host."""
 
-COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect", "/docs")
+COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect", "/console", "/docs")
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,8 @@
 """The authenticated user, as the server sees them."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -30,11 +32,20 @@ class UserProfile(msgspec.Struct, frozen=True):
     authentication_method: str
     authenticated_at: datetime | None
     operator: bool
+    language: str | None = None
+    time_zone: str | None = None
+    single_key_shortcuts: bool = True
 
 
 def fetch_profile(api: AdminApiClient) -> UserProfile:
     """Fetch the authenticated user."""
     return api.get("/me", UserProfile)
+
+
+def change_profile(api: AdminApiClient, changes: Mapping[str, Any]) -> UserProfile:
+    """Change fields of the authenticated user's profile; the profile as it is now."""
+    api.change("PATCH", "/me", changes)
+    return fetch_profile(api)
 
 
 def check_tenant(api: AdminApiClient, slug: str | None) -> None:

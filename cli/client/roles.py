@@ -1,6 +1,7 @@
 """Roles at a server."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
@@ -30,6 +31,11 @@ def fetch_role(api: AdminApiClient, name: str) -> RoleRecord:
 def fetch_role_members(api: AdminApiClient, role: RoleRecord) -> list[str]:
     """Fetch the addresses of those who have a role."""
     return [user.email for user in api.iterate("/roles/{}/users", User, str(role.id))]
+
+
+def fetch_model_view(api: AdminApiClient, name: str) -> dict[str, Any]:
+    """Fetch what a model is shown for somebody who has this role alone, and its cost in tokens."""
+    return api.get("/roles/{}/model-view", dict[str, Any], str(fetch_role(api, name).id))
 
 
 def create_role(api: AdminApiClient, name: str, priority: int) -> None:

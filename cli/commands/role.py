@@ -1,6 +1,6 @@
 """`mcpist role`: named sets of tool permissions."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -58,6 +58,26 @@ def create(
         print_line(f"Allow it something: mcpist role allow {name} PERMISSION{format_tenant_option(tenant)}")
 
     print_result(as_json, {"name": name, "priority": priority}, print_text)
+
+
+@app.command("see-as", epilog="Example: mcpist role see-as reader")
+def see_as(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show what a model sees for somebody who has this role alone, and how many tokens it costs (an estimate)."""
+
+    def call_api(api: "AdminApiClient") -> "dict[str, Any]":
+        from cli.client.roles import fetch_model_view
+
+        return fetch_model_view(api, name)
+
+    view = run_api_command(call_api, tenant=tenant)
+    rows = [(module["module"], len(module["tools"]), module["estimated_tokens"]) for module in view["modules"]]
+
+    def print_text() -> None:
+        print_table(("Module", "Tools", "Tokens of its schemas"), rows, empty="No tool exists for it.")
+        start, schemas = view["estimated_start_tokens"], view["estimated_schema_tokens"]
+        print_line(f"About {start} tokens at the start, {schemas} more if the schemas of all modules are read.")
+
+    print_result(as_json, view, print_text)
 
 
 @app.command("list", epilog="Example: mcpist role list --json")

@@ -29,6 +29,10 @@ class OnOff(StrEnum):
     OFF = "off"
 
 
+Switch = Annotated[OnOff, typer.Argument(help="on or off")]
+NamedTenant = Annotated[str | None, typer.Option("--tenant", metavar="SLUG", help="The tenant.")]
+
+
 @app.command("create", epilog="Example: mcpist tenant create acme --admin ada@acme.example")
 def create(
     slug: Slug,
@@ -103,21 +107,35 @@ def remove(
 
 
 @app.command("record-arguments", epilog="Example: mcpist tenant record-arguments on --tenant acme")
-def record_arguments(
-    switch: Annotated[OnOff, typer.Argument(help="on or off")],
-    tenant: Annotated[str | None, typer.Option("--tenant", metavar="SLUG", help="The tenant.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+def record_arguments(switch: Switch, tenant: NamedTenant = None, as_json: JsonOption = False) -> None:
     """Keep the arguments of calls in the audit log, or only a keyed digest of them (the default)."""
+    _set_switch("record_arguments", "Recording of arguments", switch, tenant, as_json)
 
+
+@app.command("show-hidden-tools", epilog="Example: mcpist tenant show-hidden-tools off --tenant acme")
+def show_hidden_tools(switch: Switch, tenant: NamedTenant = None, as_json: JsonOption = False) -> None:
+    """Tell people in the console which tools there are that they may not use (the default), or not.
+
+    Models never learn of them.
+    """
+    _set_switch("shows_hidden_tools", "Showing of hidden tools", switch, tenant, as_json)
+
+
+@app.command("access-requests", epilog="Example: mcpist tenant access-requests off --tenant acme")
+def access_requests(switch: Switch, tenant: NamedTenant = None, as_json: JsonOption = False) -> None:
+    """Let people ask for tools that they may not use (the default), or not; see `mcpist request`."""
+    _set_switch("accepts_access_requests", "Requesting of access", switch, tenant, as_json)
+
+
+def _set_switch(name: str, title: str, switch: OnOff, tenant: str | None, as_json: bool) -> None:
     def call_api(api: "AdminApiClient") -> str:
-        from cli.client.tenants import set_recording
+        from cli.client.tenants import set_switch
 
-        return set_recording(api, tenant, read_settings().tenant, arguments=switch is OnOff.ON)
+        return set_switch(api, tenant, read_settings().tenant, name, on=switch is OnOff.ON)
 
     slug = run_api_command(call_api, needs_tenant=False)
-    document = {"slug": slug, "record_arguments": switch is OnOff.ON}
-    print_result(as_json, document, lambda: print_line(f"Recording of arguments is {switch.value} for {slug}."))
+    document = {"slug": slug, name: switch is OnOff.ON}
+    print_result(as_json, document, lambda: print_line(f"{title} is {switch.value} for {slug}."))
 
 
 def _set_status(slug: str, status: str, as_json: bool) -> None:

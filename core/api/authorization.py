@@ -51,7 +51,7 @@ class RouteAccess:
             raise Forbidden("only administrators may do this")
         if self.scopes and not any(covers(principal.scopes, scope) for scope in self.scopes):
             raise MissingCredentialScope(self.scopes[0])
-        if self.recent_sign_in and not _has_signed_in_recently(principal, security.own_clients, security.clock()):
+        if self.recent_sign_in and not has_signed_in_recently(principal, security.own_clients, security.clock()):
             raise RecentSignInRequired(
                 "sign in again: this needs a sign-in of the last ten minutes, and no token will do"
             )
@@ -110,7 +110,8 @@ class DeclaredRoute(APIRoute):
         return accesses[0]
 
 
-def _has_signed_in_recently(principal: Principal, own_clients: frozenset[str], now: datetime) -> bool:
+def has_signed_in_recently(principal: Principal, own_clients: frozenset[str], now: datetime) -> bool:
+    """Check whether a principal may call what needs a recent sign-in, with this credential at this time."""
     if principal.is_operator_credential:
         return True
     if principal.authentication_method == "token" or (

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from core.api.principal import AuthenticationRequired, MissingCredentialScope
 from core.api.security import get_security
 from core.disk_errors import DiskFull
-from core.errors import LimitReached, MCPistError, NotFound, Unavailable
+from core.errors import InvalidFields, LimitReached, MCPistError, NotFound, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
 MAX_FIELD_PROBLEMS = 20
@@ -102,8 +102,10 @@ async def _handle_expected_error(request: Request, error: Exception) -> Response
         )
     if isinstance(error, LimitReached | Unavailable):
         headers["Retry-After"] = str(max(1, -int(-error.retry_after // 1)))
+    fields = error.problems.items() if isinstance(error, InvalidFields) else ()
+    errors = [{"field": name, "problem": problem[:300]} for name, problem in fields][:MAX_FIELD_PROBLEMS]
     return build_problem_response(
-        error.status, error.code, _get_safe_detail(error), _get_request_id(request), headers=headers
+        error.status, error.code, _get_safe_detail(error), _get_request_id(request), errors=errors, headers=headers
     )
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import struct
 from enum import StrEnum
 from uuid import UUID
 
@@ -33,6 +34,8 @@ class AuditEventKind(StrEnum):
     TENANT_REMOVED = "tenant.removed"
     USER_CREATED = "user.created"
     USER_CHANGED = "user.changed"
+    PROFILE_CHANGED = "profile.changed"
+    """By the user themselves."""
     USER_SUSPENDED = "user.suspended"
     USER_RESUMED = "user.resumed"
     USER_REMOVED = "user.removed"
@@ -49,6 +52,10 @@ class AuditEventKind(StrEnum):
     PERMISSION_ALLOWED = "permission.allowed"
     PERMISSION_DENIED = "permission.denied"
     PERMISSION_REMOVED = "permission.removed"
+    ACCESS_REQUESTED = "access_request.created"
+    ACCESS_REQUEST_WITHDRAWN = "access_request.withdrawn"
+    ACCESS_REQUEST_APPROVED = "access_request.approved"
+    ACCESS_REQUEST_DECLINED = "access_request.declined"
     SERVICE_ENABLED = "service.enabled"
     SERVICE_DISABLED = "service.disabled"
     SERVICE_CHANGED = "service.changed"
@@ -119,13 +126,14 @@ class CallOutcome(StrEnum):
 
 
 _CALL_OUTCOME = AuditEventKind.CALL_OUTCOME
-_PROCESS = os.urandom(10)
-_numbers = itertools.count(int.from_bytes(os.urandom(4), "big"))
+_PROCESS = os.urandom(8)
+_numbers = itertools.count(int.from_bytes(os.urandom(7), "big"))
+_pack_number = struct.Struct(">Q").pack
 
 
 def _new_id() -> bytes:
     """Unique, and cheaper than sixteen random bytes for each: random for the process, then counted."""
-    return _PROCESS + (next(_numbers) & 0xFFFF_FFFF_FFFF).to_bytes(6, "big")
+    return _PROCESS + _pack_number(next(_numbers))
 
 
 class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True, gc=False):
@@ -160,6 +168,28 @@ class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True, gc=
     """By this the sealer knows a record that was written twice."""
     intent: bytes | None = None
     """An outcome's intent."""
+
+
+def build_intent_event(
+    template: AuditEvent,
+    at: int,
+    request_id: str,
+    client: str,
+    digest: bytes,
+    arguments: bytes | None = None,
+    detail: dict[str, str | int] | None = None,
+) -> AuditEvent:
+    """Build the intent of one call, with an id of its own: caller and tool are those of `template`."""
+    return msgspec.structs.replace(
+        template,
+        at=at,
+        client=client,
+        request_id=request_id,
+        digest=digest,
+        arguments=arguments,
+        detail=detail,
+        id=_new_id(),
+    )
 
 
 def build_outcome_event(

@@ -82,6 +82,11 @@ async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord
     return _to_role_record(row)
 
 
+async def fetch_roles(work: UnitOfWork, role_ids: Sequence[UUID]) -> list[RoleRecord]:
+    """Return those of these roles that the tenant has, in this order."""
+    return [_to_role_record(row) for row in await work.fetch(_BY_IDS, role_ids)]
+
+
 async def list_roles(console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int) -> list[RoleRecord]:
     """List the tenant's roles, the highest priority first, after the one of that priority and name."""
     async with console.tenant(tenant_id) as work:
@@ -132,6 +137,20 @@ async def change_role(
             return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict("there is another role of this name") from None
+
+
+async def allow_permission(work: UnitOfWork, actor: Actor, role_id: UUID, permission: str) -> None:
+    """Add one permission to what a role allows, together with other changes.
+
+    Raises:
+        NotFound: the tenant has no such role.
+        Invalid: the role would have too many permissions.
+    """
+    await _lock_role(work, role_id)
+    role = await _fetch_role(work, role_id)
+    current = _collect_grants(role)
+    requested = validate_permissions({*current, ("allow", permission)})
+    await _insert_permissions(work, actor, role.id, role.name, requested - current)
 
 
 async def remove_role(
@@ -187,9 +206,7 @@ async def _update_name_and_priority(
 
 
 async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, requested: PermissionGrants) -> None:
-    current = frozenset(
-        {*(("allow", permission) for permission in before.allow), *(("deny", permission) for permission in before.deny)}
-    )
+    current = _collect_grants(before)
     for effect, permissions in _group_by_effect(current - requested):
         await work.execute(_REVOKE, before.id, effect, permissions)
         await audit_list_change(
@@ -204,6 +221,12 @@ async def _insert_permissions(
     for effect, permissions in _group_by_effect(grants):
         await work.execute(_GRANT, role_id, effect, permissions)
         await audit_list_change(work, actor, _GRANTED[effect], "permission", permissions, role=name)
+
+
+def _collect_grants(role: RoleRecord) -> PermissionGrants:
+    return frozenset(
+        {*(("allow", permission) for permission in role.allow), *(("deny", permission) for permission in role.deny)}
+    )
 
 
 def _group_by_effect(grants: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
@@ -236,6 +259,7 @@ _COLUMNS = """SELECT r.id, r.name, r.priority,
     (SELECT count(*) FROM core.role_assignments a WHERE a.tenant_id = r.tenant_id AND a.role_id = r.id) AS members
     FROM core.roles r """
 _GET = _COLUMNS + "WHERE r.tenant_id = $1 AND r.id = $2"
+_BY_IDS = _COLUMNS + "WHERE r.tenant_id = $1 AND r.id = ANY($2::uuid[]) ORDER BY array_position($2::uuid[], r.id)"
 _BY_NAME = _COLUMNS + "WHERE r.tenant_id = $1 AND r.name = $2"
 _PAGE = (
     _COLUMNS

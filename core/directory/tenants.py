@@ -20,7 +20,9 @@ SLUG_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 class Tenant:
     """A company. `slug` is its short name at the command line; `record_arguments` keeps arguments in the audit log.
 
-    `max_token_lifetime_days` is how long new API tokens may live; None is no limit.
+    `max_token_lifetime_days` is how long new API tokens may live; None is no limit. `shows_hidden_tools`: the console
+    tells people the names of tools that they may not use (models never learn them); `accepts_access_requests`: they may
+    ask for those.
     """
 
     id: UUID
@@ -29,6 +31,8 @@ class Tenant:
     status: str
     record_arguments: bool
     max_token_lifetime_days: int | None = None
+    shows_hidden_tools: bool = True
+    accepts_access_requests: bool = True
 
 
 async def create_tenant(console: Database, actor: Actor, slug: str, name: str = "") -> Tenant:
@@ -104,8 +108,11 @@ async def change_tenant(
     name: str,
     record_arguments: bool,
     max_token_lifetime_days: int | None,
+    shows_hidden_tools: bool | None = None,
+    accepts_access_requests: bool | None = None,
 ) -> Tenant:
-    """Set these three; the tenant as it is now. A shorter life of API tokens holds for those made from now on.
+    """Set these, where None keeps one of the last two; the tenant as it is now. A shorter life of API tokens holds for
+    those made from now on.
 
     Raises:
         NotFound: there is none of that id.
@@ -120,6 +127,10 @@ async def change_tenant(
             "name": name,
             "record_arguments": record_arguments,
             "max_token_lifetime_days": max_token_lifetime_days,
+            "shows_hidden_tools": before.shows_hidden_tools if shows_hidden_tools is None else shows_hidden_tools,
+            "accepts_access_requests": (
+                before.accepts_access_requests if accepts_access_requests is None else accepts_access_requests
+            ),
         }
         detail = {
             field: _to_audit_detail(value) for field, value in requested.items() if getattr(before, field) != value
@@ -150,9 +161,10 @@ async def set_status(console: Database, actor: Actor, tenant_id: UUID, status: s
         await audit_change(work, actor, _STATUS[status])
 
 
-_COLUMNS = "SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants ORDER BY slug"
-_PAGE = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants
-    WHERE slug > $1 ORDER BY slug LIMIT $2"""
-_GET = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants
-    WHERE tenant_id = $1"""
-_CHANGE = "UPDATE core.tenants SET name = $2, record_arguments = $3, longest_token_days = $4 WHERE tenant_id = $1"
+_FIELDS = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days, shows_hidden_tools,
+    accepts_access_requests FROM core.tenants """
+_COLUMNS = _FIELDS + "ORDER BY slug"
+_PAGE = _FIELDS + "WHERE slug > $1 ORDER BY slug LIMIT $2"
+_GET = _FIELDS + "WHERE tenant_id = $1"
+_CHANGE = """UPDATE core.tenants SET name = $2, record_arguments = $3, longest_token_days = $4, shows_hidden_tools = $5,
+    accepts_access_requests = $6 WHERE tenant_id = $1"""

@@ -49,7 +49,11 @@ class Sieve:
 
     def get_view(self, caller: Caller) -> SieveView:
         """Return the modules and tools that exist for `caller`."""
-        key = (caller.policy, caller.credential.read_only)
+        return self.get_policy_view(caller.policy, only_reading=caller.credential.read_only)
+
+    def get_policy_view(self, policy: Policy, *, only_reading: bool = False) -> SieveView:
+        """Return the modules and tools that exist for whoever has this policy."""
+        key = (policy, only_reading)
         view = self._views.get(key)
         if view is None:
             view = _sift(self._catalogue, *key)

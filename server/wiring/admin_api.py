@@ -19,6 +19,7 @@ from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
+from broker.connections.user_connections import UserConnections
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.scim_tokens import ScimTokens
 from broker.identity.stored_providers import ProviderAdministration
@@ -27,7 +28,7 @@ from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
 from core.api.security import MAX_CONCURRENT_REQUESTS, REQUEST_BURST, REQUESTS_PER_SECOND, ApiSecurity
 from core.audit.failed_auth import AuthFailureLog
-from core.protected_resource import build_metadata_url
+from core.protected_resource import build_metadata_url, build_resource_identifier
 from server.wiring.broker import BrokerRuntime
 from server.wiring.control_plane_api import ControlPlaneApi
 from server.wiring.notifications import build_sender_administration
@@ -56,6 +57,8 @@ def build_admin_api(
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
         NotificationPreferences(zone.database),
         ScimTokens(zone.database, clock=zone.clock),
+        None if zone.own_tokens is None else zone.own_tokens.access_tokens,
+        build_resource_identifier(dependencies.settings.public_url),
     )
     security = _build_security(zone, dependencies, refusals, worker)
     deployment = build_deployment_section(
@@ -72,7 +75,8 @@ def build_admin_api(
     if control_plane is None:
         return identity_api(security, identity, connections(connect), deployment, version=release)
     sections = build_identity_section(identity), connections(connect), deployment
-    return control_plane.build_api(security, zone.database, connect.account_revoker, sections, release)
+    statuses = UserConnections(connect.database, connect.connection_health, connect.public_url)
+    return control_plane.build_api(security, zone.database, connect.account_revoker, statuses, sections, release)
 
 
 def _build_security(

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from admin_ui.console_pages import build_console_routes
 from core.config.settings import Settings
+from core.connection_state import UserConnectionReader
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker
 from gateway.catalogue import Catalogue
@@ -49,6 +52,7 @@ class ControlPlane:
         security: "ApiSecurity",
         broker: Database,
         account_revoker: AccountRevoker,
+        connections: UserConnectionReader,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
@@ -59,6 +63,7 @@ class ControlPlane:
         from gateway.module_manifests import build_module_manifests
         from server.diagnostics.server_checks import ServerChecks
         from server.installed_modules import build_installed_modules
+        from server.tool_catalogue import InstalledToolCatalogue
         from server.wiring.operator_authentication import OperatorAuthenticator
 
         if self._operator is not None:
@@ -71,7 +76,15 @@ class ControlPlane:
         )
         installed = build_installed_modules(build_module_manifests(catalogue), lambda: catalogue)
         checks = deployment_checks or NoDeploymentChecks()
-        control = AdminDependencies(self._console, tuple(installed), installed, checks, account_revoker)
+        control = AdminDependencies(
+            self._console,
+            InstalledToolCatalogue(lambda: catalogue),
+            tuple(installed),
+            installed,
+            checks,
+            account_revoker,
+            connections,
+        )
         return build_admin_api(security, control, *sections, version=release)
 
     def build_scim(
@@ -88,3 +101,7 @@ class ControlPlane:
         return build_scim_app(
             ScimDependencies(directory, verify, get_client_address, self._settings.public_url, time.monotonic)
         )
+
+    def build_console_routes(self) -> Sequence[BaseRoute]:
+        """Build the routes of the web app."""
+        return build_console_routes()

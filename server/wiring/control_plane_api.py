@@ -1,10 +1,12 @@
-"""Interface of the control plane in the broker's process: it adds a section to the admin API."""
+"""Interface of the control plane in the broker's process: it adds a section to the admin API, and the console."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from core.connection_state import UserConnectionReader
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker
 
@@ -20,13 +22,14 @@ if TYPE_CHECKING:  # the framework's import takes half a second
 
 
 class ControlPlaneApi(Protocol):
-    """Builds the admin API of a process that has the control plane's database role."""
+    """Builds the admin API and the console of a process that has the control plane's database role."""
 
     def build_api(
         self,
         security: "ApiSecurity",
         broker: Database,
         account_revoker: AccountRevoker,
+        connections: UserConnectionReader,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
@@ -40,4 +43,8 @@ class ControlPlaneApi(Protocol):
         get_client_address: "Callable[[Request], str]",
     ) -> ASGIApp:
         """Build what identity providers provision by; `verify` tells whom a SCIM token speaks for."""
+        ...
+
+    def build_console_routes(self) -> Sequence[BaseRoute]:
+        """Build the routes of the web app."""
         ...

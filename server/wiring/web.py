@@ -16,6 +16,7 @@ from broker.identity.scim_tokens import ScimTokens
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.api_reference_pages import build_api_reference_routes
 from broker.web.app import build_identity_app
+from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
@@ -33,6 +34,7 @@ from server.workers.worker import ONLY_WORKER, Worker
 API_PATH = "/api/"
 SCIM_PATH = "/scim/"
 OPENAPI_PATH = "/api/v1/openapi.json"
+CONSOLE_PATH = "/console"
 SWEEP_SECONDS = 3600.0
 
 
@@ -95,6 +97,7 @@ def _build_application(
         *build_api_reference_routes(dependencies, zone.identity_services.sessions, partial(_fetch_document, api)),
         _PrefixRoute(API_PATH, api),
         *([_PrefixRoute(SCIM_PATH, _LazyApplication(build_scim))] if control_plane is not None else ()),
+        *(control_plane.build_console_routes() if control_plane else (_PrefixRoute(CONSOLE_PATH, _refuse_console),)),
     ]
     return build_identity_app(dependencies, routes)
 
@@ -140,6 +143,11 @@ async def _sweep_expired(zone: BrokerRuntime) -> None:
 
     name = "deleting expired rows of identity"
     await PeriodicTask(name, sweep, SWEEP_SECONDS, jitter=False, runs_at_start=True).run()
+
+
+async def _refuse_console(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer for the console in a process without the control plane's database role."""
+    raise PageError("console_elsewhere", 404)
 
 
 class _LazyApplication:

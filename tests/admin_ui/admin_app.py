@@ -25,6 +25,7 @@ from broker.authorization_server.registered_clients import NewClient, Registered
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import OAuthClientRegistration
+from broker.connections.user_connections import UserConnections
 from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
@@ -53,16 +54,19 @@ from core.caller import Credential
 from core.concurrency.rate_limits import AttemptLimits, CallerLimits
 from core.db import Database
 from core.directory import allow_list, services, users
+from core.directory.access_requests import create_request
 from core.directory.audit_trail import Actor
 from core.directory.role_mappings import add_role_mapping
 from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
-from core.errors import Invalid
+from core.errors import InvalidFields
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
+from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.connect import build_connect_services
+from tests.admin_ui.toy_catalogue import toy_catalogue, toy_vendors
 from tests.support import directory
 from tests.support.postgres import ScratchDatabase
 
@@ -119,9 +123,15 @@ class Checks:
         return [{"check": "credential", "state": "warning", "message": "one waits"}]
 
 
+SETTINGS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"timeout": {"type": "number", "title": "Time limit", "description": "Seconds", "default": 30}},
+}
+
+
 def _changed(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not {*changes} <= {"timeout"}:
-        raise Invalid("there is no such setting")
+    if unknown := {*changes} - {"timeout"}:
+        raise InvalidFields(dict.fromkeys(unknown, "there is no such setting"))
     return {name: value for name, value in {**stored, **changes}.items() if value is not None}
 
 
@@ -175,6 +185,8 @@ class Tenant:
     oauth_client_id: UUID
     connect_session_id: UUID
     provider_id: str
+    request_id: UUID
+    """The administrator's own."""
     mapping_id: UUID
     scim_token_id: UUID
 
@@ -197,9 +209,20 @@ class AdminApp:
     served: Any = None
 
     def sections(self) -> tuple[ApiSection, ...]:
-        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, (SettingDefinition("timeout", "Seconds"),), _changed)
+        settings = (SettingDefinition("timeout", "Seconds"),)
+        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, settings, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
-        admin = admin_section(AdminDependencies(self.console, ("kg",), {"kg": kg, "mute": mute}, self.checks))
+        statuses = UserConnections(self.broker, self.connect.connection_health, URL)
+        admin = admin_section(
+            AdminDependencies(
+                self.console,
+                InstalledToolCatalogue(toy_catalogue),
+                ("kg",),
+                {"kg": kg, "mute": mute},
+                self.checks,
+                connections=statuses,
+            )
+        )
         others = identity_section(self.parts), connections_section(self.connect)
         return admin, *others, build_deployment_section(self.deployment)
 
@@ -277,6 +300,7 @@ class AdminApp:
             vendor_client,
             connect_session,
             provider,
+            (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
             mapping.id,
             scim_token.id,
         )
@@ -361,7 +385,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         keys = InMemoryKeyProvider("k", {"k": b"k" * 32})
         vault = await open_vault(broker, keys, clock=clock)
         http = VendorHttpClient(hosts)
-        connect = build_connect_services(broker, vault, URL, (), http, documents, clock=clock)
+        connect = build_connect_services(broker, vault, URL, toy_vendors(), http, documents, clock=clock)
         await documents.open()
         await http.open()
         settings = DeploymentSettingsStore(broker, keys, clock=clock)

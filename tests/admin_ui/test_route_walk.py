@@ -26,6 +26,10 @@ BODIES: Mapping[str, Any] = {
     "POST /tenants": {"slug": "acme", "administrator": "somebody@acme.example"},
     "PATCH /tenants/{tenant_id}": {"name": "Changed"},
     "PATCH /tenant": {"record_arguments": True},
+    "PATCH /me": {"single_key_shortcuts": False},
+    "POST /access-requests": {"module": "$module", "tool": "$tool", "message": "please"},
+    "POST /access-requests/{request_id}/approval": {"role_id": "$role_id", "allow": True},
+    "POST /access-requests/{request_id}/refusal": {"reason": "no"},
     "POST /users": {"email": "$email"},
     "PATCH /users/{user_id}": {"name": "Changed", "status": "suspended"},
     "POST /roles": {"name": "$role", "allow": ["kg.*"]},
@@ -124,9 +128,11 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "credential_id": str(tenant.credential_id),
         "oauth_client_id": str(tenant.oauth_client_id),
         "connect_session_id": str(tenant.connect_session_id),
+        "request_id": str(tenant.request_id),
         "provider_id": tenant.provider_id,
         "identity_provider_id": f"of-{tenant.slug}",
         "module": f"module_of_{tenant.slug}",
+        "tool": f"tool_of_{tenant.slug}",
         "entry": tenant.entry,
         "email": person.email,
         "role": f"{tenant.slug}-readers",
@@ -148,12 +154,14 @@ def made_up() -> dict[str, str]:
         "credential_id",
         "oauth_client_id",
         "connect_session_id",
+        "request_id",
     )
     random = {
         "client_id": f"client_{uuid4().hex[:22]}",
         "token_id": uuid4().hex[:12],
         "entry": "@made-up.example",
         "module": "made_up",
+        "tool": "made_up",
         "provider_id": f"p{uuid4().hex[:20]}",
         "identity_provider_id": f"p{uuid4().hex[:20]}",
     }
@@ -161,7 +169,7 @@ def made_up() -> dict[str, str]:
 
 
 async def asked(client: httpx2.AsyncClient, one: Operation, ids: Mapping[str, str]) -> httpx2.Response:
-    path = one.path.format_map({name: value.replace("@", "%40") for name, value in (FIXED | ids).items()})
+    path = one.path.format_map({name: value.replace("@", "%40") for name, value in {**FIXED, **ids}.items()})
     body = BODIES.get(one.name)
     filled = json.dumps(body)
     for name, value in ids.items():
@@ -297,8 +305,18 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
     """A wrong declaration would be walked as it is declared: so these stand here once more."""
     known = {
         "GET /me": ("user", []),
+        "PATCH /me": ("user", ["mcp:write", "admin:write"]),
+        "GET /tools": ("user", ["mcp:read", "admin:read"]),
+        "GET /tools/{module}/{tool}": ("user", ["mcp:read", "admin:read"]),
+        "GET /tool-modules": ("user", ["mcp:read", "admin:read"]),
+        "GET /tool-modules/{module}": ("user", ["mcp:read", "admin:read"]),
+        "POST /access-requests": ("user", ["mcp:write", "admin:write"]),
+        "GET /access-requests": ("user", ["mcp:read", "admin:read"]),
+        "GET /access-requests/{request_id}": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /access-requests/{request_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /audit": ("user", ["mcp:read", "admin:read"]),
         "GET /sessions": ("user", ["mcp:read", "admin:read"]),
+        "POST /sessions/current/access-token": ("user", ["mcp:write", "admin:write"]),
         "DELETE /sessions": ("user", ["mcp:write", "admin:write"]),
         "DELETE /sessions/{session_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /identities": ("user", ["mcp:read", "admin:read"]),

@@ -14,6 +14,8 @@ EXTRA_POLICIES = {
     ("core.tenants", "deployment_lists_tenants"): ("r", ("mcpist_console",)),
     ("auth.api_tokens", "lookup_by_token_id"): ("r", ("mcpist_broker",)),
     ("core.generations", "poll_by_tenants"): ("r", ("mcpist_broker", "mcpist_gateway")),
+    # Which tenants have audit events that are not counted yet: numbers of events, by tenant.
+    ("core.count_positions", "deployment_lists_positions"): ("r", ("mcpist_console",)),
     # The audit functions' own rights: nobody logs in as the owner.
     ("audit.incoming", "owner_appends"): ("a", ("mcpist_owner",)),
     ("audit.incoming", "owner_takes"): ("r", ("mcpist_owner",)),

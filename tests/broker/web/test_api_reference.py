@@ -17,12 +17,12 @@ from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.config.settings import Settings
 from core.secret import Secret
-from tests.admin_ui.test_openapi_descriptions import document
 from tests.broker.identity.people import People, people_on
 from tests.support.postgres import ScratchDatabase
+from tools.openapi_document import build_openapi_document
 
 URL = "https://mcpist.test"
-DOCUMENT = document()
+DOCUMENT = build_openapi_document()
 GROUPS = build_reference(DOCUMENT, URL)
 OPERATIONS = [operation for group in GROUPS for operation in group.operations]
 

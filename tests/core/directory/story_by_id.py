@@ -1,6 +1,5 @@
 """The part of the story that is told by ids, as the admin API tells it, and by entries of the allow list."""
 
-from collections.abc import Awaitable
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +7,7 @@ from broker.identity.api_tokens import ApiTokens
 from core.db import Database
 from core.directory import allow_list, roles, tenants, users
 from core.directory.audit_trail import Actor
-from core.errors import MCPistError
+from tests.core.directory.story_of_the_console import refused, told_of_the_console
 
 ACTOR = Actor("tester")
 
@@ -20,9 +19,10 @@ async def told_by_id(console: Database, tokens: ApiTokens, tenant: UUID, strange
     return [
         await _roles(console, tenant, zoe, eves_role),
         await _people(console, tenant, zoe, stranger),
+        await told_of_the_console(console, tenant, zoe, stranger),
         await _tokens(tokens, tenant, zoe),
-        await _refused(users.remove_user(console, ACTOR, tenant, stranger)),
-        await _refused(users.remove_user(console, ACTOR, tenant, zoe)),
+        await refused(users.remove_user(console, ACTOR, tenant, stranger)),
+        await refused(users.remove_user(console, ACTOR, tenant, zoe)),
         await _allow_list(console, tenant),
         await _tenant(console, tenant),
     ]
@@ -50,14 +50,14 @@ async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) ->
     await users.unassign_role(console, ACTOR, tenant, zoe, third.id)
     left = await roles.list_user_roles(console, tenant, zoe)
     await roles.remove_role(console, ACTOR, tenant, third.id)
-    refused = [
-        await _refused(roles.get_role(console, tenant, third.id)),
-        await _refused(roles.get_role(console, tenant, eves_role)),
-        await _refused(users.assign_role(console, ACTOR, tenant, zoe, eves_role)),
-        await _refused(roles.find_role(console, tenant, "strange")),
+    refusals = [
+        await refused(roles.get_role(console, tenant, third.id)),
+        await refused(roles.get_role(console, tenant, eves_role)),
+        await refused(users.assign_role(console, ACTOR, tenant, zoe, eves_role)),
+        await refused(roles.find_role(console, tenant, "strange")),
     ]
     shown = [(one.name, one.priority, one.allow, one.deny, one.members) for one in [*told, *left]]
-    return [shown, members, refused]
+    return [shown, members, refusals]
 
 
 async def _people(console: Database, tenant: UUID, zoe: UUID, stranger: UUID) -> list[Any]:
@@ -65,10 +65,10 @@ async def _people(console: Database, tenant: UUID, zoe: UUID, stranger: UUID) ->
     return [
         (changed.email, changed.name, changed.system_role, changed.roles),
         (await users.get_user(console, tenant, zoe)).name,
-        await _refused(users.change_user(console, ACTOR, tenant, zoe, status="suspended")),
-        await _refused(users.get_user(console, tenant, stranger)),
-        await _refused(users.change_user(console, ACTOR, tenant, stranger, name="Mine")),
-        await _refused(users.create_user(console, ACTOR, tenant, "yan@mail.test", system_role="admin")),
+        await refused(users.change_user(console, ACTOR, tenant, zoe, status="suspended")),
+        await refused(users.get_user(console, tenant, stranger)),
+        await refused(users.change_user(console, ACTOR, tenant, stranger, name="Mine")),
+        await refused(users.create_user(console, ACTOR, tenant, "yan@mail.test", system_role="admin")),
         (await users.change_user(console, ACTOR, tenant, zoe, system_role="user")).system_role,
     ]
 
@@ -83,9 +83,9 @@ async def _allow_list(console: Database, tenant: UUID) -> list[Any]:
         await allow_list.add_entry(console, ACTOR, tenant, entry)
     listed = [one.entry for one in await allow_list.list_entries(console, tenant)]
     await allow_list.remove_entry(console, ACTOR, tenant, "@one.test")
-    refused = await _refused(allow_list.remove_entry(console, ACTOR, tenant, "eve@mail.test"))
+    refusal = await refused(allow_list.remove_entry(console, ACTOR, tenant, "eve@mail.test"))
     await allow_list.add_entry(console, ACTOR, tenant, "@one.test")
-    return [listed, refused]
+    return [listed, refusal]
 
 
 async def _tenant(console: Database, tenant: UUID) -> list[Any]:
@@ -97,12 +97,3 @@ async def _tenant(console: Database, tenant: UUID) -> list[Any]:
         changed.max_token_lifetime_days,
         (await tenants.change_tenant(console, ACTOR, tenant, **options)).name,
     ]
-
-
-async def _refused(attempt: Awaitable[Any]) -> str:
-    """How it was refused; what came of it may hold ids, which are new each time."""
-    try:
-        await attempt
-    except MCPistError as error:
-        return str(error)
-    return "done"

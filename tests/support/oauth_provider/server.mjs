@@ -91,7 +91,8 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 const clients = [
   {
     client_id: env.CLIENT_ID ?? 'broker',
-    client_secret: clientSecret,
+    // A client that proves itself by its key has no secret; CLIENT_JWKS is its key set.
+    ...(env.CLIENT_JWKS ? { jwks: JSON.parse(env.CLIENT_JWKS) } : { client_secret: clientSecret }),
     client_name: 'Confidential web client',
     redirect_uris: redirectUris,
     grant_types: grantTypes,

@@ -1,0 +1,99 @@
+"""``/roles/{role_id}/model-view`` and ``/users/{user_id}/model-view``: what a model is shown, and what it costs.
+
+The tool sieve's own function makes it, with the definitions that ``/mcp`` serves.
+"""
+
+import asyncio
+from typing import Any
+
+import orjson
+from pydantic import Field
+
+from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
+from admin_ui.api.tool_catalogue import ModelView
+from core.api.app import create_router
+from core.api.dependencies import AdminRead, RolePath, UserPath
+from core.api.schemas import ResponseModel
+from core.directory.roles import get_role
+from core.directory.users import get_user
+from core.permissions import Policy
+from core.policy_loader import load_policy_of_role, load_policy_of_user
+from core.token_estimate import estimate_tokens
+
+routes = create_router("model-views")
+
+
+class ModelViewModule(ResponseModel):
+    """A module as a model is shown it."""
+
+    module: str = Field(description="Name of the module.")
+    tools: list[str] = Field(description="Names of the tools that exist for the model.")
+    estimated_tokens: int = Field(description="Estimate of the tokens of the schemas that get_module_schema answers.")
+
+
+class ModelViewResult(ResponseModel):
+    """Everything that a model is shown, with its cost in tokens.
+
+    Tokens are an estimate, fitted to the o200k encoding; models differ by some percent.
+    """
+
+    instructions: str = Field(description="Instructions that a client may put before its model.")
+    definitions: list[dict[str, Any]] = Field(description="Tool definitions that a client loads at its start.")
+    modules: list[ModelViewModule] = Field(description="Modules and tools that exist for the model; all others do not.")
+    tool_count: int = Field(description="Number of tools that exist for the model.")
+    estimated_start_tokens: int = Field(
+        description="Estimate of the tokens that are loaded at the start: instructions and definitions."
+    )
+    estimated_schema_tokens: int = Field(description="Estimate of the tokens if the schemas of all modules are read.")
+
+
+@routes.get("/roles/{role_id}/model-view")
+async def show_model_view_of_role(role_id: RolePath, caller: AdminRead, dependencies: AdminDeps) -> ModelViewResult:
+    """Get what a model is shown for a role.
+
+    For a user with this role alone.
+    """
+    await get_role(dependencies.console, caller.tenant_id, role_id)
+    async with dependencies.console.tenant(caller.tenant_id) as work:
+        policy = await load_policy_of_role(work, role_id)
+    return await _build_result(dependencies, policy)
+
+
+@routes.get("/users/{user_id}/model-view")
+async def show_model_view_of_user(user_id: UserPath, caller: AdminRead, dependencies: AdminDeps) -> ModelViewResult:
+    """Get what a model is shown for a user.
+
+    By all of the user's roles. Credentials that only read are shown less.
+    """
+    await get_user(dependencies.console, caller.tenant_id, user_id)
+    async with dependencies.console.tenant(caller.tenant_id) as work:
+        policy = await load_policy_of_user(work, user_id)
+    return await _build_result(dependencies, policy)
+
+
+async def _build_result(dependencies: AdminDependencies, policy: Policy) -> ModelViewResult:
+    """Build the result in a thread: for ten thousand tools, counting takes a second."""
+    return await asyncio.to_thread(_count_tokens, dependencies.catalogue.build_model_view(policy))
+
+
+def _count_tokens(view: ModelView) -> ModelViewResult:
+    modules = [
+        ModelViewModule(
+            module=name,
+            tools=[str(schema["name"]) for schema in schemas],
+            estimated_tokens=estimate_tokens(orjson.dumps({"module": name, "tools": schemas}).decode()),
+        )
+        for name, schemas in view.schemas.items()
+    ]
+    return ModelViewResult(
+        instructions=view.instructions,
+        definitions=[dict(definition) for definition in view.definitions],
+        modules=modules,
+        tool_count=sum(len(module.tools) for module in modules),
+        estimated_start_tokens=_estimate_start(view),
+        estimated_schema_tokens=sum(module.estimated_tokens for module in modules),
+    )
+
+
+def _estimate_start(view: ModelView) -> int:
+    return estimate_tokens(view.instructions) + estimate_tokens(orjson.dumps(list(view.definitions)).decode())

@@ -1,0 +1,78 @@
+"""Installed tools as the control plane describes them; the composition root passes in what knows the modules' code."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from core.permissions import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class LocalizedText:
+    """A text in both languages; without a translation the Japanese one is the English."""
+
+    en: str
+    ja: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDescription:
+    """A tool for people. `description` is plain text of its module's author."""
+
+    module: str
+    name: str
+    title: LocalizedText
+    description: str
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleDescription:
+    """A module for people; without a vendor it needs no account. `tools` are by name."""
+
+    name: str
+    title: LocalizedText
+    description: LocalizedText
+    has_vendor: bool
+    tools: Mapping[str, ToolDescription]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchemas:
+    """JSON Schemas of what a tool takes and of what it returns."""
+
+    parameters: Mapping[str, Any]
+    returns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """All that a model is shown under one policy: `instructions` and the `definitions` of tools that a client loads at
+    its start, and by module what get_module_schema answers for it."""
+
+    instructions: str
+    definitions: Sequence[Mapping[str, Any]]
+    schemas: Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+class ToolCatalogue(Protocol):
+    """The installed modules, and what of them exists under a policy."""
+
+    def list_modules(self) -> Mapping[str, ModuleDescription]:
+        """Return all modules by name."""
+        ...
+
+    def find_schemas(self, module: str, tool: str) -> ToolSchemas:
+        """Return the schemas of an installed tool."""
+        ...
+
+    def list_permitted_tools(self, policy: Policy) -> Mapping[str, Sequence[str]]:
+        """Return the names of the tools that exist under a policy, by module, as the tool sieve decides."""
+        ...
+
+    def build_model_view(self, policy: Policy) -> ModelView:
+        """Return what a model is shown under a policy."""
+        ...
