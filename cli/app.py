@@ -32,6 +32,7 @@ from cli.commands import (
     request,
     role,
     role_mapping,
+    scim_token,
     serve,
     service,
     session,
@@ -109,6 +110,7 @@ app.add_typer(notification.app, name="notification")
 app.add_typer(notification_sender.app, name="notification-sender")
 app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")
+app.add_typer(scim_token.app, name="scim-token")
 app.add_typer(session.app, name="session")
 app.add_typer(audit.app, name="audit")
 call.register(app)

@@ -1,5 +1,6 @@
 """Which alerts a tenant tells and to whom, and of which a person wants no mail: what has no row is as it always was.
-Roles by groups and domains of identity providers.
+Roles by groups and domains of identity providers; people and groups that those provision (SCIM), and the tokens by
+which they do. Of a token only a hash is stored.
 
 A role that somebody has remembers its sources, so that none takes away what another gives.
 """
@@ -57,8 +58,66 @@ GRANT SELECT ON core.role_mappings TO mcpist_broker;
 GRANT INSERT (tenant_id, user_id, role_id, sources), UPDATE (sources), DELETE ON core.role_assignments TO mcpist_broker;
 """
 
+SCIM = """
+CREATE TABLE core.scim_users (
+    tenant_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    folded_name text NOT NULL CHECK (length(folded_name) BETWEEN 1 AND 400),
+    user_name text NOT NULL CHECK (length(user_name) BETWEEN 1 AND 320),
+    external_id text NOT NULL CHECK (length(external_id) <= 200),
+    given_name text NOT NULL CHECK (length(given_name) <= 200),
+    family_name text NOT NULL CHECK (length(family_name) <= 200),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, user_id),
+    UNIQUE (tenant_id, folded_name),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES core.users (tenant_id, id) ON DELETE CASCADE
+);
+CREATE INDEX ON core.scim_users (tenant_id, external_id);
+CREATE TABLE core.scim_groups (
+    tenant_id uuid NOT NULL REFERENCES core.tenants ON DELETE CASCADE,
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    display_name text NOT NULL CHECK (length(display_name) BETWEEN 1 AND 200),
+    external_id text NOT NULL CHECK (length(external_id) <= 400),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, display_name)
+);
+CREATE TABLE core.scim_members (
+    tenant_id uuid NOT NULL,
+    group_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    PRIMARY KEY (tenant_id, group_id, user_id),
+    FOREIGN KEY (tenant_id, group_id) REFERENCES core.scim_groups (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, user_id) REFERENCES core.users (tenant_id, id) ON DELETE CASCADE
+);
+CREATE INDEX ON core.scim_members (tenant_id, user_id);
+CREATE TABLE auth.scim_tokens (
+    tenant_id uuid NOT NULL REFERENCES core.tenants ON DELETE CASCADE,
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    name text NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+    secret_hash bytea NOT NULL UNIQUE CHECK (octet_length(secret_hash) = 32),
+    created_at timestamptz NOT NULL,
+    last_used_at timestamptz,
+    PRIMARY KEY (tenant_id, id)
+);
+GRANT SELECT, INSERT, UPDATE, DELETE ON core.scim_users, core.scim_groups, core.scim_members TO mcpist_console;
+GRANT SELECT, INSERT, UPDATE, DELETE ON auth.scim_tokens TO mcpist_broker;
+"""
+# Before a tenant is known: SELECT only, by the hash of a token.
+SCIM_LOOKUP = """
+CREATE POLICY lookup_by_scim_token ON auth.scim_tokens FOR SELECT TO mcpist_broker
+    USING (secret_hash = decode(nullif(current_setting('app.lookup_scim_token', true), ''), 'hex'));
+"""
+
 
 def upgrade() -> None:
+    run_script(op.get_bind(), SCIM)
+    run_script(op.get_bind(), build_tenant_policy_script("core.scim_users"))
+    run_script(op.get_bind(), build_tenant_policy_script("core.scim_groups"))
+    run_script(op.get_bind(), build_tenant_policy_script("core.scim_members"))
+    run_script(op.get_bind(), build_tenant_policy_script("auth.scim_tokens"))
+    run_script(op.get_bind(), SCIM_LOOKUP)
     run_script(op.get_bind(), TABLES)
     run_script(op.get_bind(), ROLE_MAPPINGS)
     run_script(op.get_bind(), build_tenant_policy_script("core.role_mappings"))
@@ -67,6 +126,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    for table in ("auth.scim_tokens", "core.scim_members", "core.scim_groups", "core.scim_users"):
+        op.execute(f"DROP TABLE {table}")
     op.execute("REVOKE INSERT, UPDATE, DELETE ON core.role_assignments FROM mcpist_broker")
     op.execute(
         "REVOKE INSERT (tenant_id, user_id, role_id), UPDATE (sources) ON core.role_assignments FROM mcpist_broker"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from broker.identity.browser_names import get_browser_name
 from broker.identity.random_secrets import hash_of, new_secret
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
@@ -61,6 +62,16 @@ class SessionEntry:
     created_at: datetime
     last_seen_at: datetime
     expires_at: datetime
+
+    @property
+    def browser(self) -> str:
+        """Browser and system by name, such as ``Firefox, Windows``; empty where it does not say."""
+        return get_browser_name(self.user_agent)
+
+    @property
+    def idle_expires_at(self) -> datetime:
+        """When it ends if it is not used any more."""
+        return min(self.last_seen_at + IDLE_TIMEOUT, self.expires_at)
 
 
 class Sessions:

@@ -116,7 +116,7 @@ _CHOSEN = """UPDATE auth.sign_ins SET state = 'done' WHERE browser_hash = $1 AND
 DEFAULT_PATH = "/account"
 MAX_PATH_LENGTH = 8_000
 _ALLOWED = re.compile(
-    r"(?:/oauth/authorize|/account|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"
+    r"(?:/oauth/authorize|/account|/docs|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"
     r"|/console|/console/(?:[0-9A-Za-z_-]+/)*[0-9A-Za-z_-]*)"
     r"(?:\?[0-9A-Za-z\-._~!$&'()*+,;=:@/?%]*)?"
 )

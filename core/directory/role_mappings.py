@@ -75,6 +75,8 @@ async def add_role_mapping(
         if is_new:
             detail = {"mapping": kind, "provider": provider, "value": value, "role": str(role)}
             await audit_change(work, actor, AuditEventKind.ROLE_MAPPING_ADDED, **detail)
+            if provider == SCIM_PROVIDER:
+                await refresh_provisioned_roles(work, actor, await _list_members(work, value))
         row = await work.fetchrow(_FIND, kind, provider, value, role_id)
         assert row is not None, "it was added in this transaction, or is locked by it"
         return _to_mapping(row), is_new
@@ -92,6 +94,8 @@ async def remove_role_mapping(console: Database, actor: Actor, tenant_id: UUID, 
             raise NotFound("there is no role mapping of this id")
         detail = {"mapping": row["kind"], "provider": row["provider"], "value": row["value"], "role": row["role"]}
         await audit_change(work, actor, AuditEventKind.ROLE_MAPPING_REMOVED, **detail)
+        if row["provider"] == SCIM_PROVIDER:
+            await refresh_provisioned_roles(work, actor, await _list_members(work, row["value"]))
 
 
 async def apply_sign_in_mappings(
@@ -105,6 +109,23 @@ async def apply_sign_in_mappings(
         kinds = (["group"] if groups is None else []) + ([] if domain else ["domain"])
         wanted |= {row["role_id"] for row in await work.fetch(_KEPT, user_id, kinds)}
     await set_sourced_roles(work, actor, user_id, "sign_in", wanted)
+
+
+async def refresh_provisioned_roles(work: UnitOfWork, actor: Actor, user_ids: Collection[UUID]) -> None:
+    """Let exactly the roles of their provisioned groups come from those, for these users."""
+    wanted: dict[UUID, set[UUID]] = {user_id: set() for user_id in user_ids}
+    for row in await work.fetch(_WANTED_ROLES, list(user_ids), SCIM_PROVIDER):
+        wanted[row["user_id"]].add(row["role_id"])
+    held: dict[UUID, set[UUID]] = {user_id: set() for user_id in user_ids}
+    for row in await work.fetch(_HELD_ROLES, list(user_ids)):
+        held[row["user_id"]].add(row["role_id"])
+    for user_id, role_ids in wanted.items():
+        if role_ids != held[user_id]:
+            await set_sourced_roles(work, actor, user_id, "scim", role_ids)
+
+
+async def _list_members(work: UnitOfWork, group: str) -> list[UUID]:
+    return [row["user_id"] for row in await work.fetch(_MEMBERS_OF, group)]
 
 
 async def set_sourced_roles(
@@ -161,4 +182,14 @@ _UNSHARE = """UPDATE core.role_assignments SET sources = array_remove(sources, $
 _TAKE = """DELETE FROM core.role_assignments
     WHERE tenant_id = $1 AND user_id = $2 AND NOT role_id = ANY ($3::uuid[]) AND sources = ARRAY[$4::text]
     RETURNING role_id"""
+_MEMBERS_OF = """SELECT m.user_id FROM core.scim_members m
+    JOIN core.scim_groups g ON g.tenant_id = m.tenant_id AND g.id = m.group_id
+    WHERE m.tenant_id = $1 AND g.display_name = $2"""
+_WANTED_ROLES = """SELECT DISTINCT m.user_id, r.role_id FROM core.scim_members m
+    JOIN core.scim_groups g ON g.tenant_id = m.tenant_id AND g.id = m.group_id
+    JOIN core.role_mappings r ON r.tenant_id = m.tenant_id AND r.kind = 'group' AND r.provider = $3
+        AND r.value = g.display_name
+    WHERE m.tenant_id = $1 AND m.user_id = ANY ($2::uuid[])"""
+_HELD_ROLES = """SELECT user_id, role_id FROM core.role_assignments
+    WHERE tenant_id = $1 AND user_id = ANY ($2::uuid[]) AND 'scim' = ANY (sources)"""
 _NAMES = "SELECT id, name FROM core.roles WHERE tenant_id = $1"

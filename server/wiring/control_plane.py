@@ -1,5 +1,6 @@
 """The control plane's part of the admin API, which has a database role of its own and looks at the whole deployment."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,8 +18,14 @@ from server.deployment import Deployment
 from server.operator_access import OperatorAccess
 
 if TYPE_CHECKING:  # the framework's import takes half a second
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+
     from core.api.app import ApiSection
     from core.api.security import ApiSecurity
+    from core.directory.scim import ScimCaller
+    from core.secret import Secret
 
 
 class ControlPlane:
@@ -79,6 +86,21 @@ class ControlPlane:
             connections,
         )
         return build_admin_api(security, control, *sections, version=release)
+
+    def build_scim(
+        self,
+        verify: "Callable[[Secret], Awaitable[ScimCaller | None]]",
+        account_revoker: AccountRevoker,
+        get_client_address: "Callable[[Request], str]",
+    ) -> ASGIApp:
+        """Build what identity providers provision by; `verify` tells whom a SCIM token speaks for."""
+        from admin_ui.scim.app import ScimDependencies, build_scim_app
+        from core.directory.scim import ScimDirectory
+
+        directory = ScimDirectory(self._console, account_revoker)
+        return build_scim_app(
+            ScimDependencies(directory, verify, get_client_address, self._settings.public_url, time.monotonic)
+        )
 
     def build_console_routes(self) -> Sequence[BaseRoute]:
         """Build the routes of the web app."""

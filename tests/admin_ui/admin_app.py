@@ -32,6 +32,7 @@ from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.providers.identity_provider import VerifiedAccount
+from broker.identity.scim_tokens import ScimTokens
 from broker.identity.settings import ProviderSettings
 from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
@@ -187,6 +188,7 @@ class Tenant:
     request_id: UUID
     """The administrator's own."""
     mapping_id: UUID
+    scim_token_id: UUID
 
 
 @dataclass(slots=True)
@@ -281,6 +283,7 @@ class AdminApp:
         vendor_client = await self.connect.oauth_clients.register(ACTOR, tenant.id, registration)
         domain = f"{slug}.example"
         mapping, _ = await add_role_mapping(self.console, ACTOR, tenant.id, "domain", "", domain, role.id)
+        scim_token, _ = await self.parts.scim_tokens.create(ACTOR, tenant.id, f"Provider of {slug}")
         provider = f"vendor_of_{slug}"
         await self.connect.custom_providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
         connect_session = uuid4()
@@ -299,6 +302,7 @@ class AdminApp:
             provider,
             (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
             mapping.id,
+            scim_token.id,
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -363,6 +367,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             Identities(broker, clock=clock),
             TrustedIssuers(broker, documents, clock=clock),
             NotificationPreferences(broker),
+            ScimTokens(broker, clock=clock),
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = ApiAuthenticator(

@@ -34,6 +34,7 @@ BODIES: Mapping[str, Any] = {
     "PATCH /users/{user_id}": {"name": "Changed", "status": "suspended"},
     "POST /roles": {"name": "$role", "allow": ["kg.*"]},
     "PATCH /roles/{role_id}": {"priority": 3},
+    "POST /scim-tokens": {"name": "Entra ID"},
     "POST /role-mappings": {"kind": "group", "provider": "acme", "value": "$role", "role_id": "$role_id"},
     "PUT /roles/{role_id}/permissions": {"allow": ["*"], "deny": []},
     "POST /oauth/clients": {
@@ -118,6 +119,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "user_id": str(person.id),
         "role_id": str(tenant.role_id),
         "mapping_id": str(tenant.mapping_id),
+        "scim_token_id": str(tenant.scim_token_id),
         "session_id": str(person.session_id),
         "grant_id": str(person.grant_id),
         "identity_id": str(person.identity_id),
@@ -145,6 +147,7 @@ def made_up() -> dict[str, str]:
         "user_id",
         "role_id",
         "mapping_id",
+        "scim_token_id",
         "session_id",
         "grant_id",
         "identity_id",
@@ -368,6 +371,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
     assert fresh == {
         "POST /tokens",
         "POST /oauth/clients",
+        "POST /scim-tokens",
         "PUT /oauth/issuers",
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",
