@@ -19,6 +19,7 @@ from cli.commands import (
     connect,
     credential,
     doctor,
+    figures,
     issuer,
     keys,
     login,
@@ -104,6 +105,7 @@ app.add_typer(token.app, name="token")
 app.add_typer(session.app, name="session")
 app.add_typer(audit.app, name="audit")
 call.register(app)
+figures.register(app)
 backup.register(app)
 doctor.register(app)
 

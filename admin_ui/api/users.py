@@ -12,6 +12,7 @@ from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite, UserPath
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import Email, Name, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
+from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.directory import users
 from core.directory.users import change_user, get_user, remove_user
 from core.errors import Conflict
@@ -88,18 +89,30 @@ async def add_user(body: NewUser, caller: AdminWrite, console: ConsoleDatabase, 
 
 
 @routes.get("/users/{user_id}")
-async def show_user(user_id: UserPath, caller: AdminRead, console: ConsoleDatabase) -> UserView:
+async def show_user(user_id: UserPath, caller: AdminRead, console: ConsoleDatabase, response: Response) -> UserView:
     """Get a user."""
+    await set_etag(response, console, caller, "user", user_id)
     return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
 
 
 @routes.patch("/users/{user_id}")
-async def update_user(user_id: UserPath, body: UserChange, caller: AdminWrite, console: ConsoleDatabase) -> UserView:
+async def update_user(
+    user_id: UserPath,
+    body: UserChange,
+    caller: AdminWrite,
+    console: ConsoleDatabase,
+    response: Response,
+    expected_version: ExpectedVersion,
+) -> UserView:
     """Change a user.
 
     A suspended user loses all sessions and tokens within a second.
     """
-    user = await change_user(
+
+    async def load_state() -> UserView:
+        return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
+
+    change = change_user(
         console,
         caller.actor,
         caller.tenant_id,
@@ -107,7 +120,10 @@ async def update_user(user_id: UserPath, body: UserChange, caller: AdminWrite, c
         name=body.name,
         system_role=body.system_role,
         status=body.status,
+        expected_version=expected_version,
     )
+    user = await describe_conflict(change, load_state)
+    await set_etag(response, console, caller, "user", user_id)
     return UserView.model_validate(user)
 
 
