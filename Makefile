@@ -13,23 +13,26 @@ SETUP_INPUTS += FORCE
 endif
 
 .PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
-        check-vulnerabilities sbom bench bench-peers format lock migrate clean setup node wrk FORCE
+        check-vulnerabilities check-console console console-dev console-types sbom bench bench-peers format lock migrate clean setup node \
+        test-console wrk FORCE
 .DEFAULT_GOAL := help
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: .venv/.runtime ## Set up and start the product: make run ARGS="--json"; MCPIST_HOME and MCPIST_PORT are respected
+	@.venv/bin/python -m tools.console
 	@exec .venv/bin/mcpist up $(ARGS)
 
 # Work is handed out in long stretches: what the tests of a file share then starts in one worker only.
-test: setup node ## Set up and run the tests: make test T=tests/core ARGS="-k name"
+test: setup node test-console ## Set up and run the tests: make test T=tests/core ARGS="-k name"
 	@.venv/bin/pytest -n 2 --dist worksteal --durations 20 --durations-min 1 $(T) $(ARGS)
 
-test-long: setup node ## Run the tests that take long
+test-long: setup node test-console ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)
 
-check: check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model check-vulnerabilities ## Run every static check (make -k check: all, even after a failure)
+check: check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model check-console \
+       check-vulnerabilities ## Run every static check (make -k check: all, even after a failure)
 
 check-format: setup
 	.venv/bin/ruff format --check .
@@ -58,9 +61,21 @@ check-cost: setup
 check-model: setup
 	.venv/bin/python tools/check_model.py
 
+check-console: setup
+	@.venv/bin/python -m tools.console --check
+
 # Where no database can be reached, this says so and goes on; ARGS=--required makes it fail.
 check-vulnerabilities: setup ## Ask for known vulnerabilities of every locked package
 	@.venv/bin/python -m tools.audit $(ARGS)
+
+console: .venv/.runtime ## Build the web app (make run does, where its sources have changed)
+	@.venv/bin/python -m tools.console --required
+
+console-dev: .venv/.runtime ## Serve the web app's sources with reload on port 5173: docs/dev/console.md
+	@.venv/bin/python -m tools.console --dev
+
+console-types: setup ## Write the web app's types of the admin API anew, after a change of the API
+	@.venv/bin/python -m tools.console_types
 
 sbom: setup ## Write the software bill of materials of a runtime installation into dist/
 	@.venv/bin/python -m tools.sbom
@@ -83,6 +98,7 @@ migrate: .venv/.runtime ## Bring the database to the newest schema
 
 clean: ## Remove what the other targets made (never the product's data)
 	rm -rf .venv .venv-peers build dist *.egg-info tests/node/node_modules tests/agents/node_modules
+	rm -rf admin_ui/console/node_modules admin_ui/console_dist
 	rm -rf .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -97,6 +113,9 @@ setup: .venv/.dev
 # A registry out of reach must not take the other tests away: those that need these packages skip and say so.
 node: setup
 	@if [ -e tests/node/package.json ]; then tools/node-packages; fi
+
+test-console: setup
+	@.venv/bin/python -m tools.console
 
 wrk:
 	@command -v wrk >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \

@@ -1,9 +1,9 @@
 """Settings with secrets in them: TOML that its owner alone may read, checked by a model; no value is ever told."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -30,7 +30,7 @@ def read_toml(path: Path, model: type[T], most_bytes: int) -> T:
     except tomllib.TOMLDecodeError as error:
         raise Invalid(f"{path} is not valid TOML{_describe_position(error)}") from None  # its text may repeat a secret
     except ValidationError as error:
-        raise Invalid("\n".join(_describe_problems(path, error.errors()))) from None
+        raise Invalid("\n".join(f"{path}: {problem}" for problem in describe_problems(error))) from None
 
 
 def _describe_position(error: tomllib.TOMLDecodeError) -> str:
@@ -38,12 +38,13 @@ def _describe_position(error: tomllib.TOMLDecodeError) -> str:
     return text[text.rfind(" (at ") :] if " (at " in text else ""
 
 
-def _describe_problems(path: Path, errors: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    for error in errors:
-        key = ".".join(str(part) for part in error["loc"])[:200]
-        message = error["msg"].removeprefix("Value error, ")
-        if error["type"] == "extra_forbidden":
+def describe_problems(error: ValidationError) -> Iterable[str]:
+    """Each problem of values that a model refuses; it names the key and never the value."""
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])[:200]
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
             message = "there is no such key"
-        elif error["type"] == "missing":
+        elif problem["type"] == "missing":
             message = "it is missing"
-        yield f"{path}: {key}: {message}" if key else f"{path}: {message}"
+        yield f"{key}: {message}" if key else message

@@ -20,15 +20,19 @@ from cli.commands import (
     credential,
     doctor,
     figures,
+    identity_provider,
     issuer,
     keys,
     login,
     module,
+    notification,
+    notification_sender,
     oauth_client,
     profile,
     provider,
     request,
     role,
+    role_mapping,
     serve,
     service,
     session,
@@ -93,6 +97,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")
 app.add_typer(role.app, name="role")
 app.add_typer(request.app, name="request")
+app.add_typer(role_mapping.app, name="role-mapping")
 app.add_typer(service.app, name="service")
 app.add_typer(module.app, name="module")
 app.add_typer(credential.app, name="credential")
@@ -100,6 +105,9 @@ app.add_typer(client.app, name="client")
 app.add_typer(provider.app, name="provider")
 app.add_typer(oauth_client.app, name="oauth-client")
 app.add_typer(issuer.app, name="issuer")
+app.add_typer(identity_provider.app, name="identity-provider")
+app.add_typer(notification.app, name="notification")
+app.add_typer(notification_sender.app, name="notification-sender")
 app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")
 app.add_typer(session.app, name="session")

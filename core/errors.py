@@ -1,6 +1,7 @@
 """Errors whose text is written for the person who reads it; each knows its HTTP status and exit code."""
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -16,6 +17,18 @@ class Invalid(MCPistError):
     """The input is wrong; the text says what was expected."""
 
     status, code, exit_code = 400, "invalid", 2
+
+
+class InvalidFields(Invalid):
+    """Raised where single fields are wrong; `problems` has what was expected of each, by its name or path."""
+
+    def __init__(self, problems: Mapping[str, str], text: str = "") -> None:
+        super().__init__(text or "; ".join(f"{name}: {problem}" for name, problem in problems.items()))
+        self.problems = problems
+
+    def locate(self, path: str) -> "InvalidFields":
+        """Return the same error with the fields' paths below `path`; the text stays."""
+        return InvalidFields({f"{path}.{name}": problem for name, problem in self.problems.items()}, str(self))
 
 
 class Forbidden(MCPistError):

@@ -32,8 +32,8 @@ class AccountManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A module. With a vendor it has a `base_url`, which may have placeholders behind its host, an `account` request
-    and the JSON Schema of its service's `settings`. `hosts` are further base URLs by name."""
+    """A module, with the JSON Schema of its service's `settings`. With a vendor it has a `base_url`, which may have
+    placeholders behind its host, and an `account` request. `hosts` are further base URLs by name."""
 
     name: str
     title: str

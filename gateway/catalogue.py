@@ -10,13 +10,10 @@ import modules
 from core.module_packages import ModulePackage, list_module_packages
 from core.names import MODULE_NAME_PATTERN
 from gateway.module_packages import import_package_module
+from gateway.settings_form import CatalogueError, check_settings_form
 from modules.kit import Module, Tool, build_json_schema
 
 MAX_LINE_LENGTH = 120
-
-
-class CatalogueError(Exception):
-    """A module breaks a rule of the kit; the product does not start with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +26,17 @@ class CatalogueTool:
     output_schema: Mapping[str, Any]
     module: str = field(init=False)
     """The name of the module that declares it."""
+    name: str = field(init=False)
+    """The tool's own name."""
     full_name: str = field(init=False)
     """The names of module and tool, as logs and traces show them."""
+    read_only: bool = field(init=False)
+    """Whether the tool only reads, by its hints."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "module", self.owner.name)
+        object.__setattr__(self, "name", self.tool.name)
+        object.__setattr__(self, "read_only", self.tool.hints.read_only)
         object.__setattr__(self, "full_name", f"{self.owner.name}.{self.tool.name}")
 
     @property
@@ -98,6 +101,8 @@ def _check_module(module: Module) -> None:
         raise CatalogueError(f"{module.name}: two tools share a name or an alias")
     for key, sample in module.samples.items():
         _check_sample(module, key, sample.tool)
+    if module.settings_form is not None:
+        check_settings_form(module.name, module.settings_form)
 
 
 def _check_sample(module: Module, key: str, source: str) -> None:

@@ -5,13 +5,14 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import msgspec
 from pydantic import ValidationError
 
 from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
 from core.concurrency.single_flight import SingleFlight
 from core.connection_causes import find_cause
@@ -22,6 +23,8 @@ from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.connection_messages import ConnectMessages
 from gateway.mcp.request_context import RequestContext
+from gateway.service_settings import build_unfit_settings_error
+from gateway.vendor_session.vendor_access import VendorAccess
 from gateway.vendor_session.vendor_connection import ConnectionOwner
 from modules.kit import ToolError, VendorSettings
 
@@ -50,6 +53,8 @@ class CachedLease:
     scheme: CredentialScheme
     owner: ConnectionOwner
     """Whose connections and limits its requests use: another key or account in its place has its own."""
+    accesses: dict[str, VendorAccess] = field(default_factory=dict[str, VendorAccess], repr=False, compare=False)
+    """What its requests share, by further host; "" is the API itself."""
 
     def is_same(self, other: "CachedLease") -> bool:
         """Check whether both are the same token of the same credential."""
@@ -80,8 +85,9 @@ class LeaseCache:
 
     def find_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease | None:
         """Find the credential that counts for this caller and tool, without asking the broker."""
-        lease = self._cache.get(_build_key(request, tool))
-        return lease if lease is not None and self._is_valid(request, lease) else None
+        caller = request.authority.caller
+        lease = self._cache.get((caller.credential.id, tool.module, tool.name))
+        return lease if lease is not None and self._is_valid(caller, lease) else None
 
     async def get_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease:
         """Return the credential that counts for this caller and tool.
@@ -98,7 +104,9 @@ class LeaseCache:
         joins = (key, None) in self._requests
         lease = await self._fetch_once(key, request, tool, None)
         # Who joined after a change asks for itself.
-        return lease if not joins or self._is_valid(request, lease) else await self._fetch(key, request, tool, None)
+        return (
+            lease if not joins or self._is_valid(request.caller, lease) else await self._fetch(key, request, tool, None)
+        )
 
     async def replace_lease(
         self, request: RequestContext, tool: CatalogueTool, refused: CachedLease, *, report: bool
@@ -111,7 +119,7 @@ class LeaseCache:
         """
         key = _build_key(request, tool)
         lease = self._cache.get(key)
-        if lease is not None and not lease.is_same(refused) and self._is_valid(request, lease):
+        if lease is not None and not lease.is_same(refused) and self._is_valid(request.caller, lease):
             return lease
         if report:
             return await self._fetch_once(key, request, tool, refused.version)
@@ -139,13 +147,13 @@ class LeaseCache:
         self._cache.put(key, cached)
         return cached
 
-    def _is_valid(self, request: RequestContext, lease: CachedLease) -> bool:
+    def _is_valid(self, caller: Caller, lease: CachedLease) -> bool:
         if lease.generation is None or self._clock() >= lease.valid_until:
             return False
-        tenant_id = request.caller.tenant_id
-        if self._generations.is_dropped(tenant_id, lease.version):
-            return False
-        return lease.generation == self._generations.current(tenant_id)
+        tenant_id, generations = caller.credential.tenant_id, self._generations
+        return lease.generation == generations.current(tenant_id) and not generations.is_dropped(
+            tenant_id, lease.version
+        )
 
     async def _request_lease(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
         if request.subject is None:
@@ -208,7 +216,7 @@ class ToolLeaseSource(msgspec.Struct, eq=False):
 
 
 def _build_key(request: RequestContext, tool: CatalogueTool) -> _LeaseKey:
-    return request.caller.credential.id, tool.module, tool.tool.name
+    return request.caller.credential.id, tool.module, tool.name
 
 
 def _build_cached_lease(
@@ -219,9 +227,7 @@ def _build_cached_lease(
     try:
         settings = api.settings.model_validate(dict(lease.settings))
     except ValidationError:
-        raise ToolError(
-            f"{tool.owner.title} has invalid service settings; an administrator corrects them with mcpist service set"
-        ) from None
+        raise build_unfit_settings_error(tool.owner) from None
     valid_until = now + min(MAX_CACHE_SECONDS, lease.expires_in)
     return CachedLease(
         access_token=lease.access_token,

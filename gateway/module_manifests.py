@@ -19,10 +19,16 @@ def build_module_manifest(module: Module) -> ModuleManifest:
     tools = {
         tool.name: ToolManifest(tool.title, tool.hints.read_only, tuple(sorted(tool.scopes))) for tool in module.tools
     }
-    scopes, api = tuple(sorted(module.scopes)), module.vendor
-    if api is None:
-        return ModuleManifest(module.name, module.title, module.description, scopes, tools)
-    account = AccountManifest(api.account.path, api.account.name, dict(api.headers))
-    settings = dict(build_json_schema(api.settings))
-    whose = module.name, module.title, module.description
-    return ModuleManifest(*whose, scopes, tools, api.base_url, account, settings, dict(api.hosts))
+    form, api = module.settings_form, module.vendor
+    account = None if api is None else AccountManifest(api.account.path, api.account.name, dict(api.headers))
+    return ModuleManifest(
+        module.name,
+        module.title,
+        module.description,
+        tuple(sorted(module.scopes)),
+        tools,
+        base_url="" if api is None else api.base_url,
+        account=account,
+        settings={} if form is None else dict(build_json_schema(form)),
+        hosts={} if api is None else dict(api.hosts),
+    )

@@ -1,25 +1,47 @@
-"""Context of a running tool: the caller's own rows, its vendor, a way to report progress, never a credential. And its
-execution, which is stopped when the caller loses the permission."""
+"""Context of a running tool: the caller's own rows, its vendor, ways to report progress and to ask the person, never a
+credential. And its execution, which is stopped when the caller loses the permission."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from core.caller import Caller
 from core.db import Database
-from core.scopes import covers
-from gateway.auth.tool_scopes import get_required_scope
+from gateway.auth.tool_scopes import has_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
 from gateway.document_store import PersonalDocuments
-from gateway.mcp.request_context import RequestContext
+from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
 from gateway.module_log import get_module_log
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.vendor_connections import VendorConnections
-from modules.kit import OUTCOME_UNKNOWN, DocumentStore, ModuleLog, Store, Vendor
+from modules.kit import (
+    OUTCOME_UNKNOWN,
+    ConfirmationOutcome,
+    DocumentStore,
+    ModuleLog,
+    ModuleSettings,
+    Store,
+    Vendor,
+)
+from modules.kit.text_cleaning import clean_text
+
+Settings = TypeVar("Settings", bound=ModuleSettings)
+
+MAX_QUESTION_LENGTH = 500
+MAX_LABEL_LENGTH = 100
+
+
+class ConfirmationNeeded(Exception):
+    """Ends a run whose tool has to ask the person first; it is run anew with what they say."""
+
+    def __init__(self, question: ConfirmationQuestion) -> None:
+        super().__init__("a person has to confirm this")
+        self.question = question
 
 
 class ToolContext(msgspec.Struct, eq=False):
@@ -30,6 +52,9 @@ class ToolContext(msgspec.Struct, eq=False):
     _request: RequestContext
     _tool: CatalogueTool
     _changes: ChangeTracker
+    _settings: ServiceSettingsReader
+    confirmation: str = ""
+    """What became of a question to the person, for the audit log: "" or ``asked``, or their answer."""
 
     @property
     def user_id(self) -> UUID:
@@ -52,9 +77,39 @@ class ToolContext(msgspec.Struct, eq=False):
     def log(self) -> ModuleLog:
         return get_module_log(self._tool.module)
 
+    async def get_settings(self, form: type[Settings]) -> Settings:
+        return await self._settings.get_settings(self._tool.owner, form, self._request.caller.tenant_id)
+
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:
             await self._request.report_progress(done, total, message)
+
+    async def confirm(self, message: str, *, label: str, instead: str = "") -> ConfirmationOutcome:
+        if self._changes:
+            raise RuntimeError("a tool asks before it changes anything: it is run anew with the answer")
+        question = ConfirmationQuestion(
+            _clean_question(message, MAX_QUESTION_LENGTH), _clean_question(label, MAX_LABEL_LENGTH), instead
+        )
+        if self._request.confirmations is None:
+            return ConfirmationOutcome.NOT_ASKED
+        answer = self._request.confirmations.find_answer(question)
+        if answer is None:
+            self.confirmation = "asked"
+            raise ConfirmationNeeded(question)
+        self.confirmation = answer.value
+        return answer
+
+
+def _clean_question(text: str, limit: int) -> str:
+    """What a person is to read, without what they would not see. It is never cut: the price may stand at its end.
+
+    Raises:
+        ValueError: there is nothing left of it, or it is too long.
+    """
+    cleaned = " ".join(clean_text(text).split())
+    if not 0 < len(cleaned) <= limit:
+        raise ValueError(f"a question to a person has 1 to {limit} characters")
+    return cleaned
 
 
 class TaskExecution(msgspec.Struct, eq=False):
@@ -67,8 +122,8 @@ class TaskExecution(msgspec.Struct, eq=False):
 
     def check(self, caller: Caller) -> None:
         tool = self._tool
-        is_visible = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
-        if not is_visible or not covers(caller.credential.scopes, get_required_scope(tool)):
+        is_visible = self._sieve.get_view(caller).find(tool.module, tool.name) is not None
+        if not is_visible or not has_scope(caller, tool):
             self.stop("the permission for this tool was revoked")
 
     def stop(self, reason: str) -> None:

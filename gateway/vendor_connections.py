@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Mapping
+from types import CoroutineType
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from broker.interface import Broker, CredentialRefusal
 from core.caller import Caller
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.concurrency.lru_cache import GenerationCache
-from core.connection_state import ConnectionState, ModuleConnection
+from core.connection_state import ConnectionState, CredentialKind, ModuleConnection
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
@@ -22,6 +23,8 @@ from gateway.mcp.request_context import RequestContext
 from gateway.vendor_session.answer_reader import SAFE_METHODS
 from gateway.vendor_session.client_factory import VendorClientFactory
 from gateway.vendor_session.download_client import download_part
+from gateway.vendor_session.lease_source import LeaseLike
+from gateway.vendor_session.vendor_access import VendorAccess
 from gateway.vendor_session.vendor_client import VendorClient
 from gateway.vendor_session.vendor_problems import OriginNotAllowed
 from modules.kit import Download, Module, MultipartBody, RawBody, ToolError, Vendor, VendorAnswer, VendorProblem
@@ -155,7 +158,7 @@ class _LeasedVendor(msgspec.Struct, eq=False):
     async def get_connection(self) -> Mapping[str, str]:
         return (await self._leases.get_lease(self._request, self._tool)).attributes
 
-    async def request(
+    def request(
         self,
         method: str,
         path: str,
@@ -166,22 +169,35 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         repeatable: bool | None = None,
         body: RawBody | MultipartBody | None = None,
         host: str = "",
-    ) -> VendorAnswer:
+    ) -> "CoroutineType[Any, Any, VendorAnswer]":
         lease = self._leases.find_lease(self._request, self._tool)
+        if lease is None or not (method in SAFE_METHODS if repeatable is None else repeatable):
+            return self._request_tracked(lease, method, path, query, json, headers, repeatable, body, host)
+        return self._create_client(lease, host).request(
+            method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
+        )
+
+    async def _request_tracked(
+        self,
+        lease: CachedLease | None,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        json: Any,
+        headers: Mapping[str, str] | None,
+        repeatable: bool | None,
+        body: RawBody | MultipartBody | None,
+        host: str,
+    ) -> VendorAnswer:
+        """Send a request that has to ask for a lease first, or that counts as a write."""
         if lease is None:
             lease = await self._leases.get_lease(self._request, self._tool)
+        client = self._create_client(lease, host)
         is_write = not (method in SAFE_METHODS if repeatable is None else repeatable)
-        try:
-            client = self._create_client(lease, host)
-            with self._changes.track_vendor_write() if is_write else _UNTRACKED:
-                answer = await client.request(
-                    method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
-                )
-        except OriginNotAllowed:
-            raise self._build_origin_error(lease, host) from None
-        if len(answer.body) > LARGE_STEP_BYTES:
-            await wait_for_turn(len(answer.body))  # the module decodes it next
-        return answer
+        with self._changes.track_vendor_write() if is_write else _UNTRACKED:
+            return await client.request(
+                method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
+            )
 
     async def download(
         self,
@@ -198,16 +214,15 @@ class _LeasedVendor(msgspec.Struct, eq=False):
             client = self._create_client(lease, host)
             found = await download_part(client, path, limit=limit, offset=offset, query=query, headers=headers)
         except OriginNotAllowed:
-            raise self._build_origin_error(lease, host) from None
+            raise self.build_origin_error(host, lease.kind) from None
         if len(found.content) > LARGE_STEP_BYTES:
             await wait_for_turn(len(found.content))
         return found
 
-    def _build_origin_error(self, lease: CachedLease, host: str) -> ToolError:
+    def build_origin_error(self, host: str, kind: CredentialKind) -> ToolError:
+        """Build the error of a request to an address that the connected account is not for."""
         if not host:
-            return self._links.build_not_connected_error(
-                self._tool.owner, broken=True, kind=lease.kind, cause=ORIGIN_CHANGED
-            )
+            return self._links.build_not_connected_error(self._tool.owner, broken=True, kind=kind, cause=ORIGIN_CHANGED)
         return VendorProblem(
             "refused",
             f"the connected account was not connected for the address in the service's {host}_url: connect the account "
@@ -215,11 +230,27 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         )
 
     def _create_client(self, lease: CachedLease, host: str) -> VendorClient:
-        api, request = self._tool.owner.vendor, self._request
+        access = lease.accesses.get(host) or self._prepare_access(lease, host)
+        source = ToolLeaseSource(self._leases, self._request, self._tool, lease)
+        return _LeasedClient(access, source, self._request.deadline, lease, _vendor=self, _host=host, _kind=lease.kind)
+
+    def _prepare_access(self, lease: CachedLease, host: str) -> VendorAccess:
+        """Prepare what all requests with the lease to the API, or to a further host, share."""
+        api = self._tool.owner.vendor
         assert api is not None
         if api.placeholders and not lease.settings.base_url and not lease.attributes.keys() >= set(api.placeholders):
             raise self._links.build_not_connected_error(self._tool.owner, broken=True, kind=lease.kind, cause=NO_SITE)
-        source = ToolLeaseSource(self._leases, request, self._tool, lease)
-        return self._sessions.create_client(
-            api, lease.settings, source, lease.owner, request.deadline, lease.attributes, host
-        )
+        access = self._sessions.create_access(api, lease.settings, lease.owner, lease.attributes, host)
+        lease.accesses[host] = access
+        return access
+
+
+class _LeasedClient(VendorClient, eq=False, kw_only=True):
+    """Requests with a lease of a tool's."""
+
+    _vendor: _LeasedVendor
+    _host: str
+    _kind: CredentialKind
+
+    def _build_origin_error(self, lease: LeaseLike) -> ToolError:
+        return self._vendor.build_origin_error(self._host, self._kind)

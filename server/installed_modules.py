@@ -27,7 +27,9 @@ def _build_installed_module(manifest: ModuleManifest, load_catalogue: "Callable[
         manifest.description,
         {name: tool.read_only for name, tool in manifest.tools.items()},
         tuple(SettingDefinition(name, field.get("description", "")) for name, field in properties.items()),
-        partial(_apply_changes, load_catalogue, manifest.name) if manifest.has_vendor else None,
+        partial(_apply_changes, load_catalogue, manifest.name) if manifest.settings else None,
+        manifest.settings,
+        manifest.has_vendor,
     )
 
 
@@ -37,5 +39,4 @@ def _apply_changes(
     from gateway.service_settings import apply_changes
 
     module = next(module for module in load_catalogue().modules if module.name == name)
-    assert module.vendor is not None, "only modules with a vendor have settings"
-    return apply_changes(module.vendor, stored, changes)
+    return apply_changes(module, stored, changes)

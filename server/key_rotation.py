@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from broker.authorization_server.signing_key_store import SigningKeyRows
+from broker.vault.deployment_settings import DeploymentSettingRows
 from broker.vault.envelope import KeyProvider
 from broker.vault.key_checks import check_keys, retire_key
 from broker.vault.key_rewrap import DataKeyRows, Report, rewrap_keys
@@ -26,7 +27,8 @@ FILE_PROVIDER = "file"
 
 @dataclass(frozen=True, slots=True)
 class RewrapResult:
-    """Which key wraps everything now, and what had to be changed for it."""
+    """Which key wraps everything now, and what had to be changed for it. `signing_keys` counts secrets of the
+    deployment's settings too."""
 
     kek_id: str
     data_keys: int
@@ -94,7 +96,8 @@ class KeyRotation:
         for tenant in await list_tenants(self._console):
             await rewrap_keys(self._broker, self._keys, DataKeyRows(deployment_id, tenant.id), count)
         data_keys = rewrapped
-        signing = await rewrap_keys(self._broker, self._keys, SigningKeyRows(deployment_id), count)
+        for rows in (SigningKeyRows(deployment_id), DeploymentSettingRows(deployment_id)):
+            signing += await rewrap_keys(self._broker, self._keys, rows, count)
         return RewrapResult(active, data_keys, signing)
 
     async def reencrypt(self, report: Report, *, fresh: bool) -> ReencryptionResult:

@@ -27,8 +27,10 @@ from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.module_lifespans import open_module_lifespans
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.tracing import NoopTracer
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
-from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
+from gateway.tool_run import ToolRun
+from gateway.tool_runner import ToolOutcome, ToolRunner
 from gateway.vendor_connections import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN
 from server.operator_context import OperatorContext
@@ -84,7 +86,7 @@ class LocalCaller:
     def _create_request(self) -> RequestContext:
         deadline = asyncio.get_running_loop().time() + self.timeout
         return RequestContext(
-            Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT_NAME, subject=self.subject
+            Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT_NAME, find_subject=lambda: self.subject
         )
 
 
@@ -123,7 +125,15 @@ async def open_local_caller(
         )
         sieve = Sieve(catalogue)
         runner = ToolRunner(
-            sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoopTracer(), _charge_nothing
+            sieve,
+            database,
+            vendors,
+            ServiceSettingsReader(database, generations.current),
+            audit,
+            deployment.digest_key,
+            _NoObserver(),
+            NoopTracer(),
+            _charge_nothing,
         )
         yield LocalCaller(result[0], sieve, runner, vendors, subject.secret, settings.call_timeout, catalogue)
 

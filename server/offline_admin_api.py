@@ -41,6 +41,8 @@ OFFLINE_URL = "http://127.0.0.1"
 CONNECT_PATHS = ("/providers", "/oauth-clients", "/credentials", "/connections", "/connect-sessions", "/services/")
 """Prefixes of the routes of connecting that the control plane has not itself; the others are identity's."""
 
+DEPLOYMENT_PATH = "/deployment/"
+
 
 @dataclass(frozen=True, slots=True)
 class OfflineAdminApi:
@@ -103,7 +105,7 @@ class _OfflineApplication:
         if _has_route(self._directory, scope):
             name = "directory"
         else:
-            name = "connect" if scope["path"].removeprefix(API_PREFIX).startswith(CONNECT_PATHS) else "identity"
+            name = _select_broker_section(scope["path"].removeprefix(API_PREFIX))
         async with self._opening:
             app = self._apps.get(name) or await self._open(name)
         await app(scope, receive, send)
@@ -111,10 +113,12 @@ class _OfflineApplication:
     async def _open(self, name: str) -> ASGIApp:
         from server.wiring import offline_broker
 
-        open_section = (
-            offline_broker.open_connect_section if name == "connect" else offline_broker.open_identity_section
-        )
-        opening = open_section(self._deployment, self._settings, self._security.public_url)
+        open_section = {
+            "connect": offline_broker.open_connect_section,
+            "deployment": offline_broker.open_deployment_section,
+            "identity": offline_broker.open_identity_section,
+        }
+        opening = open_section[name](self._deployment, self._settings, self._security.public_url)
         section = await self._stack.enter_async_context(opening)
         app = self._apps[name] = self._build(section)
         return app
@@ -151,6 +155,12 @@ class _OfflineChecks(NoDeploymentChecks):
         from server.diagnostics.server_checks import describe_vault_keys
 
         return await describe_vault_keys(self._deployment, self._console)
+
+
+def _select_broker_section(path: str) -> str:
+    if path.startswith(DEPLOYMENT_PATH):
+        return "deployment"
+    return "connect" if path.startswith(CONNECT_PATHS) else "identity"
 
 
 def _get_public_url(settings: Settings) -> str:

@@ -73,9 +73,9 @@ def _facts(module: Module) -> Iterator[str]:
 
 
 def _settings(module: Module) -> Iterator[str]:
-    if module.vendor is None:
+    if module.settings_form is None:
         return
-    properties = build_json_schema(module.vendor.settings)["properties"]
+    properties = build_json_schema(module.settings_form)["properties"]
     yield "## Settings\n"
     yield f"`mcpist service set {module.name} NAME=VALUE`\n"
     yield "| setting | form | default | meaning |\n|---|---|---|---|"

@@ -1,7 +1,7 @@
 """Facts of the installed modules that the control plane needs; the composition root passes them in."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 ModuleSettingValues = Mapping[str, Any]
@@ -19,8 +19,8 @@ class SettingDefinition:
 class InstalledModule:
     """One module. `tools` are the names of its tools, with whether each only reads.
 
-    `change` makes new settings of the stored ones and of what is asked for (null: back to the default); it is None,
-    and there is nothing to set, where the module has no vendor.
+    `settings_schema` is the JSON Schema of the settings, {} where there are none. `apply_change` makes new settings of
+    the stored ones and of what is asked for (null: back to the default).
     """
 
     name: str
@@ -29,6 +29,8 @@ class InstalledModule:
     tools: Mapping[str, bool]
     settings: tuple[SettingDefinition, ...] = ()
     apply_change: Callable[[ModuleSettingValues, ModuleSettingValues], ModuleSettingValues] | None = None
+    settings_schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    has_vendor: bool = False
 
 
 InstalledModules = Mapping[str, InstalledModule]

@@ -20,7 +20,9 @@ class KeyView(ResponseModel):
     usable: bool = Field(description="True if the key is available and genuine.")
     tenants: int = Field(description="Number of tenants whose data keys it wraps.")
     data_keys: int = Field(description="Number of data keys that it wraps.")
-    signing_keys: int = Field(description="Number of signing keys that it wraps.")
+    signing_keys: int = Field(
+        description="Number of signing keys, and of secrets of the deployment's settings, that it wraps."
+    )
     message: str = Field(description="State of the key, and the action to take.")
 
 

@@ -18,7 +18,7 @@ from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.db import Database
 from core.directory import services
 from core.directory.services import TenantService
-from core.errors import Invalid, NotFound
+from core.errors import Invalid, InvalidFields, NotFound
 from core.names import MODULE_NAME_FIELD
 
 routes = create_router("services")
@@ -46,6 +46,16 @@ class TenantServiceView(ResponseModel):
     tool_count: int = Field(description="Number of tools of the module.")
     settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")
     available_settings: list[ServiceSettingView] = Field(description="Settings that the module has.")
+    has_vendor: bool = Field(description="True if the module uses accounts at a vendor.")
+
+
+class TenantServiceDetails(TenantServiceView):
+    """A service with the form of its settings."""
+
+    settings_schema: dict[str, Any] = Field(
+        description="JSON Schema of the settings: an object whose properties have a `title`, a `description`, a "
+        "`default` unless unset means none, their limits, and `x-translations` with title and description by language."
+    )
 
 
 class ServiceChange(RequestModel):
@@ -78,13 +88,16 @@ async def list_services(
 @routes.get("/services/{module}")
 async def show_service(
     module: ModulePath, caller: AdminRead, dependencies: AdminDeps, response: Response
-) -> TenantServiceView:
-    """Get a service."""
+) -> TenantServiceDetails:
+    """Get a service.
+
+    Returns its settings with the schema by which a page can draw them.
+    """
     await set_etag(response, dependencies.console, caller, "service", module)
     service = await _find_service(dependencies.console, caller.tenant_id, module)
     if service is None and module not in dependencies.installed:
         raise NotFound("there is no such service")
-    return _build_view(module, service, dependencies.installed)
+    return _build_details(module, service, dependencies.installed)
 
 
 @routes.patch("/services/{module}")
@@ -104,13 +117,14 @@ async def change_service(
     if installed_module is None:
         raise NotFound("there is no such service")
 
-    async def load_state() -> TenantServiceView:
+    async def load_state() -> TenantServiceDetails:
         service = await _find_service(dependencies.console, caller.tenant_id, module)
-        return _build_view(module, service, dependencies.installed)
+        return _build_details(module, service, dependencies.installed)
 
     await describe_conflict(_apply_change(installed_module, body, caller, dependencies, expected_version), load_state)
     await set_etag(response, dependencies.console, caller, "service", module)
-    return await load_state()
+    service = await _find_service(dependencies.console, caller.tenant_id, module)
+    return _build_view(module, service, dependencies.installed)
 
 
 async def _apply_change(
@@ -123,9 +137,12 @@ async def _apply_change(
     changes, whose = body.settings or {}, (dependencies.console, caller.actor, caller.tenant_id, module.name)
     if changes:
         change = _get_apply_change(module)
-        await services.set_settings(
-            *whose, lambda stored: change(stored, changes), enabled=body.enabled, expected_version=expected_version
-        )
+        try:
+            await services.set_settings(
+                *whose, lambda stored: change(stored, changes), enabled=body.enabled, expected_version=expected_version
+            )
+        except InvalidFields as error:
+            raise error.locate("body.settings") from None
     elif body.enabled is not None:
         await services.set_service(*whose, enabled=body.enabled, expected_version=expected_version)
 
@@ -134,13 +151,19 @@ def _get_apply_change(
     module: InstalledModule,
 ) -> Callable[[ModuleSettingValues, ModuleSettingValues], ModuleSettingValues]:
     if module.apply_change is None:
-        raise Invalid(f"{module.name} has no vendor: there is nothing to set")
+        raise Invalid(f"{module.name} has nothing to set")
     return module.apply_change
 
 
 async def _find_service(console: Database, tenant_id: UUID, module: str) -> TenantService | None:
     tenant_services = await services.list_services(console, tenant_id)
     return next((service for service in tenant_services if service.module == module), None)
+
+
+def _build_details(module: str, service: TenantService | None, installed: InstalledModules) -> TenantServiceDetails:
+    installed_module = installed.get(module)
+    schema = dict(installed_module.settings_schema) if installed_module else {}
+    return TenantServiceDetails(**dict(_build_view(module, service, installed)), settings_schema=schema)
 
 
 def _build_view(module: str, service: TenantService | None, installed: InstalledModules) -> TenantServiceView:
@@ -159,4 +182,5 @@ def _build_view(module: str, service: TenantService | None, installed: Installed
         ]
         if installed_module
         else [],
+        has_vendor=installed_module is not None and installed_module.has_vendor,
     )

@@ -5,6 +5,7 @@ from starlette.types import ASGIApp
 from broker.api import (
     grants,
     identities,
+    notification_settings,
     registered_clients,
     secret_scanning,
     session_tokens,
@@ -29,6 +30,7 @@ ROUTERS = tuple(
         tokens,
         sign_in_links,
         secret_scanning,
+        notification_settings,
     )
 )
 

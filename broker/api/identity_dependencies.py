@@ -14,6 +14,7 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.notifications.preferences import NotificationPreferences
 from core.secret import Secret
 
 
@@ -37,6 +38,7 @@ class IdentityDependencies:
     links: OneTimeLinks
     identities: Identities
     issuers: TrustedIssuers
+    notifications: NotificationPreferences
     access_tokens: AccessTokenMinter | None = None
     resource: str = ""
 

@@ -8,7 +8,7 @@ from broker.identity.admission import Admission
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
-from broker.identity.providers.provider_factory import build_identity_providers
+from broker.identity.provider_registry import IdentityProviderRegistry, StoredProviders
 from broker.identity.settings import ProviderSettings
 from broker.identity.sign_in_service import SignInService
 from broker.identity.sign_in_state import PendingSignIns
@@ -34,17 +34,19 @@ def build_identity_services(
     *,
     clock: Callable[[], datetime],
     http: JsonDocumentFetcher,
+    stored: StoredProviders | None = None,
 ) -> IdentityServices:
-    """Build the sign-in services from the settings, on `database` (the broker's role); sends no request to any
-    provider. `http` may reach the hosts of `providers`.
+    """Build the sign-in services on `database` (the broker's role); sends no request to any provider. `providers` are
+    those of the file, whose hosts `http` may reach; `stored` are those of the database.
     """
     sessions = Sessions(database, clock=clock)
     identities = Identities(database, clock=clock)
     links = OneTimeLinks(database, sessions, clock=clock)
     admission = Admission(database, identities, sessions, clock=clock)
+    registry = IdentityProviderRegistry(providers, http, stored, clock=clock)
     sign_in = SignInService(
         database,
-        build_identity_providers(providers, http, clock=clock),
+        registry,
         PendingSignIns(database, clock=clock),
         admission,
         identities,

@@ -14,6 +14,7 @@ from broker.identity.browser_sessions import Session
 from broker.identity.failed_sign_ins import FailedSignInLog
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import LINK_METHOD, LinkTarget, OneTimeLinks
+from broker.identity.provider_registry import IdentityProviderRegistry, ListedProvider
 from broker.identity.providers.identity_provider import IdentityProvider, SignInFailed, SignInFlow, VerifiedAccount
 from broker.identity.random_secrets import new_secret
 from broker.identity.sign_in_state import (
@@ -45,7 +46,7 @@ class SignInService:
     def __init__(
         self,
         database: Database,
-        providers: Mapping[str, IdentityProvider],
+        providers: IdentityProviderRegistry,
         pending: PendingSignIns,
         admission: Admission,
         identities: Identities,
@@ -64,10 +65,13 @@ class SignInService:
         self._starts = AttemptLimits(STARTS_PER_MINUTE, START_BURST, clock=ticks)
         self._failures = AttemptLimits(FAILURES_PER_MINUTE, FAILURE_BURST, clock=ticks)
 
-    @property
-    def providers(self) -> list[tuple[str, str]]:
-        """The ids and labels of the providers, in the order of the settings."""
-        return [(provider.id, provider.label) for provider in self._providers.values()]
+    async def list_providers(self) -> list[ListedProvider]:
+        """The providers that people can sign in at now.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        return await self._providers.list()
 
     async def start(
         self, provider_id: str, next_path: str, browser: Browser, *, session: Session | None = None
@@ -79,7 +83,7 @@ class SignInService:
             SignInRefused: the provider is away.
             LimitReached: too many starts from this address.
         """
-        provider = self._get_provider(provider_id)
+        provider = await self._get_provider(provider_id)
         _check_limit(self._starts, browser)
         self._starts.record_failure(browser.address)
         flow = self._build_flow(provider, new_secret())
@@ -107,7 +111,7 @@ class SignInService:
             SignInRefused: nobody is signed in, and why.
             LimitReached: too many failures from this address.
         """
-        provider = self._get_provider(provider_id)
+        provider = await self._get_provider(provider_id)
         _check_limit(self._failures, browser)
         try:
             return await self._complete(provider, binding, query, browser, session)
@@ -127,7 +131,8 @@ class SignInService:
             raise SignInRefused("expired")
         choices = await self._admission.list_choices(pending.account)
         if isinstance(choices, AdmissionDenied):
-            raise SignInRefused(choices.reason, self._get_label(pending.provider), pending.account.email)
+            label = await self._get_label(pending.provider)
+            raise SignInRefused(choices.reason, label, pending.account.email)
         return TenantSelection(pending.account.email, choices)
 
     async def choose_tenant(self, binding: Secret | None, tenant_id: UUID, browser: Browser) -> SignInResult:
@@ -239,17 +244,16 @@ class SignInService:
         self, provider_id: str, account: VerifiedAccount, refused: AdmissionDenied, browser: Browser
     ) -> SignInRefused:
         await self._log.record(provider_id, refused.reason, account.email, browser, refused.tenant_ids)
-        return SignInRefused(refused.reason, self._get_label(provider_id), account.email)
+        return SignInRefused(refused.reason, await self._get_label(provider_id), account.email)
 
-    def _get_provider(self, provider_id: str) -> IdentityProvider:
-        try:
-            return self._providers[provider_id]
-        except KeyError:
-            raise NotFound("there is no such identity provider; start again at /sign-in") from None
+    async def _get_provider(self, provider_id: str) -> IdentityProvider:
+        provider = await self._providers.find(provider_id)
+        if provider is None:
+            raise NotFound("there is no such identity provider; start again at /sign-in")
+        return provider
 
-    def _get_label(self, provider_id: str) -> str:
-        provider = self._providers.get(provider_id)
-        return provider.label if provider else ""
+    async def _get_label(self, provider_id: str) -> str:
+        return next((listed.label for listed in await self._providers.list() if listed.id == provider_id), "")
 
     def _build_flow(self, provider: IdentityProvider, binding: Secret) -> SignInFlow:
         return SignInFlow(provider.id, binding, f"{self._public_url}/sign-in/callback/{provider.id}")

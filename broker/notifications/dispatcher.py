@@ -2,7 +2,7 @@
 
 import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -37,20 +37,24 @@ class NotificationChannel(Protocol):
         ...
 
 
+ListChannels = Callable[[], Awaitable[Sequence[NotificationChannel]]]
+"""Lists the channels that count now. Raises core.errors.Unavailable where they cannot be read."""
+
+
 class NotificationDispatcher:
     """`title` gives the name for people of a module or provider."""
 
     def __init__(
         self,
         database: Database,
-        channels: Sequence[NotificationChannel],
+        list_channels: ListChannels,
         title: Callable[[str], str],
         public_url: str,
         *,
         clock: Callable[[], datetime],
     ) -> None:
         self._database = database
-        self._channels = channels
+        self._list_channels = list_channels
         self._title = title
         self._public_url = public_url
         self._clock = clock
@@ -72,36 +76,30 @@ class NotificationDispatcher:
         Raises:
             core.errors.Unavailable: the database is away.
         """
+        channels = await self._list_channels()
         taken = await take_due(self._database)
         for notice in taken:
-            await self._send(notice)
+            await self._send(notice, channels)
         return len(taken)
 
-    async def _send(self, taken: NotificationKey) -> None:
+    async def _send(self, taken: NotificationKey, channels: Sequence[NotificationChannel]) -> None:
         tenant_id, notice_id = taken
         async with self._database.tenant(tenant_id) as work:
             notice = await read_notification(work, notice_id)
             if notice is None:
                 return
-            if outcome := self._decide_outcome(notice):
+            if outcome := _decide_outcome(notice, channels):
                 await close_notification(work, notice_id, outcome)
                 return
         # No transaction is open while somebody else's server takes its time.
         wording = render_notification(notice, self._title(notice.service), self._public_url)
-        delivered = [await self._deliver(channel, notice, wording) for channel in self._channels]
+        delivered = [await self._deliver(channel, notice, wording) for channel in channels]
         if all(delivered):
             async with self._database.tenant(tenant_id) as work:
                 await close_notification(work, notice_id, "told")
 
-    def _decide_outcome(self, notice: UserNotification) -> DeliveryOutcome | None:
-        if notice.is_resolved:
-            return "over"
-        if not self._channels:
-            return "nobody"
-        return "given_up" if notice.attempts > MOST_ATTEMPTS else None
-
     async def _deliver(self, channel: NotificationChannel, notice: UserNotification, wording: NotificationText) -> bool:
-        if channel.name in notice.delivered_channels:
+        if channel.name in notice.delivered_channels or channel.name in notice.unwanted_channels:
             return True
         if not await channel.send(notice, wording, self._clock()):
             log.warning(
@@ -126,3 +124,11 @@ class NotificationDispatcher:
                 },
             )
         return True
+
+
+def _decide_outcome(notice: UserNotification, channels: Sequence[NotificationChannel]) -> DeliveryOutcome | None:
+    if notice.is_resolved:
+        return "over"
+    if all(channel.name in notice.unwanted_channels for channel in channels):
+        return "nobody"
+    return "given_up" if notice.attempts > MOST_ATTEMPTS else None

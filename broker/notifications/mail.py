@@ -7,20 +7,22 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime, parseaddr
 
+from broker.notifications.mail_connection import MailAddressGuard, log_in, open_mail_connection
 from broker.notifications.outbox import UserNotification
 from broker.notifications.settings import MailSettings
 from broker.notifications.templates import NotificationText
 
-SMTP_SECONDS = 15.0
-
 
 class MailChannel:
-    """Sends by one mail server. For tests: `tls` with another root."""
+    """Sends by one mail server; with a `guard` at an address that it allows. For tests: `tls` with another root."""
 
     name = "mail"
 
-    def __init__(self, settings: MailSettings, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, settings: MailSettings, *, guard: MailAddressGuard | None = None, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._settings = settings
+        self._guard = guard
         self._tls = tls
 
     async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
@@ -33,7 +35,9 @@ class MailChannel:
             return True
         messages = [self._build_message(notice, wording, recipient, now) for recipient in notice.recipients]
         try:
-            await asyncio.to_thread(self._send_messages, messages)
+            settings = self._settings
+            address = await self._guard.resolve(settings.server, settings.port) if self._guard is not None else None
+            await asyncio.to_thread(self._send_messages, messages, address)
         except (OSError, smtplib.SMTPException):  # their texts hold the server's own words
             return False
         return True
@@ -41,37 +45,30 @@ class MailChannel:
     def _build_message(
         self, notice: UserNotification, wording: NotificationText, recipient: str, now: datetime
     ) -> EmailMessage:
-        message = EmailMessage()
-        message["From"] = self._settings.sender
-        message["To"] = recipient
-        message["Subject"] = wording.subject
-        message["Date"] = format_datetime(now)
-        domain = parseaddr(self._settings.sender)[1].rpartition("@")[2]
-        message["Message-ID"] = f"<{notice.id}.{notice.recipients.index(recipient)}@{domain}>"
-        message["Auto-Submitted"] = "auto-generated"  # RFC 3834 §5: no answering machine replies
-        message.set_content(wording.body)
-        return message
+        message_id = f"{notice.id}.{notice.recipients.index(recipient)}"
+        return build_mail(self._settings, recipient, wording.subject, wording.body, message_id, now)
 
-    def _send_messages(self, messages: list[EmailMessage]) -> None:
-        with self._connect() as server:
+    def _send_messages(self, messages: list[EmailMessage], address: str | None) -> None:
+        with open_mail_connection(self._settings, self._tls, address) as server:
+            log_in(server, self._settings)
             for message in messages:
                 try:
                     server.send_message(message)
                 except smtplib.SMTPRecipientsRefused:
                     continue  # nobody there any more: the others are told
 
-    def _connect(self) -> smtplib.SMTP:
-        settings, tls = self._settings, self._tls or ssl.create_default_context()
-        if settings.security == "tls":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(settings.server, settings.port, timeout=SMTP_SECONDS, context=tls)
-        else:
-            server = smtplib.SMTP(settings.server, settings.port, timeout=SMTP_SECONDS)
-        try:
-            if settings.security == "starttls":
-                server.starttls(context=tls)
-            if settings.user and settings.password is not None:
-                server.login(settings.user, settings.password.reveal())
-        except BaseException:
-            server.close()
-            raise
-        return server
+
+def build_mail(
+    settings: MailSettings, recipient: str, subject: str, body: str, message_id: str, now: datetime
+) -> EmailMessage:
+    """A mail in plain text. `message_id` is the part before the @."""
+    message = EmailMessage()
+    message["From"] = settings.sender
+    message["To"] = recipient
+    message["Subject"] = subject
+    message["Date"] = format_datetime(now)
+    domain = parseaddr(settings.sender)[1].rpartition("@")[2]
+    message["Message-ID"] = f"<{message_id}@{domain}>"
+    message["Auto-Submitted"] = "auto-generated"  # RFC 3834 §5: no answering machine replies
+    message.set_content(body)
+    return message

@@ -26,6 +26,8 @@ class UserNotification:
     credential) or a provider; `module` is one that the link can name, if there is any. `role_id` is the role that
     shares the account. `told_by` names the channels that have sent it. `over`: the problem was solved meanwhile; if it
     has recurred, it has a new event, so that a flapping problem is sent once, after it has persisted for a while.
+    `unwanted_channels` are those by which the tenant does not tell this; of the recipients, nobody is left who wants no
+    mail of it.
     """
 
     tenant_id: UUID
@@ -43,6 +45,7 @@ class UserNotification:
     attempts: int
     delivered_channels: tuple[str, ...]
     recipients: tuple[str, ...]
+    unwanted_channels: tuple[str, ...]
 
 
 async def take_due(database: Database) -> list[NotificationKey]:
@@ -56,7 +59,9 @@ async def read_notification(work: UnitOfWork, notice_id: UUID) -> UserNotificati
     row = await work.fetchrow(_READ, notice_id)
     if row is None:
         return None
-    rows = await work.fetch(_OWNER if row["user_id"] else _ADMINISTRATORS, row["user_id"], MOST_RECIPIENTS)
+    rows = await work.fetch(_RECIPIENTS, row["user_id"], row["administrators"], row["about"], MOST_RECIPIENTS)
+    people = tuple(recipient["email"] for recipient in rows)
+    further = tuple(address for address in row["addresses"] if address not in people)
     return UserNotification(
         tenant_id=work.tenant_id,
         id=notice_id,
@@ -72,7 +77,8 @@ async def read_notification(work: UnitOfWork, notice_id: UUID) -> UserNotificati
         created_at=row["created_at"],
         attempts=row["attempts"],
         delivered_channels=tuple(row["told_by"]),
-        recipients=tuple(recipient["email"] for recipient in rows),
+        recipients=(*people, *further),
+        unwanted_channels=tuple(name for name in ("mail", "webhook") if not row[name]),
     )
 
 
@@ -92,6 +98,8 @@ _READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name 
         WHERE b.tenant_id = $1 AND b.account_id = a.id)) AS module,
     coalesce(a.account, c.account, '') AS account, coalesce(a.user_id, c.user_id) AS user_id,
     coalesce(a.role_id, c.role_id) AS role_id,
+    coalesce(s.mail, true) AS mail, coalesce(s.webhook, true) AS webhook,
+    coalesce(s.administrators, false) AS administrators, coalesce(s.addresses, '{}') AS addresses,
     CASE WHEN n.about = 'account_end' THEN a.told_end END AS ends_at,
     CASE n.about WHEN 'account' THEN a.status IS DISTINCT FROM 'needs_reauth'
         WHEN 'account_end' THEN a.status IS DISTINCT FROM 'active' OR a.told_end IS NULL
@@ -105,10 +113,14 @@ _READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name 
     LEFT JOIN vault.accounts a ON n.about IN ('account', 'account_end') AND a.tenant_id = $1 AND a.id = n.subject_id
     LEFT JOIN vault.credentials c ON n.about = 'credential' AND c.tenant_id = $1 AND c.id = n.subject_id
     LEFT JOIN vault.oauth_clients o ON n.about = 'oauth_client' AND o.tenant_id = $1 AND o.id = n.subject_id
+    LEFT JOIN vault.notification_settings s ON s.tenant_id = $1 AND s.alert = n.about
     WHERE n.tenant_id = $1 AND n.id = $2 AND n.closed_at IS NULL"""
-_OWNER = """SELECT email FROM core.users WHERE tenant_id = $1 AND id = $2 AND status = 'active' LIMIT $3"""
-_ADMINISTRATORS = """SELECT email FROM core.users WHERE tenant_id = $1 AND $2::uuid IS NULL
-    AND system_role = 'admin' AND status = 'active' ORDER BY email LIMIT $3"""
+# The owner first, if there is one; else, or as the tenant wants, its administrators.
+_RECIPIENTS = """SELECT u.email FROM core.users u WHERE u.tenant_id = $1 AND u.status = 'active'
+    AND (u.id = $2 OR u.system_role = 'admin' AND ($2::uuid IS NULL OR $3))
+    AND NOT EXISTS (SELECT FROM vault.notification_preferences p
+        WHERE p.tenant_id = $1 AND p.user_id = u.id AND p.alert = $4 AND NOT p.mail)
+    ORDER BY u.id IS DISTINCT FROM $2, u.email LIMIT $5"""
 _TOLD = "UPDATE vault.notices SET told_by = array_append(told_by, $3) WHERE tenant_id = $1 AND id = $2"
 _CLOSE = """UPDATE vault.notices SET closed_at = vault.clock(), outcome = $3
     WHERE tenant_id = $1 AND id = $2 AND closed_at IS NULL"""

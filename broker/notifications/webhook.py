@@ -3,6 +3,7 @@ can take them, and knows by the signature that they are ours."""
 
 import base64
 import hmac
+from collections.abc import Mapping
 from datetime import datetime
 
 import orjson
@@ -32,16 +33,7 @@ class WebhookChannel:
 
     async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
         """Send a notification; return whether the receiver accepted it (2xx)."""
-        body = orjson.dumps(self._build_event(notice, wording))
-        stamp = str(int(now.timestamp()))
-        headers = {
-            "Content-Type": "application/json",
-            "webhook-id": str(notice.id),
-            "webhook-timestamp": stamp,
-            "webhook-signature": sign_event(self._settings, str(notice.id), stamp, body),
-        }
-        reply = await self._http.send(VendorRequest("POST", self._settings.url, headers, body))
-        return isinstance(reply, VendorResponse) and 200 <= reply.status < 300
+        return await post_event(self._http, self._settings, str(notice.id), self._build_event(notice, wording), now)
 
     def _build_event(self, notice: UserNotification, wording: NotificationText) -> dict[str, object]:
         data = {
@@ -56,6 +48,21 @@ class WebhookChannel:
             "recipients": list(notice.recipients),
         }
         return {"type": EVENT_TYPES[notice.subject_type], "timestamp": notice.created_at.isoformat(), "data": data}
+
+
+async def post_event(
+    http: VendorHttpClient, settings: WebhookSettings, id: str, event: Mapping[str, object], now: datetime
+) -> bool:
+    """Post a signed event; return whether the receiver accepted it (2xx)."""
+    body, stamp = orjson.dumps(event), str(int(now.timestamp()))
+    headers = {
+        "Content-Type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": stamp,
+        "webhook-signature": sign_event(settings, id, stamp, body),
+    }
+    reply = await http.send(VendorRequest("POST", settings.url, headers, body))
+    return isinstance(reply, VendorResponse) and 200 <= reply.status < 300
 
 
 def sign_event(settings: WebhookSettings, id: str, stamp: str, body: bytes) -> str:

@@ -107,14 +107,16 @@ async def count_data_keys(database: Database, tenant_id: UUID) -> Mapping[str, i
         return {row["kek_id"]: row["count"] for row in await work.fetch(_COUNT)}
 
 
-async def count_signing_keys(database: Database) -> Mapping[str, int]:
-    """Count the keys that sign access tokens by wrapping key."""
+async def count_deployment_keys(database: Database) -> Mapping[str, int]:
+    """Count what belongs to no tenant by wrapping key: the keys that sign access tokens, and secrets of settings."""
     async with database.tenant(DEPLOYMENT_CHAIN) as work:
-        return {row["kek_id"]: row["count"] for row in await work.fetch(_SIGNING)}
+        return {row["kek_id"]: row["count"] for row in await work.fetch(_OF_DEPLOYMENT)}
 
 
-# Signing keys have no tenant; $1 is there because every statement has it.
-_SIGNING = "SELECT kek_id, count(*) AS count FROM auth.signing_keys WHERE $1::uuid IS NOT NULL GROUP BY kek_id"
+# They have no tenant; $1 is there because every statement has it.
+_OF_DEPLOYMENT = """SELECT kek_id, count(*) AS count FROM (SELECT kek_id FROM auth.signing_keys
+    UNION ALL SELECT kek_id FROM auth.deployment_settings WHERE kek_id IS NOT NULL) wrapped
+    WHERE $1::uuid IS NOT NULL GROUP BY kek_id"""
 _COUNT = "SELECT kek_id, count(*) AS count FROM vault.deks WHERE tenant_id = $1 GROUP BY kek_id"
 
 

@@ -2,7 +2,7 @@
 own."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 from uuid import UUID
@@ -17,6 +17,7 @@ from broker.identity.api_tokens import ApiToken, ApiTokens
 from broker.identity.browser_sessions import SessionEntry
 from broker.identity.identities import Identity
 from broker.identity.identity_services import IdentityServices
+from broker.identity.provider_registry import ListedProvider
 from broker.identity.sign_in_state import SignInRefused
 from broker.web.cookies import find_browser_session
 from broker.web.i18n import PageError, get_browser_name
@@ -67,8 +68,9 @@ class AccountPages:
             _build_session_view(browser_session, session.id)
             for browser_session in await self._door.sessions.list(*whose)
         ]
+        providers = await self._door.sign_in.list_providers()
         identities = [
-            self._build_identity_view(browser_session) for browser_session in await self._door.identities.list(*whose)
+            _build_identity_view(identity, providers) for identity in await self._door.identities.list(*whose)
         ]
         grants = await self._grants.list_for_user(*whose) if self._grants else []
         return self._parts.pages.render(
@@ -81,7 +83,7 @@ class AccountPages:
             identities=identities,
             grants=[_build_grant_view(browser_session) for browser_session in grants],
             tokens=[_build_token_view(browser_session) for browser_session in await self._tokens.list_live(*whose)],
-            providers=self._door.sign_in.providers,
+            providers=[(provider.id, provider.label) for provider in providers],
         )
 
     async def end_session(self, request: Request) -> Response:
@@ -151,21 +153,15 @@ class AccountPages:
         await self._door.identities.unlink(session.actor, session.tenant_id, identity_id, user_id=session.user_id)
         return RedirectResponse(f"{ACCOUNT_PATH}?done=account_untied", 303)
 
-    def _build_identity_view(self, identity: Identity) -> Mapping[str, Any]:
-        provider = next(
-            (
-                candidate.label
-                for candidate in self._parts.identity.providers
-                if identity.issuer in (candidate.issuer, candidate.base_url)
-            ),
-            urlsplit(identity.issuer).hostname or identity.issuer,
-        )
-        return {
-            "id": identity.id,
-            "provider": provider,
-            "email": identity.email,
-            "last_sign_in_at": identity.last_sign_in_at,
-        }
+
+def _build_identity_view(identity: Identity, providers: Sequence[ListedProvider]) -> Mapping[str, Any]:
+    label = next((provider.label for provider in providers if identity.issuer in provider.issuers), "")
+    return {
+        "id": identity.id,
+        "provider": label or urlsplit(identity.issuer).hostname or identity.issuer,
+        "email": identity.email,
+        "last_sign_in_at": identity.last_sign_in_at,
+    }
 
 
 def _build_session_view(entry: SessionEntry, current: UUID) -> Mapping[str, Any]:

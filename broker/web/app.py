@@ -37,7 +37,7 @@ PROGRAM_PATHS = (
 HOME_PATH = "/account"
 """Where a person begins who types nothing but the host."""
 
-COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect")
+COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect", "/console")
 
 log = logging.getLogger(__name__)
 

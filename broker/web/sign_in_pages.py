@@ -70,7 +70,7 @@ class SignInPages:
         return self._parts.pages.render(
             request,
             "sign_in.html",
-            providers=self._sign_in.providers,
+            providers=[(provider.id, provider.label) for provider in await self._sign_in.list_providers()],
             next=sanitize_return_to(query["next"]) if "next" in query else "",
             notice=notice if notice in SIGN_IN_NOTICES else "",
         )

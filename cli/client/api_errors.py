@@ -41,7 +41,7 @@ def build_api_error(response: ServerResponse) -> MCPistError:
     """Build the error that a problem document (RFC 9457) stands for."""
     body = response.json()
     code, detail = str(body.get("code", "")), str(body.get("detail") or f"the server answers {response.status}")
-    text = detail[:MAX_TEXT_LENGTH] + _describe_field_errors(body.get("errors"))
+    text = detail[:MAX_TEXT_LENGTH] + _describe_field_errors(body.get("errors"), detail)
     if code in _ERROR_TYPES:
         return _ERROR_TYPES[code](text)
     if response.status >= 500:
@@ -49,11 +49,11 @@ def build_api_error(response: ServerResponse) -> MCPistError:
     return MCPistError(text)
 
 
-def _describe_field_errors(errors: Any) -> str:
-    """Describe what is wrong with each field of the request."""
+def _describe_field_errors(errors: Any, told: str) -> str:
+    """Describe what is wrong with each field of the request, unless that is `told` already."""
     if not isinstance(errors, list):
         return ""
     entries = cast("list[Any]", errors)
     objects = [cast("dict[str, Any]", entry) for entry in entries[:MAX_FIELD_ERRORS] if isinstance(entry, dict)]
-    texts = [f"{entry.get('field')}: {entry.get('problem')}" for entry in objects]
+    texts = [f"{one.get('field')}: {one.get('problem')}" for one in objects if str(one.get("problem")) not in told]
     return f" ({'; '.join(texts)[:MAX_TEXT_LENGTH]})" if texts else ""

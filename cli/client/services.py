@@ -11,13 +11,6 @@ from core.directory.services import TenantService
 from core.errors import Invalid, NotFound
 
 
-class RemoteServiceSetting(msgspec.Struct, frozen=True):
-    """A setting that there is."""
-
-    name: str
-    description: str
-
-
 class RemoteService(msgspec.Struct, frozen=True):
     """A module as the tenant has it."""
 
@@ -27,7 +20,9 @@ class RemoteService(msgspec.Struct, frozen=True):
     enabled: bool
     tool_count: int
     settings: dict[str, Any]
-    available_settings: tuple[RemoteServiceSetting, ...]
+    has_vendor: bool
+    settings_schema: dict[str, Any] = {}
+    """JSON Schema of the settings, where a single service was asked for."""
 
 
 def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
@@ -46,8 +41,8 @@ def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
     ]
 
 
-def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str, str]]:
-    """Fetch the settings that a module has, with what they are.
+def describe_settings(api: AdminApiClient, module: str) -> list[str]:
+    """Describe the settings that a module has: name, meaning, limits and default of each.
 
     Raises:
         NotFound: there is no such module; the text has the nearest right name.
@@ -56,7 +51,19 @@ def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str
         service = api.get("/services/{}", RemoteService, module)
     except NotFound:
         raise build_module_not_found(api, module) from None
-    return [(setting.name, setting.description) for setting in service.available_settings]
+    properties: Mapping[str, Mapping[str, Any]] = service.settings_schema.get("properties", {})
+    return [f"{name} ({_describe_setting(schema)})" for name, schema in properties.items()]
+
+
+def _describe_setting(schema: Mapping[str, Any]) -> str:
+    parts = [str(schema.get("description", ""))]
+    if "enum" in schema:
+        parts.append("one of " + ", ".join(map(str, schema["enum"])))
+    if "minimum" in schema and "maximum" in schema:
+        parts.append(f"{schema['minimum']} to {schema['maximum']}")
+    if schema.get("default") is not None:
+        parts.append(f"default {schema['default']}")
+    return "; ".join(parts)
 
 
 def require_vendor(api: AdminApiClient, module: str) -> None:
@@ -72,8 +79,8 @@ def require_vendor(api: AdminApiClient, module: str) -> None:
         service = None
     if service is None or not service.installed:
         raise build_module_not_found(api, module)
-    if not service.available_settings:
-        raise Invalid(f"{module} has no vendor: it needs no credential, and there is nothing to set")
+    if not service.has_vendor:
+        raise Invalid(f"{module} has no vendor: it needs no credential")
 
 
 def set_service_enabled(api: AdminApiClient, module: str, enabled: bool) -> None:

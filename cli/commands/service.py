@@ -70,17 +70,18 @@ def set_(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set how a tenant's service reaches its vendor: base URL, time-out and what else the module has.
+    """Set how a tenant's service reaches its vendor, such as base URL and time-out, and what else its module has.
 
-    Within a second it counts for everybody there. Settings are shown and recorded: they hold no secrets.
+    Without NAME=VALUE it tells which settings there are. Within a second it counts for everybody there. Settings are
+    shown and recorded: they hold no secrets.
     """
 
     def call_api(api: "AdminApiClient") -> "tuple[TenantService, str | None]":
-        from cli.client.services import fetch_available_settings, set_settings
+        from cli.client.services import describe_settings, set_settings
         from gateway.service_settings import parse_typed_value
 
         values = _parse_pairs(
-            assignments or (), unset or (), () if assignments or unset else fetch_available_settings(api, module)
+            assignments or (), unset or (), () if assignments or unset else describe_settings(api, module)
         )
         changes = {name: parse_typed_value(value) for name, value in values.items()}
         service = set_settings(api, module, changes, unset or ())
@@ -99,10 +100,10 @@ def set_(
     )
 
 
-def _parse_pairs(assignments: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _parse_pairs(assignments: Sequence[str], unset: Sequence[str], known: Sequence[str]) -> dict[str, str]:
     if not assignments and not unset:
-        names = ", ".join(f"{name} ({description})" for name, description in forms)
-        raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. There are: {names}")
+        there_are = f"There are: {', '.join(known)}" if known else "This module has none"
+        raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. {there_are}")
     values: dict[str, str] = {}
     for pair in assignments:
         name, equals, value = pair.partition("=")

@@ -45,6 +45,8 @@ RecentlySignedInAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_
 
 OperatorRead = Annotated[Principal, Depends(allow("operator", scope=ADMIN_READ))]
 OperatorWrite = Annotated[Principal, Depends(allow("operator", scope=ADMIN_WRITE))]
+RecentlySignedInOperator = Annotated[Principal, Depends(allow("operator", scope=ADMIN_WRITE, recent_sign_in=True))]
+"""An operator who has just signed in, for what lets others in or sends what MCPist knows elsewhere."""
 
 
 def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:

@@ -16,7 +16,7 @@ from core.api.principal import AuthenticationRequired, MissingCredentialScope
 from core.api.security import get_security
 from core.directory.versions import VersionConflict
 from core.disk_errors import DiskFull
-from core.errors import LimitReached, MCPistError, NotFound, Unavailable
+from core.errors import InvalidFields, LimitReached, MCPistError, NotFound, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
 MAX_FIELD_PROBLEMS = 20
@@ -121,12 +121,15 @@ async def _handle_expected_error(request: Request, error: Exception) -> Response
         )
     if isinstance(error, LimitReached | Unavailable):
         headers["Retry-After"] = str(max(1, -int(-error.retry_after // 1)))
+    fields = error.problems.items() if isinstance(error, InvalidFields) else ()
+    errors = [{"field": name, "problem": problem[:300]} for name, problem in fields][:MAX_FIELD_PROBLEMS]
     return build_problem_response(
         error.status,
         error.code,
         _get_safe_detail(error),
         _get_request_id(request),
         current=_build_conflict(error) if isinstance(error, VersionConflict) else None,
+        errors=errors,
         headers=headers,
     )
 

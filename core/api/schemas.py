@@ -37,7 +37,10 @@ class RequestModel(BaseModel):
 class ResponseModel(BaseModel):
     """Base of response bodies, built from the attributes of domain values."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+    # Answers hold every field, so the OpenAPI document says that each is there, those with a default too.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, from_attributes=True, json_schema_serialization_defaults_required=True
+    )
 
 
 class RemainingAccountView(ResponseModel):

@@ -94,8 +94,10 @@ class ChangeFeed:
             try:
                 await self._listen()
             except (*CONNECTION_ERRORS, asyncpg.PostgresError, Unavailable) as error:
-                fields = {"event": "change_feed_polls", "error": type(error).__name__}
-                log.debug("announcements do not arrive; the database is polled", extra=fields)
+                log.debug(
+                    "announcements do not arrive; the database is polled",
+                    extra={"event": "change_feed_polls", "error": type(error).__name__},
+                )
             await self._read_heads()
             await asyncio.sleep(self._poll_seconds)
 

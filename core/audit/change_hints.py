@@ -44,6 +44,10 @@ RESOURCES: Mapping[str, str] = {
     "consent": "oauth/grants",
     "grant": "oauth/grants",
     "key": "keys",
+    "identity_provider": "deployment/identity-providers",
+    "notification_sender": "deployment/notification-senders",
+    "notifications": "notification-settings",
+    "role_mapping": "role-mappings",
 }
 """Paths of the admin API by the first word of an event's kind."""
 _FOR_EVERYBODY: Mapping[str, str] = {

@@ -76,6 +76,11 @@ async def list_users(console: Database, tenant_id: UUID, *, after: str = "", lim
         return [_to_user(row) for row in await work.fetch(_LIST, after, limit)]
 
 
+async def fetch_users(work: UnitOfWork, user_ids: Sequence[UUID]) -> list[User]:
+    """Return those of these users that the tenant has, in this order."""
+    return [_to_user(row) for row in await work.fetch(_BY_IDS, user_ids)]
+
+
 async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
     """Find the user of that e-mail address.
 
@@ -158,7 +163,7 @@ async def remove_user(
 
 
 async def assign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
-    """Give a user a role; one that they have already stays.
+    """Give a user a role by hand; one that they have already stays, and a sign-in takes it away no more.
 
     Raises:
         NotFound: the tenant has no such user, or no such role.
@@ -176,7 +181,8 @@ async def assign_role_in_transaction(work: UnitOfWork, actor: Actor, user_id: UU
 
 
 async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
-    """Take a role from a user; one that they do not have is no error.
+    """Take a role from a user, wherever they have it from; one that they do not have is no error. A mapping may give it
+    again at the next sign-in.
 
     Raises:
         NotFound: the tenant has no such user, or no such role.
@@ -281,11 +287,13 @@ _COLUMNS = """SELECT u.id, u.email, u.name, u.system_role, u.status, u.created_a
 _INSERT = "INSERT INTO core.users (tenant_id, email, name, system_role) VALUES ($1, $2, $3, $4) RETURNING id"
 _FIND = _COLUMNS + """WHERE u.tenant_id = $1 AND u.email = $2"""
 _LIST = _COLUMNS + """WHERE u.tenant_id = $1 AND u.email > $2 ORDER BY u.email LIMIT $3"""
+_BY_IDS = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = ANY($2::uuid[]) ORDER BY array_position($2::uuid[], u.id)"""
 _LOCK_ADMINISTRATORS = """SELECT id FROM core.users
     WHERE tenant_id = $1 AND system_role = 'admin' AND status = 'active' ORDER BY id FOR UPDATE"""
 _CHANGE = "UPDATE core.users SET name = $3, system_role = $4, status = $5 WHERE tenant_id = $1 AND id = $2"
-_ASSIGN = """INSERT INTO core.role_assignments (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
-    ON CONFLICT DO NOTHING"""
+_ASSIGN = """INSERT INTO core.role_assignments AS a (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
+    ON CONFLICT (tenant_id, user_id, role_id) DO UPDATE SET sources = array_append(a.sources, 'hand')
+    WHERE NOT 'hand' = ANY (a.sources)"""
 _UNASSIGN = "DELETE FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $2 AND role_id = $3"
 _GET = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = $2"""
 _MEMBERS = (

@@ -125,21 +125,18 @@ class HttpExchange:
         self._is_end_reported = True
         return bytes(body)
 
-    def answer(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> None:
-        """Send a whole answer, with Content-Length among its headers."""
+    def answer(self, status: int, lines: bytes, body: bytes) -> None:
+        """Send a whole answer. `lines` are its headers as :func:`encode_fields` makes them, but for Content-Length."""
         if self._is_gone:
             return
         if self._head is not None or self.started:
             raise InvalidAsgiMessage
-        lines = _encode_fields(headers)
         self.started = True
-        self.keep = self._can_keep()
-        if status in _NO_BODY or self._scope["method"] == "HEAD":
-            body = b""
-        self._wire.write(
-            b"%b%b%b%b\r\n%b"
-            % (_build_status_line(status), _get_date_line(), lines, b"" if self.keep else _CLOSE, body)
-        )
+        self.keep = keep = self._can_keep()
+        head = b"%b%b%bcontent-length: %d\r\n%b\r\n" % (
+            _STATUS_LINES[status], _get_date_line(), lines, len(body), b"" if keep else _CLOSE
+        )  # fmt: skip
+        self._wire.write(head if status in _NO_BODY or self._scope["method"] == "HEAD" else head + body)
         self._finish()
 
     # What the connection tells.
@@ -231,15 +228,14 @@ class HttpExchange:
             fields.append((b"connection", b"close"))
         if self._chunked:
             fields.append((b"transfer-encoding", b"chunked"))
-        lines = _encode_fields(fields)
+        lines = encode_fields(fields)
         self.started, self._head = True, None
         piece = self._frame_chunk(body, more_body=more_body)
         return b"%b%b%b\r\n%b" % (_build_status_line(status), _get_date_line(), lines, piece)
 
     def _can_keep(self) -> bool:
-        wire = self._wire
         # Whether the body will come that was not asked for is unknown.
-        return self.keep and wire.may_keep and (not self._expects_continue or wire.body_is_whole)
+        return self.keep and self._wire.may_keep and (not self._expects_continue or self._wire.body_is_whole)
 
     def _choose_framing(self, status: int, headers: dict[bytes, bytes], size: int, *, more_body: bool) -> None:
         """Choose how the end of the answer is marked (RFC 9112 §6.3). `_bytes_left` counts Content-Length down; None
@@ -272,7 +268,8 @@ class HttpExchange:
     def _finish(self) -> None:
         self.complete = True
         self._body = b""
-        self._wake()
+        if self._body_event is not None:
+            self._body_event.set()
         self._wire.end_exchange(keep=self.keep)
 
 
@@ -280,10 +277,10 @@ def build_plain_answer(status: int, text: str, *fields: tuple[bytes, bytes]) -> 
     """Build a whole answer of the server's own, after which the connection ends."""
     body = b'{"error":"%b"}' % text.encode("ascii")
     headers = ((b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *fields)
-    return b"%b%b%b%b\r\n%b" % (_build_status_line(status), _get_date_line(), _encode_fields(headers), _CLOSE, body)
+    return b"%b%b%b%b\r\n%b" % (_build_status_line(status), _get_date_line(), encode_fields(headers), _CLOSE, body)
 
 
-def _encode_fields(fields: Iterable[tuple[bytes, bytes]]) -> bytes:
+def encode_fields(fields: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Encode header fields as lines.
 
     Raises:

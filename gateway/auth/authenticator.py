@@ -70,7 +70,7 @@ class CallerAuthenticator:
         """
         if not authorization:
             raise Unauthenticated(MISSING_CREDENTIAL_CHALLENGE)
-        digest = hashlib.sha256(authorization.encode()).digest()
+        digest = self.compute_key(authorization)
         cached = self._cached_callers.get(digest)
         if cached is not None:
             if self._clock() < cached.valid_until:
@@ -80,6 +80,15 @@ class CallerAuthenticator:
                 raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
         # Once for all requests that wait for the same credential; a cancelled one does not end it.
         return await self._loading.join(digest, lambda: self._load(digest, authorization, client))
+
+    def compute_key(self, authorization: str) -> bytes:
+        """Compute the key under which the caller of an Authorization header is kept."""
+        return hashlib.sha256(authorization.encode()).digest()
+
+    def find(self, key: bytes) -> Caller | None:
+        """Find a caller that was verified and still counts; None where :meth:`__call__` has to look."""
+        cached = self._cached_callers.get(key)
+        return cached.caller if cached is not None and self._clock() < cached.valid_until else None
 
     def is_current(self, caller: Caller) -> bool:
         """Check whether the caller's tenant is unchanged since they were verified."""

@@ -6,8 +6,7 @@ import math
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached
 from gateway.mcp.call_supervisor import CallSupervisor
-from gateway.mcp.dispatcher import Dispatcher, TransportContext
-from gateway.mcp.errors import ClientDisconnected
+from gateway.mcp.dispatcher import Dispatcher
 from gateway.mcp.interfaces import Admit
 from gateway.mcp.jsonrpc import (
     INTERNAL_ERROR,
@@ -20,6 +19,7 @@ from gateway.mcp.jsonrpc import (
 from gateway.mcp.request_context import ProtocolError
 from gateway.mcp.revisions import JsonRpcAnswer, Revision, build_error_answer
 from gateway.mcp.settings import McpSettings
+from gateway.mcp.transport_context import TransportContext
 
 
 class BatchDispatcher:
@@ -32,7 +32,7 @@ class BatchDispatcher:
         self._admit = admit
         self._watch = watch
 
-    async def answer(self, body: bytes, arrival: TransportContext, revision: Revision) -> JsonRpcAnswer | None:
+    async def answer(self, body: bytes, request: TransportContext, revision: Revision) -> JsonRpcAnswer | None:
         """Answer an array in the order of its requests; None if it holds no request.
 
         Raises:
@@ -45,18 +45,10 @@ class BatchDispatcher:
             )
         await wait_for_turn(len(body))
         messages = await self._parse(split_batch(body, self._limit))
-        loop = asyncio.get_running_loop()
-        call = self._watch.enter(loop, math.inf, arrival.receive)
-        try:
+        with self._watch.watch(math.inf, request.receive, None, None):
             answers = await asyncio.gather(
-                *(self._answer_member(message, n, arrival, revision) for n, message in enumerate(messages))
+                *(self._answer_member(message, n, request, revision) for n, message in enumerate(messages))
             )
-        except asyncio.CancelledError:
-            if call.ended is None or call.task.uncancel():
-                raise
-            raise ClientDisconnected from None
-        finally:
-            self._watch.leave(call)
         bodies = [answer.body for answer in answers if answer is not None]
         return JsonRpcAnswer(200, b"[" + b",".join(bodies) + b"]", revision) if bodies else None
 
@@ -77,7 +69,7 @@ class BatchDispatcher:
         return messages
 
     async def _answer_member(
-        self, message: JsonRpcMessage | MalformedJsonRpc, position: int, arrival: TransportContext, revision: Revision
+        self, message: JsonRpcMessage | MalformedJsonRpc, position: int, request: TransportContext, revision: Revision
     ) -> JsonRpcAnswer | None:
         if isinstance(message, MalformedJsonRpc):
             return build_error_answer(revision, message.id, message.error)
@@ -86,22 +78,15 @@ class BatchDispatcher:
         if message.method == "initialize":
             error = ProtocolError(INVALID_REQUEST, "Invalid request: initialize must not be part of a batch")
             return build_error_answer(revision, message.id, error)
+        caller = request.caller
+        assert caller is not None
         try:
             # The request as a whole was admitted as one.
-            release = self._admit(arrival.caller) if position else None
+            release = self._admit(caller) if position else None
         except LimitReached as error:
             return build_error_answer(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
-        context = TransportContext(
-            arrival.caller,
-            arrival.request_id,
-            arrival.headers,
-            None,
-            arrival.authorization,
-            arrival.authenticate,
-            revision,
-        )
         try:
-            return await self._dispatcher.answer(message, context)
+            return await self._dispatcher.answer(message, request.fork(revision))
         finally:
             if release is not None:
                 release()

@@ -7,11 +7,14 @@ The price is that a deadline is met to within a tick.
 import asyncio
 from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import Any
+from functools import cached_property
+from typing import Any, NoReturn
 
 import msgspec
 
+from core.errors import MCPistError
 from gateway.mcp.authority import Authority
+from gateway.mcp.errors import ClientDisconnected
 from gateway.mcp.sse import EventStream
 
 TICK_SECONDS = 0.05  # seconds
@@ -26,9 +29,18 @@ class CancelReason(Enum):
     CLIENT_GONE = "client gone"
 
 
-class SupervisedCall(msgspec.Struct, eq=False):
-    """One call under watch. `ended` tells our cancellation from everybody else's."""
+class CallTimeout(MCPistError):
+    """The deadline of a call has passed."""
 
+
+class SupervisedCall(msgspec.Struct, eq=False):
+    """One call under watch, until the block ends that it opens. `ended` tells our cancellation from everybody else's.
+
+    At its end the block raises what the call was cancelled for: :class:`CallTimeout` or ClientDisconnected. A
+    cancellation that nobody requested is the handler's failure, such as awaiting a cancelled task: RuntimeError.
+    """
+
+    supervisor: "CallSupervisor"
     task: asyncio.Task[Any]
     started: float
     deadline: float
@@ -44,6 +56,22 @@ class SupervisedCall(msgspec.Struct, eq=False):
             self.ended = reason
             self.task.cancel()
 
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.supervisor.leave(self)
+        if self.ended is not None and (kind is None or issubclass(kind, Exception | asyncio.CancelledError)):
+            self._raise_reason(self.ended)
+        if kind is asyncio.CancelledError and not self.task.cancelling():
+            raise RuntimeError("the handler was cancelled from within") from None
+
+    def _raise_reason(self, reason: CancelReason) -> NoReturn:
+        """Take back the supervisor's own cancellation and raise its reason; another cancellation stays."""
+        if self.task.uncancel():
+            raise asyncio.CancelledError
+        raise ClientDisconnected if reason is CancelReason.CLIENT_GONE else CallTimeout
+
 
 class CallSupervisor:
     """The running calls of one event loop."""
@@ -55,23 +83,24 @@ class CallSupervisor:
         self._timer = False
         self._pings: set[asyncio.Task[None]] = set()
 
-    def enter(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        deadline: float,
-        receive: Receive | None,
-        stream: EventStream | None = None,
-        authority: Authority | None = None,
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
+        return asyncio.get_running_loop()
+
+    def watch(
+        self, deadline: float, receive: Receive | None, stream: EventStream | None, authority: Authority | None
     ) -> SupervisedCall:
-        """Watch the current task until :meth:`leave`. `deadline` is in the loop's time; without `receive` a departed
+        """Watch the current task while the block lasts. `deadline` is in the loop's time; without `receive` a departed
         client is not noticed, without `authority` a credential that has ended is not."""
+        loop = self._loop
         task = asyncio.current_task(loop)
         assert task is not None
-        call = SupervisedCall(task, loop.time(), deadline, receive, stream, authority)
+        call = SupervisedCall(self, task, loop.time(), deadline, receive, stream, authority)
         self._running[call] = None
         if not self._timer:
             self._timer = True
-            loop.call_later(TICK_SECONDS, self._tick, loop)
+            loop.call_later(TICK_SECONDS, self._tick)
         return call
 
     def leave(self, call: SupervisedCall) -> None:
@@ -81,11 +110,14 @@ class CallSupervisor:
             call.watcher.cancel()
         if call.authority is not None:
             call.authority.close()
+        if call.stream is not None:
+            call.stream.close()
 
     def __len__(self) -> int:
         return len(self._running)
 
-    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _tick(self) -> None:
+        loop = self._loop
         now = loop.time()
         for call in self._running:
             if now >= call.deadline:
@@ -98,7 +130,7 @@ class CallSupervisor:
                 self._ping(loop, call.stream)
         self._timer = bool(self._running)
         if self._timer:
-            loop.call_later(TICK_SECONDS, self._tick, loop)
+            loop.call_later(TICK_SECONDS, self._tick)
 
     def _ping(self, loop: asyncio.AbstractEventLoop, stream: EventStream) -> None:
         task = loop.create_task(stream.ping())

@@ -6,8 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import Awaitable, Mapping
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import orjson
@@ -21,8 +20,8 @@ from core.log_events import describe_error
 from gateway.mcp import cors
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
-from gateway.mcp.dispatcher import Dispatcher, TransportContext
-from gateway.mcp.elicitation import UrlElicitor, create_session_id, has_url_session
+from gateway.mcp.dispatcher import Dispatcher
+from gateway.mcp.elicitation import Elicitor, create_session_id, has_url_session
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
 from gateway.mcp.forwarded_headers import ForwardedHeaders
 from gateway.mcp.http_validation import (
@@ -33,18 +32,19 @@ from gateway.mcp.http_validation import (
     check_host,
     check_single,
 )
-from gateway.mcp.interfaces import Admit, Authenticate, IsCurrent, Observe
+from gateway.mcp.interfaces import Admit, Authenticate, CallerCache, IsCurrent, Observe
 from gateway.mcp.jsonrpc import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
 from gateway.mcp.lifecycle import BuildInstructions
 from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
 from gateway.mcp.request_body import read_body, take_body
 from gateway.mcp.request_context import Handler, ProtocolError
-from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders, decode_value
-from gateway.mcp.responses import DirectExchange, ResponseWriter, Send
+from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
+from gateway.mcp.responses import DirectExchange, Send
 from gateway.mcp.revisions import REVISIONS, JsonRpcAnswer, build_error_answer, get_revision_by_header
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import CONTENT_TYPE as EVENTS
 from gateway.mcp.sse import encode_event
+from gateway.mcp.transport_context import TransportContext
 from gateway.mcp.version_negotiation import build_unsupported_version_error
 
 _VARIABLE_HEADERS = frozenset({b"origin", b"x-forwarded-for", b"x-forwarded-host", b"traceparent"})
@@ -57,45 +57,21 @@ def _is_always_current(_caller: object) -> bool:
     return True
 
 
-class _CheckedHead(NamedTuple):
-    """A head that has passed the checks before the body. `headers` are without credentials and Content-Length."""
+def _get_no_key(_authorization: str) -> bytes:
+    return b""
+
+
+def _find_nobody(_key: bytes) -> Caller | None:
+    return None
+
+
+class _CheckedHead(msgspec.Struct, frozen=True, eq=False):
+    """A head that has passed the checks before the body. `headers` are without credentials and Content-Length; the
+    caller of its Authorization header is known by `caller_key`."""
 
     headers: RequestHeaders
     accepts: AcceptedTypes
-
-
-class _RequestState(msgspec.Struct, eq=False):
-    """One HTTP request while it is served: implements :class:`gateway.mcp.interfaces.Observation` afterwards."""
-
-    scope: dict[str, Any]
-    receive: Receive
-    request_id: str
-    direct: DirectExchange | None
-    reply: ResponseWriter
-    method: str = ""
-    seconds: float = 0.0
-    arrival: TransportContext | None = None
-    answer: JsonRpcAnswer | None = None
-
-    @property
-    def revision(self) -> str:
-        return self.answer.revision.version if self.answer is not None else ""
-
-    @property
-    def status(self) -> int:
-        return self.reply.status
-
-    @property
-    def code(self) -> int:
-        return self.answer.code if self.answer is not None else 0
-
-    @property
-    def caller(self) -> Caller | None:
-        return self.arrival.caller if self.arrival is not None else None
-
-    @property
-    def client_name(self) -> str:
-        return self.arrival.client_name if self.arrival is not None else ""
+    caller_key: bytes
 
 
 class McpEndpoint:
@@ -103,6 +79,8 @@ class McpEndpoint:
 
     With `elicitation` clients can be asked to open pages; with `load_connected_modules` too, handshake clients are
     notified when that is done.
+
+    `callers` are those that were verified lately, by their credential; without it each request is authenticated.
 
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
@@ -124,11 +102,19 @@ class McpEndpoint:
         admit: Admit,
         is_current: IsCurrent = _is_always_current,
         observe: Observe | None = None,
-        elicitation: UrlElicitor | None = None,
+        elicitation: Elicitor | None = None,
         load_connected_modules: LoadConnectedModules | None = None,
+        callers: CallerCache | None = None,
     ) -> None:
         self._settings = settings
+        self._max_body, self._body_timeout, self._max_depth = (
+            settings.max_body,
+            settings.body_timeout,
+            settings.max_depth,
+        )
         self._authenticate = authenticate
+        self._compute_key = _get_no_key if callers is None else callers.compute_key
+        self._find_caller = _find_nobody if callers is None else callers.find
         self._admit = admit
         self._observe = observe
         self._hosts = AllowedHosts(settings.public_url)
@@ -163,145 +149,147 @@ class McpEndpoint:
         if scope["type"] != "http":
             raise ValueError(f"/mcp serves HTTP, not {scope['type']}")
         started_at = time.perf_counter()
-        request_id = f"{self._prefix}-{next(self._numbers):x}"
         direct: DirectExchange | None = scope["extensions"].get(DIRECT) if "extensions" in scope else None
-        reply = ResponseWriter(send, [(b"x-request-id", request_id.encode())], direct)
-        exchange = _RequestState(scope, receive, request_id, direct, reply)
+        request_id = f"{self._prefix}-{next(self._numbers):x}"
+        request = TransportContext(request_id, send, direct, scope=scope, receive=receive, verify=self._verify)
         try:
-            await self._serve(exchange)
+            head: _CheckedHead | None = None if direct is None else direct.findings
+            if head is None:
+                caller = await self._check_head(request)
+                if caller is None:
+                    return
+            else:
+                request.headers, request.accepts = head.headers, head.accepts
+                caller = self._find_caller(head.caller_key) or await self._verify(request)
+            request.caller = caller
+            release = self._admit(caller)
+            try:
+                content = take_body(direct, self._max_body)
+                if content is None:
+                    content = await read_body(receive, request.headers, self._max_body, self._body_timeout, direct)
+                if content[:1] == b"{" and len(content) <= LARGE_STEP_BYTES:
+                    answer = await self._answer_message(parse_message(content, self._max_depth), request)
+                else:
+                    answer = await self._answer_in_turns(content, request)
+            except MalformedJsonRpc as malformed:
+                revision = get_revision_by_header(request.headers.get_text(VERSION_HEADER))
+                answer = build_error_answer(revision, malformed.id, malformed.error)
+            finally:
+                release()
+            request.rpc_answer = answer
+            if (sending := _send(request, answer)) is not None:
+                await sending
         except ClientDisconnected:
             pass
         except HttpRefusal as refusal:
-            await self._refuse(exchange, refusal)
+            await self._refuse(request, refusal)
         except MCPistError as error:
-            await self._refuse(exchange, _to_refusal(error, self._settings.resource_metadata))
+            await self._refuse(request, _to_refusal(error, self._settings.resource_metadata))
         except Exception as error:  # noqa: BLE001 - the server would log and show its text
-            fields = {"request_id": exchange.request_id, **describe_error(error)}
+            fields = {"request_id": request_id, **describe_error(error)}
             _log.error("an MCP request failed outside its handler", extra={"event": "mcp_transport_failed", **fields})
-            if not exchange.reply.status:
-                await self._refuse(exchange, HttpRefusal(500, "Internal Server Error"))
+            if not request.status:
+                await self._refuse(request, HttpRefusal(500, "Internal Server Error"))
         finally:
             if self._observe is not None:
-                exchange.seconds = time.perf_counter() - started_at
-                self._observe(exchange)
+                request.seconds = time.perf_counter() - started_at
+                self._observe(request)
 
-    async def _serve(self, exchange: _RequestState) -> None:
-        direct = exchange.direct
-        known: _CheckedHead | None = None if direct is None else direct.findings
-        if direct is not None and known is not None:
-            headers = known.headers
-            authorization = decode_value(direct.get_secret(b"authorization"))
-        else:
-            headers = RequestHeaders(exchange.scope["headers"])
-            if not await self._check_target(exchange, headers):
-                return
-            authorization = headers.get_text(b"authorization")
-        client = self._proxies.get_client_address(exchange.scope, headers)
-        authenticate = partial(self._authenticate, authorization, client)
-        caller = await authenticate()
-        accepts = known.accepts if known is not None else _check_content(headers, direct)
-        exchange.arrival = arrival = TransportContext(
-            caller, exchange.request_id, headers, exchange.receive, authorization, authenticate
-        )
-        if accepts.events:
-            arrival.reply = exchange.reply
-        release = self._admit(caller)
-        try:
-            settings = self._settings
-            content = take_body(direct, settings.max_body)
-            if content is None:
-                content = await read_body(exchange.receive, headers, settings.max_body, settings.body_timeout, direct)
-            exchange.answer = answer = await self._answer(content, arrival, exchange)
-        finally:
-            release()
-        await _send(exchange.reply, answer, accepts)
+    async def _check_head(self, request: TransportContext) -> Caller | None:
+        """Check a head that is not known, and who sends it. One that has passed is remembered; return None for a
+        request that is answered now, which is no message."""
+        request.headers = headers = RequestHeaders(request.scope["headers"])
+        if not await self._check_target(request, headers):
+            return None
+        caller = await self._verify(request)
+        request.accepts = accepts = check_accept(headers)
+        check_content(headers)
+        if request.direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
+            key = self._compute_key(request.get_authorization() or "")
+            request.direct.remember(_CheckedHead(headers.without(b"authorization", b"content-length"), accepts, key))
+        return caller
 
-    async def _check_target(self, exchange: _RequestState, headers: RequestHeaders) -> bool:
+    def _verify(self, request: TransportContext) -> Awaitable[Caller]:
+        """Authenticate the caller of a request."""
+        client = self._proxies.get_client_address(request.scope, request.headers)
+        return self._authenticate(request.get_authorization(), client)
+
+    async def _check_target(self, request: TransportContext, headers: RequestHeaders) -> bool:
         """Check host, origin and method; return False for a request that is answered now, which is no message."""
-        scope, reply = exchange.scope, exchange.reply
+        scope = request.scope
         if headers.repeated:
             check_single(headers)
         check_host(self._hosts, scope, self._proxies.get_host(scope, headers))
         if (origin := headers.get_text(b"origin")) is not None:
-            self._check_origin(origin, reply)
+            self._check_origin(origin, request)
         if scope["method"] == "POST":
             return True
         if scope["method"] == "GET" and self._notification_streams is not None and has_url_session(headers):
-            client = self._proxies.get_client_address(scope, headers)
-            await self._notification_streams.serve(headers.get_text(b"authorization"), client, exchange.receive, reply)
+            client, receive = self._proxies.get_client_address(scope, headers), request.receive
+            assert receive is not None
+            await self._notification_streams.serve(headers.get_text(b"authorization"), client, receive, request)
         else:
-            await _answer_other_method(scope["method"], reply)
+            await _answer_other_method(scope["method"], request)
         return False
 
-    def _check_origin(self, origin: str, reply: ResponseWriter) -> None:
+    def _check_origin(self, origin: str, request: TransportContext) -> None:
         if not self._origins.allows(origin):
             raise HttpRefusal(403, "This origin may not call; an administrator can allow it")
-        reply.headers += cors.build_cors_headers(origin)
+        request.extra_headers += cors.build_cors_headers(origin)
 
-    async def _answer(self, content: bytes, arrival: TransportContext, exchange: _RequestState) -> JsonRpcAnswer | None:
-        header = arrival.headers.get_text(VERSION_HEADER)
-        try:
-            if is_batch(content):
-                exchange.method = "batch"
-                return await self._batches.answer(content, arrival, get_revision_by_header(header))
-            is_large = len(content) > LARGE_STEP_BYTES
-            if is_large:
-                await wait_for_turn(len(content))
-            message = parse_message(content, self._settings.max_depth)
-            exchange.method = message.method
-            if is_large:
-                await wait_for_turn(len(content))
-            if message.id and message.method:
-                if (
-                    message.method == "initialize"
-                    and self._tells_sessions
-                    and (session_id := create_session_id(message))
-                ):
-                    exchange.reply.headers.append((SESSION_HEADER, session_id))
-                return await self._dispatcher.answer(message, arrival)
-            return _accept(message, header)
-        except MalformedJsonRpc as malformed:
-            return build_error_answer(get_revision_by_header(header), malformed.id, malformed.error)
+    def _answer_message(self, message: JsonRpcMessage, request: TransportContext) -> Awaitable[JsonRpcAnswer | None]:
+        request.method = message.method
+        if not message.id or not message.method:
+            return _accept(message, request.headers.get_text(VERSION_HEADER))
+        if message.method == "initialize" and self._tells_sessions and (session_id := create_session_id(message)):
+            request.extra_headers.append((SESSION_HEADER, session_id))
+        return self._dispatcher.answer(message, request)
 
-    async def _refuse(self, exchange: _RequestState, refusal: HttpRefusal) -> None:
+    async def _answer_in_turns(self, content: bytes, request: TransportContext) -> JsonRpcAnswer | None:
+        """Answer an array of messages, or a large one, for each step of which the event loop takes a turn."""
+        if is_batch(content):
+            request.method = "batch"
+            revision = get_revision_by_header(request.headers.get_text(VERSION_HEADER))
+            return await self._batches.answer(content, request, revision)
+        await wait_for_turn(len(content))
+        message = parse_message(content, self._max_depth)
+        request.method = message.method
+        await wait_for_turn(len(content))
+        return await self._answer_message(message, request)
+
+    async def _refuse(self, request: TransportContext, refusal: HttpRefusal) -> None:
         content = orjson.dumps({"error": refusal.text})
         if refusal.as_rpc:
-            revision = get_revision_by_header(RequestHeaders(exchange.scope["headers"]).get_text(VERSION_HEADER))
+            revision = get_revision_by_header(RequestHeaders(request.scope["headers"]).get_text(VERSION_HEADER))
             content = build_error_answer(revision, b"", ProtocolError(INVALID_REQUEST, refusal.text)).body
-        await exchange.reply.send_whole(refusal.status, content, headers=refusal.headers)
+        if (sending := request.send_whole(refusal.status, content, headers=refusal.headers)) is not None:
+            await sending
 
 
-def _check_content(headers: RequestHeaders, direct: DirectExchange | None) -> AcceptedTypes:
-    """Check what the client reads and sends. A head that has passed so far is remembered."""
-    accepts = check_accept(headers)
-    check_content(headers)
-    if direct is not None and headers.values.keys().isdisjoint(_VARIABLE_HEADERS):
-        direct.remember(_CheckedHead(headers.without(b"authorization", b"content-length"), accepts))
-    return accepts
+async def _answer_other_method(method: str, request: TransportContext) -> None:
+    if method != "OPTIONS":
+        text = "Send MCP messages with POST; there are no sessions and no streams to open"
+        raise HttpRefusal(405, text, ALLOW_HEADER)
+    if (sending := request.send_whole(204, headers=(ALLOW_HEADER, *cors.PREFLIGHT))) is not None:
+        await sending
 
 
-async def _answer_other_method(method: str, reply: ResponseWriter) -> None:
-    if method == "OPTIONS":
-        await reply.send_whole(204, headers=(ALLOW_HEADER, *cors.PREFLIGHT))
-        return
-    raise HttpRefusal(405, "Send MCP messages with POST; there are no sessions and no streams to open", ALLOW_HEADER)
-
-
-def _accept(message: JsonRpcMessage, header: str | None) -> JsonRpcAnswer | None:
+async def _accept(message: JsonRpcMessage, header: str | None) -> JsonRpcAnswer | None:
     """Accept a notification or an answer of the client, which has no state to change."""
     if header is not None and header not in REVISIONS:
         return build_error_answer(get_revision_by_header(header), message.id, build_unsupported_version_error(header))
     return None
 
 
-def _send(reply: ResponseWriter, answer: JsonRpcAnswer | None, accepts: AcceptedTypes) -> Awaitable[None]:
+def _send(request: TransportContext, answer: JsonRpcAnswer | None) -> Awaitable[None] | None:
+    """Send an answer; None: it is sent, otherwise it is when what is returned was awaited."""
     if answer is None:
-        return reply.send_whole(202)
+        return request.send_whole(202)
     if answer.stream is not None and answer.stream.started:
         return answer.stream.finish(answer.body)
-    if accepts.json:
-        return reply.send_whole(answer.status, answer.body)
-    return reply.send_whole(answer.status, encode_event(answer.body), EVENTS)
+    if request.accepts.json:
+        return request.send_whole(answer.status, answer.body)
+    return request.send_whole(answer.status, encode_event(answer.body), EVENTS)
 
 
 def _to_refusal(error: MCPistError, metadata: str) -> HttpRefusal:

@@ -17,7 +17,7 @@ class AcceptedTypes(NamedTuple):
     events: bool
 
 
-_ANYTHING = AcceptedTypes(json=True, events=False)
+ANYTHING = AcceptedTypes(json=True, events=False)
 
 
 def check_host(hosts: AllowedHosts, scope: dict[str, Any], host: str | None) -> None:
@@ -52,7 +52,7 @@ def check_accept(headers: RequestHeaders) -> AcceptedTypes:
     """
     value = headers.values.get(b"accept")
     if value is None:
-        return _ANYTHING
+        return ANYTHING
     accepts = _accepts(value) if len(value) < 512 else parse_accept(value)
     if not (accepts.json or accepts.events):
         raise HttpRefusal(406, "Accept application/json, text/event-stream, or both", as_rpc=True)

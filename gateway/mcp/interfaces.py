@@ -9,6 +9,19 @@ from core.caller import Caller
 # InsufficientScope, core.errors.LimitReached or Unavailable.
 Authenticate = Callable[[str | None, str], Awaitable[Caller]]
 
+
+class CallerCache(Protocol):
+    """Callers that were verified lately and still count, without a wait and without their credential."""
+
+    def compute_key(self, authorization: str) -> bytes:
+        """Compute the key of an Authorization header, from which it cannot be guessed."""
+        ...
+
+    def find(self, key: bytes) -> Caller | None:
+        """Find the caller of the header with that key."""
+        ...
+
+
 # (caller) -> whether what is known of the caller still counts. Asked now and then while a call runs.
 IsCurrent = Callable[[Caller], bool]
 

@@ -16,7 +16,7 @@ from core.caller import Caller
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.secret import Secret
 from gateway.mcp.call_supervisor import Receive
-from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.interfaces import Authenticate
 from gateway.mcp.responses import ResponseWriter
 from gateway.mcp.sse import CONTENT_TYPE, STREAM_HEADERS, encode_event
@@ -36,7 +36,7 @@ class NotificationStreams:
     when its credential is no longer valid, and at :meth:`close`."""
 
     def __init__(
-        self, elicitation: UrlElicitor, authenticate: Authenticate, load_connected_modules: LoadConnectedModules
+        self, elicitation: Elicitor, authenticate: Authenticate, load_connected_modules: LoadConnectedModules
     ) -> None:
         self._elicitation = elicitation
         self._authenticate = authenticate

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -10,6 +10,7 @@ from core.caller import Caller
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
+from modules.kit import ConfirmationOutcome
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 Params = dict[str, Any]
@@ -28,17 +29,49 @@ class UrlElicitation:
 ElicitUrl = Callable[[UrlElicitation], Result]
 
 
+def find_no_subject() -> Secret | None:
+    """Find no credential: nothing can be leased in this caller's name."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationQuestion:
+    """A question of a tool to the person behind the client, and the text beside the box that they tick. `instead` is
+    what a caller can do who cannot have it asked."""
+
+    message: str
+    label: str
+    instead: str = ""
+
+
+class Confirmations(Protocol):
+    """Way to have the person behind one call confirm something."""
+
+    def find_answer(self, question: ConfirmationQuestion) -> ConfirmationOutcome | None:
+        """Find what the person said; None where they have to be asked.
+
+        Raises:
+            modules.kit.ToolError: nobody can be asked within this call.
+        """
+        ...
+
+    def build_request(self, question: ConfirmationQuestion) -> Result:
+        """Build the call's result that has the person asked."""
+        ...
+
+
 class RequestContext(msgspec.Struct, eq=False):
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
     `elicit_url` is there where the client can have the person open a page: what it returns is the call's result.
-    `agreed`: this call was answered so before, and the person may be on that page now. `size` is that of the message in
-    bytes: what the work on all of it costs.
+    `page_accepted`: this call was answered so before, and the person may be on that page now. `confirmations` is there
+    where the client can show them a form. `message_size` is that of the message in bytes: what the work on all of it
+    costs.
 
     `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
 
-    `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
-    the gateway's. None where an operator calls locally.
+    `find_subject` gives the caller's own credential, for the broker alone: a lease is asked for in the caller's name,
+    never in the gateway's.
 
     `changes` counts what the request may have changed.
     """
@@ -49,9 +82,10 @@ class RequestContext(msgspec.Struct, eq=False):
     report_progress: ReportProgress | None = None
     trace: str = ""
     client_name: str = ""
-    subject: Secret | None = None
+    find_subject: Callable[[], Secret | None] = find_no_subject
     elicit_url: ElicitUrl | None = None
-    elicitation_accepted: bool = False
+    page_accepted: bool = False
+    confirmations: Confirmations | None = None
     short_text: bool = False
     changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0
@@ -60,6 +94,11 @@ class RequestContext(msgspec.Struct, eq=False):
     def caller(self) -> Caller:
         """The caller in their current state."""
         return self.authority.caller
+
+    @property
+    def subject(self) -> Secret | None:
+        """The caller's own credential; None where there is none."""
+        return self.find_subject()
 
 
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]

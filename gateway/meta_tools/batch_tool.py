@@ -11,6 +11,7 @@ from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.auth.tool_scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
 from gateway.lookup_recorder import MissingName
+from gateway.mcp.confirmation import IN_BATCH
 from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.batch.parse import parse_commands
@@ -103,7 +104,11 @@ class BatchTool:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.
         deadline = request.deadline - REPORT_MARGIN_SECONDS - EARLY
         step_request = msgspec.structs.replace(
-            request, request_id=f"{request.request_id}/{step.id}", deadline=deadline, report_progress=None
+            request,
+            request_id=f"{request.request_id}/{step.id}",
+            deadline=deadline,
+            report_progress=None,
+            confirmations=IN_BATCH,
         )
         await request.authority.refresh()
         outcome = await self._runner.run(step_request, step.module, step.tool_name, arguments)

@@ -12,7 +12,8 @@ from core.http.tls import get_system_tls_context
 from gateway.vendor_session.connection_pool import ConnectionPool
 from gateway.vendor_session.credential_limits import CredentialLimits
 from gateway.vendor_session.lease_source import LeaseSource
-from gateway.vendor_session.vendor_client import VendorClient, VendorTransport
+from gateway.vendor_session.vendor_access import VendorAccess, VendorTransport
+from gateway.vendor_session.vendor_client import VendorClient
 from gateway.vendor_session.vendor_connection import ConnectionOwner
 from gateway.vendor_session.vendor_endpoint import VendorEndpoint
 from modules.kit import VendorApi, VendorProblem, VendorSettings
@@ -79,9 +80,24 @@ class VendorClientFactory:
         attributes: Mapping[str, str] = NO_ATTRIBUTES,
         host: str = "",
     ) -> VendorClient:
-        """Create a client for one caller's credential, of the API or of one of its further hosts. `owner` names the
-        credential, alone in its limits and connections, and the tenant, which shares a number of connections;
-        `deadline` is in `clock`'s time; `attributes` are what is known of the connection.
+        """Create a client for one caller's credential; `deadline` is in `clock`'s time.
+
+        Raises:
+            VendorProblem: as :meth:`create_access`.
+        """
+        return VendorClient(self.create_access(api, settings, owner, attributes, host), lease, deadline)
+
+    def create_access(
+        self,
+        api: VendorApi,
+        settings: VendorSettings,
+        owner: ConnectionOwner,
+        attributes: Mapping[str, str] = NO_ATTRIBUTES,
+        host: str = "",
+    ) -> VendorAccess:
+        """Create the access to an API or to one of its further hosts. `owner` names the credential, alone in its limits
+        and connections, and the tenant, which shares a number of connections; `attributes` are what is known of the
+        connection.
 
         Raises:
             VendorProblem: MCPist is not allowed to reach the base URL, `attributes` lack a part of it, or the service
@@ -95,7 +111,7 @@ class VendorClientFactory:
                 fill_base_url(api.base_url, attributes) if api.placeholders else api.base_url
             )
         endpoint = self._endpoints.get((id(api), base_url)) or self._get_endpoint(api, base_url)
-        return VendorClient(self._transport, endpoint, settings, lease, owner, deadline, attributes)
+        return VendorAccess(self._transport, endpoint, settings, owner, attributes)
 
     def _get_endpoint(self, api: VendorApi, base_url: str) -> VendorEndpoint:
         endpoint = VendorEndpoint.from_base_url(api, base_url, self._allow)

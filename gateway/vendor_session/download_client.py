@@ -70,46 +70,44 @@ def _build_download(answer: VendorAnswer, offset: int, limit: int) -> Download:
 class _PartClient(VendorClient, eq=False):
     """Requests for `_count` bytes from `_offset` on, which go on to a file store without the credential."""
 
-    _offset: int
-    _count: int
+    _offset: int = 0
+    _count: int = 0
 
     @classmethod
     def from_client(cls, client: VendorClient, offset: int, count: int) -> "_PartClient":
-        return cls(
-            client._transport, client._endpoint, client._settings, client._lease, client._owner, client._deadline,
-            client._attributes, offset, count,
-        )  # fmt: skip
+        return cls(client._access, client._lease, client._deadline, client._first_lease, _offset=offset, _count=count)
 
     @property
     def _part_headers(self) -> dict[str, str]:
         # A part of something packed could not be unpacked, so nothing is to be packed.
         return {"accept-encoding": "identity", "range": f"bytes={self._offset}-{self._offset + self._count - 1}"}
 
-    def _build_header_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
+    def _format_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
         fields = validate_headers(headers) if headers else {}
-        return format_header_lines({**self._endpoint.headers, **fields, **self._part_headers})
+        return format_header_lines({**self._access.endpoint.headers, **fields, **self._part_headers})
 
-    async def _exchange(self, request: OutgoingRequest, url: str, lines: str) -> VendorAnswer:
-        return await self._fetch(self._endpoint.route, request, url.removeprefix(self._endpoint.target.origin), lines)
+    async def _exchange(self, request: OutgoingRequest, target: str, lines: str) -> VendorAnswer:
+        return await self._fetch(self._access.route, request, target, lines)
 
     async def _fetch(self, route: ConnectionRoute, request: OutgoingRequest, target: str, lines: str) -> VendorAnswer:
-        seconds_left = request.deadline - self._transport.clock()
+        seconds_left = request.deadline - self._access.clock()
         if seconds_left <= 0:
             raise TimeoutError
         reader, head = PartReader(self._offset, self._count), format_request_head("GET", target, lines)
-        return await self._transport.pool.exchange(route, self._owner, reader, head, seconds_left)
+        return await self._access.pool.exchange(route, self._access.owner, reader, head, seconds_left)
 
     async def _follow_redirects(
         self, request: OutgoingRequest, lines: str, answer: VendorAnswer
     ) -> VendorAnswer | ExchangeFailure:
         """Follow redirects below the base URL as every request does, and others without the credential, from where
         none comes back to it."""
-        url, is_bare = request.url, False
+        place = self._access.target
+        url, is_bare = f"{place.origin}{request.target}", False
         for _ in range(MAX_REDIRECTS):
             location = answer.headers.get("location", "")
-            inside = None if is_bare else self._endpoint.target.resolve_redirect(url, location)
+            inside = None if is_bare else place.resolve_redirect(url, location)
             if inside is not None:
-                answer, url = await self._exchange(request, inside, lines), inside
+                answer, url = await self._exchange(request, inside.removeprefix(place.origin), lines), inside
             else:
                 outside = self._resolve_outside(url, location)
                 if outside is None:
@@ -131,7 +129,7 @@ class _PartClient(VendorClient, eq=False):
             split = urlsplit(urljoin(current, location))
             if split.scheme not in ("https", "http") or (split.scheme == "http" and current.startswith("https:")):
                 return None
-            target = VendorTarget.from_base_url(f"{split.scheme}://{split.netloc}", self._transport.allow)
+            target = VendorTarget.from_base_url(f"{split.scheme}://{split.netloc}", self._access.transport.allow)
         except (ValueError, VendorProblem):
             return None
         if not self._may_reach(target.route):
@@ -141,10 +139,12 @@ class _PartClient(VendorClient, eq=False):
     def _may_reach(self, route: ConnectionRoute) -> bool:
         """Check whether a link may lead there. Private hosts are the operator's to list for services that are there:
         no vendor outside chooses one of them."""
-        private_hosts, own = self._transport.allow.private_hosts, self._endpoint.route
+        private_hosts, own = self._access.transport.allow.private_hosts, self._access.route
         return (own.host, own.port) in private_hosts or (
             (route.host, route.port) not in private_hosts
-            and AllowedAddresses(ports=self._transport.allow.ports).allows(route.host, route.port, secure=route.secure)
+            and AllowedAddresses(ports=self._access.transport.allow.ports).allows(
+                route.host, route.port, secure=route.secure
+            )
         )
 
     async def _fetch_outside(

@@ -1,10 +1,10 @@
 """The vendor's base URL, and the addresses below it. Nothing else can be asked."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from core.http.outbound_addresses import AllowedAddresses
@@ -22,7 +22,7 @@ _BASE = re.compile(
 )
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)*/?", re.ASCII)
 _PATH = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*/?", re.ASCII)
-_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
+_is_unreserved = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII).fullmatch
 _VISIBLE = re.compile(r"[!-~]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -65,17 +65,17 @@ class VendorTarget:
         """The host with its port, unless that is the usual one (RFC 9110 §7.2)."""
         return self.origin.partition("://")[2]
 
-    def build_url(self, path: str, query: Mapping[str, Any] | None) -> str:
-        """Build the address of `path` below the base URL.
+    def build_target(self, path: str, query: Mapping[str, Any] | None) -> str:
+        """Build the request target of `path` below the base URL (RFC 9112 §3.2.1).
 
         Raises:
             VendorProblem: the path would lead elsewhere, or is not encoded; the address is too long.
         """
         check_path(path)
-        url = f"{self.origin}{self.base_path}{path}{_encode_query(query) if query else ''}"
-        if len(url) > MAX_URL_LENGTH:
+        target = f"{self.base_path}{path}{_encode_query(query)}" if query else f"{self.base_path}{path}"
+        if len(self.origin) + len(target) > MAX_URL_LENGTH:
             raise VendorProblem("invalid", "the request's URL would be too long; use fewer or shorter arguments")
-        return url
+        return target
 
     def resolve_redirect(self, current: str, location: str) -> str | None:
         """Resolve a redirect into a target on our own origin; None if it leads anywhere else."""
@@ -149,12 +149,16 @@ def _get_default_port(scheme: str) -> int:
 
 def _encode_query(query: Mapping[str, Any]) -> str:
     try:
-        pairs = [
-            f"{_quote_text(name)}={_quote_text(_to_text(item))}"
-            for name, value in query.items()
-            if value is not None
-            for item in _to_tuple(value)
-        ]
+        pairs: list[str] = []
+        for name, value in query.items():
+            if value is None:
+                continue
+            key = name if _is_unreserved(name) else quote(name, safe="")  # quote() costs four times the look
+            if isinstance(value, list | tuple):
+                pairs += [f"{key}={_quote_text(_to_text(item))}" for item in cast("Iterable[object]", value)]
+                continue
+            text = value if type(value) is str else _to_text(value)
+            pairs.append(f"{key}={text if _is_unreserved(text) else quote(text, safe='')}")
     except UnicodeEncodeError:
         raise VendorProblem(
             "invalid", "an argument contains an unpaired surrogate; send the text again without it"
@@ -163,14 +167,10 @@ def _encode_query(query: Mapping[str, Any]) -> str:
 
 
 def _quote_text(text: str) -> str:
-    return text if _UNRESERVED.fullmatch(text) else quote(text, safe="")  # quote() costs four times the look
+    return text if _is_unreserved(text) else quote(text, safe="")
 
 
-def _to_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-
-
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -1,19 +1,16 @@
 """One caller's requests to one vendor: the credential, limits, retries, redirects."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import orjson
 
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import MCPistError
-from core.http.credential_headers import InvalidCredentialForm, build_credential_header
-from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.answer_reader import SAFE_METHODS, AnswerReader, ExchangeFailure
-from gateway.vendor_session.connection_pool import ConnectionPool
-from gateway.vendor_session.credential_limits import ALL_PATHS, CredentialLimits, derive_limit_scope
+from gateway.vendor_session.credential_limits import ALL_PATHS, derive_limit_scope
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.module_headers import format_header_lines, format_request_head, validate_headers
 from gateway.vendor_session.retry_policy import (
@@ -23,8 +20,7 @@ from gateway.vendor_session.retry_policy import (
     parse_retry_after,
     read_with_module,
 )
-from gateway.vendor_session.vendor_connection import ConnectionOwner
-from gateway.vendor_session.vendor_endpoint import VendorEndpoint
+from gateway.vendor_session.vendor_access import VendorAccess
 from gateway.vendor_session.vendor_problems import (
     EXCHANGE_ERRORS,
     RATE_LIMITED_TEXT,
@@ -43,55 +39,38 @@ from modules.kit import (
     ToolError,
     VendorAnswer,
     VendorProblem,
-    VendorSettings,
 )
 from modules.kit.bodies import encode_body
-
-Clock = Callable[[], float]
 
 ALLOWED_METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 MAX_REDIRECTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class VendorTransport:
-    """Resources that all vendor clients of a process share."""
-
-    pool: ConnectionPool
-    allow: AllowedAddresses
-    limits: CredentialLimits
-    clock: Clock
-    wall_clock: Clock
-    pause: Callable[[float], Awaitable[None]]
-    chance: Callable[[], float]
-
-
 class OutgoingRequest(msgspec.Struct, frozen=True, gc=False):
-    """One request without its credential. `lines` are its headers as they are sent; `end` is when the caller's patience
-    ends."""
+    """One request without its credential. `target` is its path and query from the host's root; `header_lines` are its
+    headers as they are sent, None for those that the endpoint has for all requests; `deadline` is when the caller's
+    patience ends."""
 
     method: str
     path: str
-    url: str
-    header_lines: str
+    target: str
+    header_lines: str | None
     body: bytes | None
     repeatable: bool
     deadline: float
 
 
 class VendorClient(msgspec.Struct, eq=False):
-    """Requests to one endpoint, as :class:`modules.kit.Vendor` describes them."""
+    """Requests to one endpoint, as :class:`modules.kit.Vendor` describes them. They begin with `_first_lease`, or
+    where that is None, with one of `_lease`."""
 
-    _transport: VendorTransport
-    _endpoint: VendorEndpoint
-    _settings: VendorSettings
+    _access: VendorAccess
     _lease: LeaseSource
-    _owner: ConnectionOwner
     _deadline: float | None
-    _attributes: Mapping[str, str]
+    _first_lease: LeaseLike | None = None
 
     async def get_connection(self) -> Mapping[str, str]:
-        return self._attributes
+        return self._access.attributes
 
     async def request(
         self,
@@ -105,15 +84,17 @@ class VendorClient(msgspec.Struct, eq=False):
         body: RawBody | MultipartBody | None = None,
     ) -> VendorAnswer:
         request = self._build_request(method, path, query, json, headers, repeatable, body)
-        lease = await self._lease.lease()
-        outcome = await self._send_with_retries(request, lease)
+        lease = self._first_lease or await self._lease.lease()
+        outcome = await self._send(request, self._build_header_lines(request, lease))
         refused_twice = None
-        if isinstance(outcome, VendorAnswer) and outcome.status == 401:
-            outcome, refused_twice = await self._retry_with_new_lease(request, lease, outcome)
+        if isinstance(outcome, ExchangeFailure) or outcome.status >= 400:
+            outcome, refused_twice = await self._send_again(request, lease, outcome)
         if isinstance(outcome, VendorAnswer):
             if outcome.write is request.repeatable:  # the caller knows better
                 outcome = outcome._replace(write=not request.repeatable)
-            if _is_success(request, outcome):
+            if outcome.status < 300 or _is_success(request, outcome):
+                if len(outcome.body) > LARGE_STEP_BYTES:
+                    await wait_for_turn(len(outcome.body))  # the module decodes it next
                 return outcome
         raise refused_twice or self._build_problem(request, outcome)
 
@@ -129,25 +110,47 @@ class VendorClient(msgspec.Struct, eq=False):
     ) -> OutgoingRequest:
         if method not in ALLOWED_METHODS:
             raise VendorProblem("refused", "the tool uses an HTTP method that is not supported; report this")
+        access, content = self._access, None
         if body is not None:
             content, headers = _encode_other_body(body, json, headers)
-        else:
-            content = None if json is None else _encode_json(json)
-        end = self._transport.clock() + self._settings.timeout
-        if self._deadline is not None and self._deadline < end:
-            end = self._deadline
-        url, lines = self._endpoint.target.build_url(path, query), self._build_header_lines(method, content, headers)
+        elif json is not None:
+            content = _encode_json(json)
+        deadline = access.clock() + access.timeout
+        if self._deadline is not None and self._deadline < deadline:
+            deadline = self._deadline
+        is_safe = method in SAFE_METHODS
+        target = access.target.build_target(path, query)
+        lines = None if is_safe and content is None and not headers else self._format_lines(method, content, headers)
         return OutgoingRequest(
-            method, path, url, lines, content, method in SAFE_METHODS if repeatable is None else repeatable, end
+            method, path, target, lines, content, is_safe if repeatable is None else repeatable, deadline
         )
 
-    def _build_header_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
+    def _format_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
+        """Format the headers of a request that has some of its own."""
         fields = validate_headers(headers) if headers else {}
         if body is not None:
             fields.setdefault("content-type", "application/json")
         if body is not None or method not in SAFE_METHODS:
             fields["content-length"] = str(len(body or b""))
-        return format_header_lines({**self._endpoint.headers, **fields}) if fields else self._endpoint.header_lines
+        return format_header_lines({**self._access.endpoint.headers, **fields})
+
+    def _build_header_lines(self, request: OutgoingRequest, lease: LeaseLike) -> str:
+        """Build the header lines with the credential. The only place where a credential goes out."""
+        if not self._access.may_use(lease):
+            raise self._build_origin_error(lease)
+        return self._access.build_header_lines(lease, request.header_lines)
+
+    def _build_origin_error(self, lease: LeaseLike) -> ToolError:
+        return OriginNotAllowed()
+
+    async def _send_again(
+        self, request: OutgoingRequest, lease: LeaseLike, outcome: VendorAnswer | ExchangeFailure
+    ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
+        """Send it again where that is safe, or with a new lease after a 401."""
+        outcome = await self._retry(request, lease, outcome)
+        if isinstance(outcome, VendorAnswer) and outcome.status == 401:
+            return await self._retry_with_new_lease(request, lease, outcome)
+        return outcome, None
 
     async def _retry_with_new_lease(
         self, request: OutgoingRequest, refused: LeaseLike, refusal: VendorAnswer
@@ -157,7 +160,8 @@ class VendorClient(msgspec.Struct, eq=False):
         if self._lacks_scope(refusal):
             return refusal, None
         lease = await self._lease.lease(refused.version)
-        outcome = await self._send_with_retries(request, lease)
+        first = await self._send(request, self._build_header_lines(request, lease))
+        outcome = await self._retry(request, lease, first)
         if isinstance(outcome, ExchangeFailure) or outcome.status != 401 or self._lacks_scope(outcome):
             return outcome, None
         problem = None
@@ -168,24 +172,22 @@ class VendorClient(msgspec.Struct, eq=False):
                 problem = VendorProblem("unauthorized", error.text, retry=error.retry, answer=outcome)
         return outcome, problem
 
-    async def _send_with_retries(self, request: OutgoingRequest, lease: LeaseLike) -> VendorAnswer | ExchangeFailure:
-        """Send it, again where that is safe, and give what came last. The only place where a credential goes out."""
-        if self._endpoint.target.origin not in lease.origins:
-            raise OriginNotAllowed
-        transport, attempt = self._transport, 0
-        lines = _add_credential(request.header_lines, lease)
-        while True:
-            outcome = await self._send_within_limits(request, lines)
-            if isinstance(outcome, VendorAnswer) and outcome.status < 400:
-                return outcome
+    async def _retry(
+        self, request: OutgoingRequest, lease: LeaseLike, outcome: VendorAnswer | ExchangeFailure
+    ) -> VendorAnswer | ExchangeFailure:
+        """Send it again after `outcome` where that is safe, and give what came last."""
+        transport, attempt = self._access.transport, 0
+        while isinstance(outcome, ExchangeFailure) or outcome.status >= 400:
             wait = compute_pause(
                 attempt, outcome, repeatable=request.repeatable, announced=self._record_rate_limit(request, outcome),
                 chance=transport.chance(),
             )  # fmt: skip
             if wait is None or transport.clock() + wait >= request.deadline:
-                return outcome
+                break
             await transport.pause(wait)
             attempt += 1
+            outcome = await self._send(request, self._build_header_lines(request, lease))
+        return outcome
 
     def _record_rate_limit(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> float | None:
         """Return how many seconds the vendor asks to wait, if it does; a rate limit is remembered for other calls."""
@@ -194,26 +196,28 @@ class VendorClient(msgspec.Struct, eq=False):
         limit = self._read_rate_limit(outcome)
         if limit is None:
             return (
-                parse_retry_after(outcome, self._transport.wall_clock) if outcome.status in OVERLOAD_STATUSES else None
+                parse_retry_after(outcome, self._access.transport.wall_clock)
+                if outcome.status in OVERLOAD_STATUSES
+                else None
             )
         scope = ALL_PATHS if limit.everything else derive_limit_scope(request.path)
-        self._transport.limits.block(self._owner.credential, scope, limit.seconds)
+        self._access.limits.block(self._access.key, scope, limit.seconds)
         return limit.seconds
 
     def _lacks_scope(self, answer: VendorAnswer) -> bool:
-        return read_with_module(self._endpoint.api.lacks_scope, answer) is True
+        return read_with_module(self._access.endpoint.api.lacks_scope, answer) is True
 
     def _read_rate_limit(self, answer: VendorAnswer) -> RateLimit | None:
-        return find_rate_limit(answer, self._transport.wall_clock, self._endpoint.api.rate_limit)
+        return find_rate_limit(answer, self._access.transport.wall_clock, self._access.endpoint.api.rate_limit)
 
-    async def _send_within_limits(self, request: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
+    async def _send(self, request: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
         """Send one attempt within the limits of the credential."""
-        limits, key = self._transport.limits, self._owner.credential
+        access = self._access
+        limits, key, limit = access.limits, access.key, access.concurrency
         if (blocked := limits.get_blocked_seconds(key, request.path)) > 0:
             return _build_rate_limit_failure(blocked)
-        limit = self._settings.concurrency
         waits = not limits.try_enter(key, limit)
-        if waits and not await limits.wait(key, request.deadline - self._transport.clock()):
+        if waits and not await limits.wait(key, request.deadline - access.clock()):
             text = f"{limit} requests with this credential are running"
             return ExchangeFailure(
                 "rate_limited", text, "wait until one is done, then try again", unsent=True, retry_after=1.0
@@ -221,7 +225,7 @@ class VendorClient(msgspec.Struct, eq=False):
         try:
             if waits and (blocked := limits.get_blocked_seconds(key, request.path)) > 0:  # announced meanwhile
                 return _build_rate_limit_failure(blocked)
-            answer = await self._exchange(request, request.url, lines)
+            answer = await self._exchange(request, request.target, lines)
             if answer.status in REDIRECT_STATUSES and request.method in SAFE_METHODS:
                 return await self._follow_redirects(request, lines, answer)
             return answer
@@ -235,25 +239,26 @@ class VendorClient(msgspec.Struct, eq=False):
         self, request: OutgoingRequest, lines: str, answer: VendorAnswer
     ) -> VendorAnswer | ExchangeFailure:
         """Follow redirects below the base URL, for reading requests only."""
-        url = request.url
+        place = self._access.target
+        url = f"{place.origin}{request.target}"
         for _ in range(MAX_REDIRECTS):
-            next_url = self._endpoint.target.resolve_redirect(url, answer.headers.get("location", ""))
+            next_url = place.resolve_redirect(url, answer.headers.get("location", ""))
             if next_url is None:
                 return answer
-            answer, url = await self._exchange(request, next_url, lines), next_url
+            answer, url = await self._exchange(request, next_url.removeprefix(place.origin), lines), next_url
             if answer.status not in REDIRECT_STATUSES:
                 return answer
         return answer
 
-    def _exchange(self, request: OutgoingRequest, url: str, lines: str) -> Awaitable[VendorAnswer]:
-        seconds_left = request.deadline - self._transport.clock()
+    def _exchange(self, request: OutgoingRequest, target: str, lines: str) -> Awaitable[VendorAnswer]:
+        access, method, body = self._access, request.method, request.body
+        seconds_left = request.deadline - access.clock()
         if seconds_left <= 0:
             raise TimeoutError
-        method, body = request.method, request.body
-        head = format_request_head(method, url.removeprefix(self._endpoint.target.origin), lines)
-        message = head + body if body else head
-        reader = AnswerReader(method)
-        return self._transport.pool.exchange(self._endpoint.route, self._owner, reader, message, seconds_left)
+        message = format_request_head(method, target, lines)
+        if body:
+            message += body
+        return access.pool.exchange(access.route, access.owner, AnswerReader(method), message, seconds_left)
 
     def _build_problem(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
         if isinstance(outcome, ExchangeFailure):
@@ -261,24 +266,8 @@ class VendorClient(msgspec.Struct, eq=False):
         if outcome.status == 401 and self._lacks_scope(outcome):
             return VendorProblem("forbidden", SCOPE_MISSING_TEXT, answer=outcome)
         limit = self._read_rate_limit(outcome)
-        wait = limit.seconds if limit else parse_retry_after(outcome, self._transport.wall_clock)
+        wait = limit.seconds if limit else parse_retry_after(outcome, self._access.transport.wall_clock)
         return build_answer_problem(outcome, wait=wait, limited=limit is not None)
-
-
-def _add_credential(lines: str, lease: LeaseLike) -> str:
-    """Add the credential's header to the header lines of a request.
-
-    Raises:
-        VendorProblem: the credential has not the form of its scheme, or a module sets the same header.
-    """
-    try:
-        name, value = build_credential_header(lease.scheme, lease.access_token)
-    except InvalidCredentialForm:
-        text = "the stored credential has characters that cannot be sent; store it again without spaces"
-        raise VendorProblem("unauthorized", text) from None
-    if lines.startswith(f"{name}: ") or f"\r\n{name}: " in lines:
-        raise VendorProblem("refused", "the tool sets the header that carries the credential; report this")
-    return f"{lines}{name}: {value}\r\n"
 
 
 def _is_success(request: OutgoingRequest, answer: VendorAnswer) -> bool:

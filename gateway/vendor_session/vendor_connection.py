@@ -52,13 +52,14 @@ class VendorConnection(asyncio.Protocol):
         if self._reader is None:  # nobody asked
             self.abort()
             return
+        reader, answer = self._reader, self._answer
         try:
-            self._reader.feed(data)
+            reader.feed(data)
         except Exception as error:  # noqa: BLE001 the waiter for the answer gets it
             self._end(error)
             return
-        if self._reader.is_complete and self._answer is not None and not self._answer.done():
-            self._answer.set_result(self._reader.answer())
+        if reader.is_complete and answer is not None and not answer.done():
+            answer.set_result(reader.answer())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_usable = False
@@ -78,23 +79,29 @@ class VendorConnection(asyncio.Protocol):
         The answer may end in gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable or
         AnswerTooLarge, and in TimeoutError after `seconds`.
         """
-        self._reader, self._answer = reader, self._loop.create_future()
+        transport, answer = self._transport, self._loop.create_future()
+        self._reader, self._answer = reader, answer
         self._timer.start(seconds)
-        if self._transport.is_closing():
+        if transport.is_closing():
             self.connection_lost(None)
         else:
-            self._transport.write(request)
-        return self._answer
+            transport.write(request)
+        return answer
 
     def finish_exchange(self, now: float) -> bool:
         """End the exchange; return whether the connection can carry another request."""
-        reader = self._release()
+        self._timer.stop()
+        # An error in `_answer` has frames that refer to this connection.
+        reader, self._reader, self._answer = self._reader, None, None
+        if reader is not None:
+            reader.release()
         if reader is None or not reader.is_complete:
             self.abort()
             return False
         # What was answered before it had been read whole is still to be written, and would come before the next.
-        unsent = self._transport.get_write_buffer_size()
-        self.is_usable = self.is_usable and reader.may_keep and not unsent and not self._transport.is_closing()
+        transport = self._transport
+        unsent = transport.get_write_buffer_size()
+        self.is_usable = self.is_usable and reader.may_keep and not unsent and not transport.is_closing()
         self.rests_since = now
         return self.is_usable
 
@@ -102,14 +109,6 @@ class VendorConnection(asyncio.Protocol):
         """End it now: closing would wait until the vendor has taken what is still to be written."""
         self.is_usable = False
         self._transport.abort()
-
-    def _release(self) -> AnswerReader | None:
-        """Let go of the exchange: an error in `_answer` has frames that refer to this connection."""
-        self._timer.stop()
-        reader, self._reader, self._answer = self._reader, None, None
-        if reader is not None:
-            reader.release()
-        return reader
 
     def _time_out(self) -> None:
         self._end(TimeoutError())

@@ -1,6 +1,5 @@
 """Reading comments below pages."""
 
-import asyncio
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
@@ -13,7 +12,6 @@ from modules.confluence.results import Moment, drop_usual, get_mapping, get_stor
 from modules.kit import Context, build_path, tool
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage
 from modules.kit.results import (
-    LARGE_ANSWER_BYTES,
     Count,
     Flag,
     Line,
@@ -60,6 +58,8 @@ class ConfluenceComment(ResultModel):
 
 
 class ConfluenceCommentRow(ConfluenceComment):
+    """`version` is left out where it is the first."""
+
     truncated: Flag = False
 
 
@@ -109,10 +109,9 @@ async def _list_comments(
         text, _ = await read_body(row.text)
         is_cut = len(text) > TEXT_CHARACTERS
         # The list is of one page's comments or of replies to one: neither has to be told in each.
-        update = {"text": text[:TEXT_CHARACTERS], "truncated": is_cut, "page": "", "reply_to": ""}
+        update: dict[str, Any] = {"text": text[:TEXT_CHARACTERS], "truncated": is_cut, "page": "", "reply_to": ""}
+        update["version"] = 0 if row.version == 1 else row.version
         rows.append(row.model_copy(update=update))
-        if len(page.answer.body) > LARGE_ANSWER_BYTES:
-            await asyncio.sleep(0)  # others are served between two conversions
     comments = await name_people(context, fit_texts(rows, "text"), "author")
     return ConfluenceComments(comments=comments, **page.fields)
 

@@ -1,25 +1,20 @@
 """Bodies of pages and comments: Confluence's storage format on its side, Markdown on ours."""
 
-import asyncio
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from modules.confluence.parameters import MAX_MARKDOWN
-from modules.kit import ToolError
+from modules.kit import ToolError, run_in_turns
 from modules.kit.markup.markup_tree import MalformedMarkupError
 from modules.kit.markup.storage_reading import convert_storage_to_markdown, divide_storage, join_pieces
 from modules.kit.markup.storage_writing import convert_markdown_to_storage, replace_markdown
 from modules.kit.parameters import limit_length
 from modules.kit.text_cleaning import clean_text
 
-LARGE = 20_000
-"""Characters from which on a body is converted beside the loop, which serves others meanwhile."""
 MAX_WORK = 2_000_000
 """Characters that are read for changes in parts: a second of work."""
-
-Made = TypeVar("Made")
 
 
 class TextPart(BaseModel):
@@ -39,7 +34,7 @@ class ReadBody(NamedTuple):
 
 async def read_body(storage: str) -> ReadBody:
     """Read a body in the storage format."""
-    return await _run(len(storage), _read_storage, storage)
+    return await run_in_turns(_read_storage, storage)
 
 
 async def replace_body(storage: str, markdown: str) -> dict[str, str]:
@@ -49,7 +44,7 @@ async def replace_body(storage: str, markdown: str) -> dict[str, str]:
     Raises:
         ToolError: it has something that Confluence does not take.
     """
-    return build_body(await _run(len(storage) + len(markdown), _replace_storage, storage, markdown))
+    return build_body(await run_in_turns(_replace_storage, storage, markdown))
 
 
 async def change_parts(storage: str, parts: Sequence[TextPart], name: str) -> dict[str, str]:
@@ -59,7 +54,7 @@ async def change_parts(storage: str, parts: Sequence[TextPart], name: str) -> di
     Raises:
         ToolError: a part is not there exactly once; the body is not well-formed, or would not be.
     """
-    return build_body(await _run(len(storage), _change_storage, storage, parts, name))
+    return build_body(await run_in_turns(_change_storage, storage, parts, name))
 
 
 async def append_body(storage: str, markdown: str) -> dict[str, str]:
@@ -68,7 +63,7 @@ async def append_body(storage: str, markdown: str) -> dict[str, str]:
     Raises:
         ToolError: it has something that Confluence does not take.
     """
-    return build_body(storage + await _run(len(markdown), convert_markdown_to_storage, markdown))
+    return build_body(storage + await run_in_turns(convert_markdown_to_storage, markdown))
 
 
 async def write_body(markdown: str) -> dict[str, str]:
@@ -126,8 +121,3 @@ def _replace_part(markdown: str, part: TextPart, name: str) -> str:
             "around it if it is there more often. Nothing was changed"
         )
     return markdown.replace(part.old, part.new)
-
-
-async def _run(length: int, convert: Callable[..., Made], *args: Any) -> Made:
-    """Convert at once, or in a thread what takes longer than a few milliseconds."""
-    return convert(*args) if length < LARGE else await asyncio.to_thread(convert, *args)

@@ -8,10 +8,11 @@ from pydantic import Field
 
 from modules.google_calendar import rest_client
 from modules.google_calendar.parameters import READ_EVENTS, CalendarId, EventId, OptionalTime
-from modules.google_calendar.results import MAX_GUESTS, CalendarEvent, EventRow, Events
-from modules.kit import Context, ToolError, build_path, tool
+from modules.google_calendar.results import MAX_GUESTS, CalendarEvent, EventRow, Events, format_description, get_mapping
+from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage, drop_bounds, limit_length
+from modules.kit.results import read_part
 from modules.kit.time_zones import OptionalZone, parse_bound
 
 EVENTS = "/calendars/{}/events"
@@ -51,7 +52,9 @@ async def get_event(
     ] = 0,
 ) -> CalendarEvent:
     """One event with description, guests and their answers."""
-    event = await rest_client.fetch_one(context, CalendarEvent, build_path(EVENT, calendar_id, event_id))
+    answer = await rest_client.send_request(context, "GET", build_path(EVENT, calendar_id, event_id))
+    found = await run_in_turns(format_description, get_mapping(answer.json()))
+    event = read_part(answer, CalendarEvent, found)
     shown = event.attendees[guests_from : guests_from + MAX_GUESTS]
     more = max(0, event.guests - guests_from - len(shown))
     return event.model_copy(update={"attendees": shown, "more_guests": more})

@@ -77,11 +77,7 @@ class CalendarEvent(EventRow):
     def _read(cls, raw: Any) -> Any:
         if not isinstance(raw, Mapping):
             return raw
-        fields = read_event(cast("Raw", raw))
-        text = str(fields.get("description") or "")
-        if "<" in text or "&" in text:
-            text = convert_html_to_markdown(text, keep_line_breaks=True)
-        return {**fields, "description": text}
+        return read_event(cast("Raw", raw))
 
 
 class SavedEvent(ResultModel):
@@ -109,6 +105,14 @@ class DeletedEvent(ResultModel):
     id: Line
     deleted: Annotated[bool, Field(description="Always true")] = True
     mailed: Annotated[bool, Field(description="Whether guests got mail")] = False
+
+
+def format_description(raw: Raw) -> Raw:
+    """An event of Google's with its description, which may be HTML, as Markdown."""
+    text = str(raw.get("description") or "")
+    if "<" in text or "&" in text:
+        text = convert_html_to_markdown(text, keep_line_breaks=True)
+    return {**raw, "description": text}
 
 
 def read_event(raw: Raw) -> dict[str, Any]:
@@ -217,7 +221,7 @@ def _leave_out(value: Any, usual: str) -> Any:
 
 def get_mapping(value: Any) -> Raw:
     """Return an object of Google's JSON; an empty one for anything else."""
-    return cast("Raw", value) if isinstance(value, Mapping) else {}
+    return cast("Raw", value) if isinstance(value, dict) else {}
 
 
 def get_list(value: Any) -> list[Any]:

@@ -7,9 +7,9 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from modules.jira import rest_client
 from modules.jira.field_values import Moment, Person, RemovedFromIssue, get_mapping
 from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.markup.adf_formatting import format_adf
-from modules.kit.markup.adf_parsing import parse_adf_in_turns
+from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -89,7 +89,7 @@ async def add_comment(
     """Comment on an issue."""
     if visible_to_role and visible_to_group:
         raise ToolError("give either visible_to_role or visible_to_group")
-    body: dict[str, Any] = {"body": await parse_adf_in_turns(text)}
+    body: dict[str, Any] = {"body": await run_in_turns(parse_adf, text)}
     if visible_to_role or visible_to_group:
         kind = "role" if visible_to_role else "group"
         body["visibility"] = {"type": kind, "value": visible_to_role or visible_to_group}
@@ -110,7 +110,7 @@ async def update_comment(
     notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
 ) -> SavedJiraComment:
     """Change the text of a comment; who may see it stays."""
-    body: dict[str, Any] = {"body": await parse_adf_in_turns(text)}
+    body: dict[str, Any] = {"body": await run_in_turns(parse_adf, text)}
     address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
     before, _ = await rest_client.fetch_object(context, address)
     if before.get("visibility"):  # left out, it may become visible to everybody

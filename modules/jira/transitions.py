@@ -9,8 +9,8 @@ from modules.jira import rest_client
 from modules.jira.field_values import Named, format_value, get_mapping, list_mappings, make_value
 from modules.jira.fields import find_field
 from modules.jira.parameters import READ_WORK, WRITE_WORK, FieldValues, IssueKey, Markdown
-from modules.kit import Context, ToolError, VendorAnswer, build_path, tool
-from modules.kit.markup.adf_parsing import parse_adf_in_turns
+from modules.kit import Context, ToolError, VendorAnswer, build_path, run_in_turns, tool
+from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, OptionalParameter, limit_length
 from modules.kit.results import Count, Line, ResultModel, Word, read_at, read_rows
 from modules.kit.text_cleaning import clean_line
@@ -90,7 +90,7 @@ async def transition_issue(
     if values:
         body["fields"] = values
     if comment:
-        body["update"] = {"comment": [{"add": {"body": await parse_adf_in_turns(comment)}}]}
+        body["update"] = {"comment": [{"add": {"body": await run_in_turns(parse_adf, comment)}}]}
     await rest_client.send_request(context, "POST", build_path("/rest/api/3/issue/{}/transitions", issue), json=body)
     return MovedIssue(key=issue, status=_get_status(step))
 

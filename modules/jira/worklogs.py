@@ -9,9 +9,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from modules.jira import rest_client
 from modules.jira.field_values import Moment, Person, RemovedFromIssue, format_started
 from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.markup.adf_formatting import format_adf
-from modules.kit.markup.adf_parsing import parse_adf_in_turns
+from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -155,7 +155,7 @@ async def _make_body(time: str | None, started: Any, text: str | None) -> dict[s
     if isinstance(started, datetime):
         body["started"] = format_started(started)
     if text:
-        body["comment"] = await parse_adf_in_turns(text)
+        body["comment"] = await run_in_turns(parse_adf, text)
     return body
 
 

@@ -6,12 +6,14 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.bodies import BodyPart, MultipartBody, RawBody
-from modules.kit.context import Context, Store
+from modules.kit.context import ConfirmationOutcome, Context, Store
 from modules.kit.declarations import Hints, Module, ParameterSample, SensitiveParameter, Tool, tool
 from modules.kit.documents import Document, DocumentConflict, DocumentPage, DocumentStore
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.module_log import ModuleLog
 from modules.kit.schema import build_json_schema
+from modules.kit.settings import ModuleSettings, VendorSettings, describe_setting
+from modules.kit.turns import run_in_turns
 from modules.kit.vendor import (
     AccountRequest,
     Download,
@@ -20,7 +22,6 @@ from modules.kit.vendor import (
     VendorAnswer,
     VendorApi,
     VendorProblem,
-    VendorSettings,
     build_path,
 )
 
@@ -28,6 +29,7 @@ __all__ = [
     "OUTCOME_UNKNOWN",
     "AccountRequest",
     "BodyPart",
+    "ConfirmationOutcome",
     "Context",
     "Document",
     "DocumentConflict",
@@ -37,6 +39,7 @@ __all__ = [
     "Hints",
     "Module",
     "ModuleLog",
+    "ModuleSettings",
     "MultipartBody",
     "ParameterSample",
     "RateLimit",
@@ -52,5 +55,7 @@ __all__ = [
     "VendorSettings",
     "build_json_schema",
     "build_path",
+    "describe_setting",
+    "run_in_turns",
     "tool",
 ]

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, LiteralString, Protocol
+from enum import StrEnum
+from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
 from modules.kit.documents import DocumentStore
 from modules.kit.module_log import ModuleLog
+from modules.kit.settings import ModuleSettings
 from modules.kit.vendor import Vendor
+
+Settings = TypeVar("Settings", bound=ModuleSettings)
 
 
 class Store(Protocol):
@@ -29,6 +33,14 @@ class Store(Protocol):
     async def execute(self, sql: LiteralString, *args: Any) -> int:
         """Run one statement; the number of rows that it touched."""
         ...
+
+
+class ConfirmationOutcome(StrEnum):
+    """What became of a question to the person behind the client. Only `CONFIRMED` is a yes."""
+
+    CONFIRMED = "confirmed"
+    DECLINED = "declined"
+    NOT_ASKED = "not_asked"
 
 
 class Context(Protocol):
@@ -62,6 +74,30 @@ class Context(Protocol):
         """The module's log."""
         ...
 
+    async def get_settings(self, form: type[Settings]) -> Settings:
+        """Return what an administrator has set for this service, as the `form` that the module declares.
+
+        Raises:
+            ToolError: what is stored does not fit the form, such as after an update of the module.
+        """
+        ...
+
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Tell a client that asked for progress how far the work is; costs nothing when none did."""
+        ...
+
+    async def confirm(self, message: str, *, label: str, instead: str = "") -> ConfirmationOutcome:
+        """Have the person behind the client confirm something, on a form with one box to tick, `label` beside it.
+
+        The tool ends here where they have to be asked, and is run from its beginning with their answer: so ask before
+        anything is changed, with the same `message` each time. The answer counts for this call with these arguments,
+        this message, and ten minutes. `NOT_ASKED` means that the client cannot show a form: say in the result what to
+        ask and how to go on. Shorten what comes from elsewhere with `modules.kit.text_cleaning.clean_line`.
+
+        Raises:
+            ToolError: within a batch, which does not wait for a person; `instead` is what the error offers beside
+                `call`, such as "give confirm_cost '10 USD'".
+            ValueError: `message` is longer than 500 characters, or `label` than 100.
+            RuntimeError: the tool has changed something already.
+        """
         ...

@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, ConfigDict, create_model
 
 from modules.kit.module_log import ModuleLog
+from modules.kit.settings import ModuleSettings
 from modules.kit.vendor import VendorApi
 
 Lifespan = Callable[[ModuleLog], AbstractAsyncContextManager[Any]]
@@ -67,6 +68,8 @@ class Module:
 
     `scopes` are all that its tools may name: the vendor's, or ``<module>:read`` and ``<module>:write`` for a module
     without a vendor. `samples` are by the name of a parameter, or ``<tool>.<parameter>`` where one tool needs its own.
+    `settings` is the form of the settings that a tenant's service has; a module with a vendor declares it in
+    :attr:`VendorApi.settings` instead.
     `lifespan` is entered before the gateway serves and left when it has stopped serving, such as to open and close a
     cache of the module's own; it has no caller and no credential.
     """
@@ -79,6 +82,16 @@ class Module:
     vendor: VendorApi | None = None
     samples: Mapping[str, ParameterSample] = field(default_factory=dict[str, ParameterSample])
     lifespan: Lifespan | None = None
+    settings: type[ModuleSettings] | None = None
+
+    def __post_init__(self) -> None:
+        if self.settings is not None and self.vendor is not None:
+            raise TypeError("a module with a vendor declares its settings in VendorApi.settings")
+
+    @property
+    def settings_form(self) -> type[ModuleSettings] | None:
+        """Form of the settings; None where there is nothing to set."""
+        return self.vendor.settings if self.vendor is not None else self.settings
 
     def get_sample(self, tool: str, parameter: str) -> ParameterSample | None:
         """Return the sample of a tool's parameter."""

@@ -4,16 +4,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from modules.kit.bodies import MultipartBody, RawBody
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.json_size import exceeds_limits
 from modules.kit.misfits import note_misfit
+from modules.kit.settings import VendorSettings
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
@@ -199,16 +200,6 @@ class Vendor(Protocol):
             VendorProblem: as for a request; or the file cannot be read from there.
         """
         ...
-
-
-class VendorSettings(BaseModel):
-    """Settings of a service that an administrator may change; a module may add fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    base_url: Annotated[str | None, Field(max_length=500, description="Base URL, such as that of an own server")] = None
-    timeout: Annotated[float, Field(ge=1, le=300, description="Seconds that one request may take")] = 30.0
-    concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 8
 
 
 @dataclass(frozen=True, slots=True)

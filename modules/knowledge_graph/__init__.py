@@ -1,6 +1,7 @@
 """A memory of entities, their observations and their relations; each user has an own one."""
 
 from modules.kit import Module, ParameterSample
+from modules.knowledge_graph.settings import GraphSettings
 from modules.knowledge_graph.tools import READ, TOOLS, WRITE
 
 MODULE = Module(
@@ -9,6 +10,7 @@ MODULE = Module(
     description="Your own long-term memory: entities, facts about them, and how they relate.",
     scopes=frozenset({READ, WRITE}),
     tools=TOOLS,
+    settings=GraphSettings,
     samples={
         "query": ParameterSample("Ada"),
         "get_nodes.names": ParameterSample(["Ada"], "read_graph", "/entities/0/name"),

@@ -9,10 +9,9 @@ from modules.kit import Store, ToolError
 from modules.knowledge_graph.entity_names import build_unknown_entities_error
 from modules.knowledge_graph.models import EntityAdditions, Relation, SavedEntity
 from modules.knowledge_graph.search_text import fold_texts
+from modules.knowledge_graph.settings import GraphSettings
 
 EntityNotes = Mapping[str, Iterable[str]]  # entity to its observations, in the order in which they are kept
-
-MAX_ROWS = {"entities": 50_000, "observations": 200_000, "relations": 200_000}
 
 LOCK_GRAPH = """
 INSERT INTO modules.kg_graphs (tenant_id, user_id) VALUES ($1, $2)
@@ -181,7 +180,9 @@ async def lock_graph(store: Store) -> None:
     await store.execute(LOCK_GRAPH)
 
 
-async def save_entities(store: Store, types: Mapping[str, str], notes: NoteColumns) -> list[SavedEntity]:
+async def save_entities(
+    store: Store, limits: GraphSettings, types: Mapping[str, str], notes: NoteColumns
+) -> list[SavedEntity]:
     """Create or update the entities in `types` (name to type) and add `notes` to them.
 
     Raises: ToolError if the graph would be too large.
@@ -190,14 +191,15 @@ async def save_entities(store: Store, types: Mapping[str, str], notes: NoteColum
     names = [fold_texts(name, kind) for name, kind in types.items()]
     rows = await store.fetch(SAVE_ENTITIES, list(types), list(types.values()), names, *notes.values)
     for row in rows[:1]:
-        _refuse_too_many(entities=row["entities"], observations=row["observations"])
+        _refuse_too_many("entities", row["entities"], limits.max_entities)
+        _refuse_too_many("observations", row["observations"], limits.max_observations)
     return [
         SavedEntity(name=row["name"], entityType=row["type"], created=row["created"], observationsAdded=row["added"])
         for row in rows
     ]
 
 
-async def add_observations(store: Store, notes: NoteColumns) -> list[EntityAdditions]:
+async def add_observations(store: Store, limits: GraphSettings, notes: NoteColumns) -> list[EntityAdditions]:
     """Add `notes` to their entities.
 
     Raises: ToolError if an entity is unknown or the graph would be too large; nothing is written then.
@@ -207,11 +209,11 @@ async def add_observations(store: Store, notes: NoteColumns) -> list[EntityAddit
     if missing := [row["name"] for row in rows if row["missing"]]:
         raise await build_unknown_entities_error(store, missing)
     for row in rows[:1]:
-        _refuse_too_many(observations=row["observations"])
+        _refuse_too_many("observations", row["observations"], limits.max_observations)
     return [EntityAdditions(entityName=row["name"], added=row["added"]) for row in rows]
 
 
-async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
+async def create_relations(store: Store, limits: GraphSettings, relations: Iterable[Relation]) -> int:
     """Create relations; return the number of new ones.
 
     Raises: ToolError if an end is unknown or the graph would be too large; nothing is written then.
@@ -221,7 +223,7 @@ async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
     assert row is not None
     if row["missing"]:
         raise await build_unknown_entities_error(store, row["missing"])
-    _refuse_too_many(relations=row["relations"])
+    _refuse_too_many("relations", row["relations"], limits.max_relations)
     return row["added"]
 
 
@@ -254,10 +256,9 @@ def _split_relations(relations: Iterable[Relation]) -> tuple[list[str], list[str
     )
 
 
-def _refuse_too_many(**totals: int) -> None:
-    for kind, total in totals.items():
-        if total > MAX_ROWS[kind]:
-            raise ToolError(
-                f"Nothing was written: your graph would have {total:,} {kind}, and the limit is {MAX_ROWS[kind]:,}. "
-                "Delete what is out of date first."
-            )
+def _refuse_too_many(kind: str, total: int, limit: int) -> None:
+    if total > limit:
+        raise ToolError(
+            f"Nothing was written: your graph would have {total:,} {kind}, and the limit is {limit:,}. "
+            "Delete what is out of date first."
+        )

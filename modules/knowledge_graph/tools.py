@@ -23,6 +23,7 @@ from modules.knowledge_graph.models import (
     Text,
 )
 from modules.knowledge_graph.search_text import build_needles
+from modules.knowledge_graph.settings import GraphSettings
 
 READ = "knowledge_graph:read"
 WRITE = "knowledge_graph:write"
@@ -52,8 +53,9 @@ async def create_entities(
     are added, none is removed."""
     types = {entity.name: entity.entityType for entity in entities}
     notes = graph_store.build_columns(_collect_notes((entity.name, entity.observations) for entity in entities))
+    limits = await context.get_settings(GraphSettings)
     async with context.store() as graph:
-        saved = await graph_store.save_entities(graph, types, notes)
+        saved = await graph_store.save_entities(graph, limits, types, notes)
     created = sum(entity.created for entity in saved)
     message = f"Created {_format_count(created, 'entity')}, updated {len(saved) - created}."
     return SaveResult(message=message, created=created, updated=len(saved) - created, entities=saved)
@@ -63,8 +65,9 @@ async def create_entities(
 async def create_relations(context: Context, relations: Relations) -> RelateResult:
     """Connect existing entities, such as Alice works_at Acme. If one is unknown, nothing is written."""
     distinct = len(set(relations))
+    limits = await context.get_settings(GraphSettings)
     async with context.store() as graph:
-        created = await graph_store.create_relations(graph, relations)
+        created = await graph_store.create_relations(graph, limits, relations)
     message = f"Created {_format_count(created, 'relation')}, {distinct - created} existed."
     return RelateResult(message=message, created=created, existing=distinct - created)
 
@@ -80,8 +83,9 @@ async def add_observations(
     notes = graph_store.build_columns(
         _collect_notes((addition.entityName, addition.contents) for addition in observations)
     )
+    limits = await context.get_settings(GraphSettings)
     async with context.store() as graph:
-        results = await graph_store.add_observations(graph, notes)
+        results = await graph_store.add_observations(graph, limits, notes)
     added = sum(result.added for result in results)
     return AddResult(message=f"Added {_format_count(added, 'observation')}.", added=added, results=results)
 

@@ -97,12 +97,7 @@ class TodoTask(TaskRow):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, raw: Any) -> Any:
-        if not isinstance(raw, Mapping):
-            return raw
-        fields = read_task(cast("Raw", raw))
-        if get_mapping(cast("Raw", raw).get("body")).get("contentType") == "html":
-            fields["body"] = convert_html_to_markdown(fields["body"])
-        return fields
+        return read_task(cast("Raw", raw)) if isinstance(raw, Mapping) else raw
 
 
 class SavedTask(ResultModel):
@@ -125,6 +120,14 @@ class SavedTask(ResultModel):
 class RemovedTodo(ResultModel):
     id: Line
     deleted: Annotated[bool, Field(description="Always true")] = True
+
+
+def format_body(raw: Raw) -> Raw:
+    """A task of Graph's with its text, which may be HTML, as Markdown."""
+    body = get_mapping(raw.get("body"))
+    if body.get("contentType") != "html":
+        return raw
+    return {**raw, "body": {"content": convert_html_to_markdown(str(body.get("content") or ""))}}
 
 
 def read_task(raw: Raw) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from modules.kit.markup.markdown_text import escape_start, format_address, format_fence
 from modules.kit.text_cleaning import clean_text
+from modules.kit.turns import count_each, count_work
 from modules.notion.rich_text import format_rich_text
 
 Block = Mapping[str, Any]
@@ -18,6 +19,7 @@ HEADINGS = {"heading_1": "# ", "heading_2": "## ", "heading_3": "### ", "heading
 MEDIA = ("video", "pdf", "file", "audio", "embed", "bookmark")
 """Blocks that are written as a link of that name, alone in a paragraph: `[video: title](address)`."""
 
+_BLOCK_WORK = 20
 _SERVER_FIELDS = frozenset(
     {"id", "object", "parent", "created_time", "created_by", "last_edited_time", "last_edited_by", "has_children",
      "in_trash", "archived", "request_id"}
@@ -45,6 +47,7 @@ def _is_item(kind: str) -> bool:
 
 def format_block(block: Block, *, number: int = 1) -> str:
     """Format one block as Markdown; `number` is that of an item in its list."""
+    count_work(_BLOCK_WORK)
     kind = str(block.get("type"))
     content = cast("dict[str, Any]", block.get(kind) or {})
     children = cast("list[Block]", content.get("children") or [])
@@ -128,7 +131,10 @@ def _format_table(content: Mapping[str, Any]) -> str:
     rows = [row["table_row"]["cells"] for row in content.get("children") or () if row.get("type") == "table_row"]
     if not rows or not content.get("has_column_header") or content.get("has_row_header"):
         return ""
-    lines = [f"| {' | '.join(format_rich_text(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    lines = [
+        f"| {' | '.join([format_rich_text(cell).replace('|', chr(92) + '|') for cell in row])} |"
+        for row in count_each(rows)
+    ]
     return "\n".join((lines[0], f"|{' --- |' * len(rows[0])}", *lines[1:]))
 
 

@@ -16,7 +16,7 @@ from modules.kit.markup.markdown_tree import (
     get_paragraph_text,
     get_table,
 )
-from modules.kit.markup.markdown_turns import convert_in_turns
+from modules.kit.turns import count_each
 from modules.notion.block_formatting import HEADINGS, MEDIA
 from modules.notion.rich_text import make_plain_text, parse_rich_text
 
@@ -64,23 +64,9 @@ def parse_markdown(markdown: str) -> list[Block]:
     Raises:
         ToolError: it has something that Notion does not take; the text says what.
     """
-    _check_length(markdown)
-    return _make_blocks(parse_tree(markdown))
-
-
-async def parse_markdown_in_turns(markdown: str) -> list[Block]:
-    """Parse Markdown as :func:`parse_markdown` does, and let others be served in between.
-
-    Raises:
-        ToolError: as there.
-    """
-    _check_length(markdown)
-    return await convert_in_turns(markdown, _make_blocks)
-
-
-def _check_length(markdown: str) -> None:
     if len(markdown) > MAX_LENGTH:
         raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
+    return _make_blocks(parse_tree(markdown))
 
 
 def _make_blocks(parts: Sequence[Container | Leaf]) -> list[Block]:
@@ -225,7 +211,7 @@ def _make_equation(expression: str) -> Block:
 def _make_table(leaf: Leaf) -> Block:
     rows = get_table(leaf)
     width = max(map(len, rows))
-    cells = [[*map(parse_rich_text, row), *([] for _ in range(width - len(row)))] for row in rows]
+    cells = [[*map(parse_rich_text, row), *([] for _ in range(width - len(row)))] for row in count_each(rows)]
     made = [{"type": "table_row", "table_row": {"cells": row}} for row in cells]
     content = {"table_width": width, "has_column_header": True, "has_row_header": False, "children": made}
     return {"type": "table", "table": content}

@@ -4,7 +4,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -16,7 +16,7 @@ from modules.kit.parameters import (
 from modules.kit.results import Flag, Line, ListPage, ResultModel, fit_texts
 from modules.notion import rest_client
 from modules.notion.block_formatting import format_block
-from modules.notion.block_parsing import parse_markdown, parse_markdown_in_turns
+from modules.notion.block_parsing import parse_markdown
 from modules.notion.block_writing import append_blocks, get_children
 from modules.notion.parameters import INSERT_CONTENT, READ_CONTENT, UPDATE_CONTENT, BlockId, Markdown, NotionId
 from modules.notion.results import SavedObject
@@ -74,14 +74,14 @@ async def append_block_children(
     after: Annotated[OptionalParameter[NotionId], Field(description="Behind this child, not at the end")] = None,
 ) -> NewBlocks:
     """Add Markdown to a block or page. `- [>] x` is a toggle, `> [!💡] x` a callout."""
-    ids = await append_blocks(context, block_id, await parse_markdown_in_turns(markdown), after=after or "")
+    ids = await append_blocks(context, block_id, await run_in_turns(parse_markdown, markdown), after=after or "")
     return NewBlocks(ids=ids)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[UPDATE_CONTENT])
 async def update_block(context: Context, block_id: BlockId, markdown: Markdown) -> SavedObject:
     """Replace the text of one block; its type and what is in it stay."""
-    blocks = parse_markdown(markdown)  # one block could not be divided
+    blocks = await run_in_turns(parse_markdown, markdown)
     if len(blocks) != 1 or get_children(blocks[0]):
         raise ToolError("give the Markdown of exactly one block, with nothing in it")
     kind = str(blocks[0]["type"])

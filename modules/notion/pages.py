@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
 from modules.kit.paging import find_next_page, parse_cursor
 from modules.kit.parameters import (
@@ -22,7 +22,7 @@ from modules.kit.parameters import (
 from modules.kit.results import PAGE_CHARACTERS, Flag, Line, ListPage, ResultModel, ResultPage, Text
 from modules.kit.text_cleaning import clean_text
 from modules.notion import rest_client
-from modules.notion.block_parsing import Block, parse_markdown_in_turns
+from modules.notion.block_parsing import Block, parse_markdown
 from modules.notion.block_writing import append_blocks, fits_at_once
 from modules.notion.parameters import (
     INSERT_CONTENT,
@@ -197,7 +197,7 @@ async def create_page(
     """Create a page: below a page, or as a row of a data source with its properties."""
     if template and (markdown or parent_kind == "page"):
         raise ToolError("template is for rows of a data source, and instead of markdown: Notion fills the page with it")
-    blocks = await parse_markdown_in_turns(markdown) if markdown else []
+    blocks = await run_in_turns(parse_markdown, markdown) if markdown else []
     body: dict[str, Any] = {"parent": {f"{parent_kind}_id": parent_id}}
     if template:
         body["template"] = await find_template(context, parent_id, template)

@@ -12,6 +12,7 @@ from modules.kit import ToolError
 from modules.kit.markup.markdown_inline import Inline, InlineDialect, LinkKind, Mark, parse_inline
 from modules.kit.markup.markdown_text import escape_text, format_address, format_runs
 from modules.kit.text_cleaning import clean_text
+from modules.kit.turns import count_each
 
 MAX_CHARACTERS = 2_000
 """Of one text of Notion's; 1,000 of a formula (https://developers.notion.com/reference/request-limits)."""
@@ -79,7 +80,7 @@ def parse_rich_text(markdown: str) -> RichText:
     Raises:
         ToolError: it has more than 100 parts, or a part that Notion does not take.
     """
-    made = [item for run in _merge(parse_inline(markdown, _DIALECT)) for item in _make_items(run)]
+    made = [item for run in count_each(_merge(parse_inline(markdown, _DIALECT))) for item in _make_items(run)]
     if len(made) > MAX_PARTS:
         raise ToolError(
             f"a block has {len(made)} parts of different format, and Notion takes {MAX_PARTS}: divide it into several"
@@ -93,20 +94,20 @@ def _merge(runs: Sequence[Inline]) -> Sequence[Inline]:
         return runs
     merged: list[Inline] = []
     texts: list[str] = []
-    for run in runs:
-        kind, text, marks, value, _ = run
-        if kind in ("break", "line"):
-            kind, text = "text", "\n"
-        elif kind == "image":
-            kind, text, marks = "text", text or value, (*marks, Mark("link", value))
-        if kind == "text" and texts and merged[-1].marks == marks:
-            texts.append(text)
+    for run in count_each(runs, 20):
+        one = run
+        if run.kind in ("break", "line"):
+            one = Inline("text", "\n", run.marks)
+        elif run.kind == "image":
+            one = Inline("text", run.text or run.value, (*run.marks, Mark("link", run.value)))
+        if one.kind == "text" and texts and merged[-1].marks == one.marks:
+            texts.append(one.text)
             continue
-        if texts:
+        if len(texts) > 1:
             merged[-1] = Inline("text", "".join(texts), merged[-1].marks)
-        texts = [text] if kind == "text" else []
-        merged.append(Inline(kind, text, marks, value))
-    if texts:
+        texts = [one.text] if one.kind == "text" else []
+        merged.append(one)
+    if len(texts) > 1:
         merged[-1] = Inline("text", "".join(texts), merged[-1].marks)
     return merged
 

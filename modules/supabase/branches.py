@@ -17,6 +17,7 @@ from modules.kit.parameters import (
     limit_length,
 )
 from modules.kit.results import CountedPage, Flag, Line, ResultModel, Word
+from modules.kit.text_cleaning import clean_line
 from modules.supabase import rest_client
 from modules.supabase.parameters import (
     READ_ENVIRONMENT,
@@ -25,7 +26,7 @@ from modules.supabase.parameters import (
     MigrationVersion,
     ProjectRef,
 )
-from modules.supabase.prices import BRANCH_PRICE, PriceQuestion, ask_to_confirm
+from modules.supabase.prices import BRANCH_PRICE, PriceQuestion, ask_for_agreement
 
 _ToVersion = Annotated[OptionalParameter[MigrationVersion], Field(description="Up to this migration; all if left out")]
 _BRANCH = "/v1/branches/{}"
@@ -108,9 +109,10 @@ async def create_branch(
     with_data: Annotated[bool, Field(description="Copy the data too")] = False,
     confirm_cost: Annotated[ShortText, Field(description="The price that the user agreed to")] = "",
 ) -> CreatedBranch:
-    """Create a branch, which costs money: without confirm_cost it only tells the price."""
-    if confirm_cost != BRANCH_PRICE.text:
-        return CreatedBranch(**ask_to_confirm(BRANCH_PRICE, "_").model_dump())
+    """Create a branch, which costs money: without confirm_cost the user is asked, or the price told."""
+    thing = f"the branch {clean_line(name)[:60]!r} of the project {ref}"
+    if question := await ask_for_agreement(context, thing, BRANCH_PRICE, confirm_cost, "_"):
+        return CreatedBranch(**question.model_dump())
     body: dict[str, Any] = {"branch_name": name, "persistent": persistent, "with_data": with_data}
     if git_branch:
         body["git_branch"] = git_branch

@@ -7,6 +7,7 @@ plan (Micro), from https://supabase.com/docs/guides/platform/manage-your-usage/c
 
 from typing import NamedTuple
 
+from modules.kit import ConfirmationOutcome, Context, ToolError
 from modules.kit.results import ResultModel, Word
 
 AS_OF = "2026-11-24"
@@ -49,12 +50,30 @@ def get_project_price(plan: str, running_projects: int) -> Price:
     )
 
 
-def ask_to_confirm(price: Price, organization: str) -> PriceQuestion:
-    """Build the question that stands in the place of a result."""
+async def ask_for_agreement(
+    context: Context, thing: str, price: Price, given: str, organization: str
+) -> PriceQuestion | None:
+    """Ask whether `price` is agreed to: the user, by a form, where their client can show one; else by the question that
+    is returned. None where they have agreed, by the form or because `given` is this very price.
+
+    Raises:
+        ToolError: the user declines, or this is a batch.
+    """
+    if given == price.text:
+        return None
+    source = f"list price of {AS_OF} ({PRICING_PAGE})"
+    answer = await context.confirm(
+        f"Create {thing} at Supabase for {price.text}? It covers {price.reason}; {source}.",
+        label=f"Create it for {price.text}",
+        instead=f"ask the user, then give confirm_cost {price.text!r}",
+    )
+    if answer is ConfirmationOutcome.CONFIRMED:
+        return None
+    if answer is ConfirmationOutcome.DECLINED:
+        raise ToolError(f"nothing was created: the user does not agree to {price.text}; do not ask again by yourself")
     return PriceQuestion(
         price=price.text,
         covers=price.reason,
-        source=f"list price of {AS_OF} ({PRICING_PAGE}); authoritative is "
-        f"https://supabase.com/dashboard/org/{organization}/billing",
+        source=f"{source}; authoritative is https://supabase.com/dashboard/org/{organization}/billing",
         next_step=f"nothing was created: ask the user, then call again with confirm_cost {price.text!r}",
     )

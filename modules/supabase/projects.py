@@ -19,6 +19,7 @@ from modules.kit.parameters import (
 )
 from modules.kit.polling import WaitSeconds, poll
 from modules.kit.results import Count, CountedPage, Flag, Line, ReadRows, ResultModel, Word, read_at
+from modules.kit.text_cleaning import clean_line
 from modules.kit.whole_lists import WHOLE, cut_page
 from modules.supabase import rest_client
 from modules.supabase.parameters import (
@@ -28,7 +29,7 @@ from modules.supabase.parameters import (
     OrganizationSlug,
     ProjectRef,
 )
-from modules.supabase.prices import PriceQuestion, ask_to_confirm, get_project_price
+from modules.supabase.prices import PriceQuestion, ask_for_agreement, get_project_price
 
 _REGIONS = frozenset({
     "us-east-1", "us-east-2", "us-west-1", "us-west-2", "ap-east-1", "ap-southeast-1", "ap-northeast-1",
@@ -177,12 +178,13 @@ async def create_project(
     ] = None,
     confirm_cost: Annotated[ShortText, Field(description="The price that the user agreed to")] = "",
 ) -> CreatedProject:
-    """Create a project, which may cost money: without confirm_cost it only tells the price."""
+    """Create a project, which may cost money: without confirm_cost the user is asked, or the price told."""
     selection = _select_region(region)
     password = _check_password(db_pass)
     price = get_project_price(*await _read_price_facts(context, organization))
-    if confirm_cost != price.text:
-        return CreatedProject(**ask_to_confirm(price, organization).model_dump())
+    thing = f"the project {clean_line(name)[:60]!r} in the organization {organization!r}"
+    if question := await ask_for_agreement(context, thing, price, confirm_cost, organization):
+        return CreatedProject(**question.model_dump())
     body = {"name": name, "organization_slug": organization, "region_selection": selection, "db_pass": password}
     made = await rest_client.fetch(context, ProjectDetails, _PROJECTS, method="POST", json=body)
     return CreatedProject(

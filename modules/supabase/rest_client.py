@@ -9,6 +9,7 @@ from modules.kit import Context, VendorAnswer, VendorProblem, build_path
 from modules.kit.paging import parse_cursor
 from modules.kit.results import ReadRows, read_object, read_rows
 from modules.kit.whole_lists import WHOLE, CutPage, cut_page
+from modules.kit.write_headers import build_idempotency_key
 from modules.supabase.error_messages import explain_problem, explain_sql_problem
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -67,13 +68,13 @@ async def send_query(
         raise explain_sql_problem(problem, query) from None
 
 
-async def send_migration(context: Context, address: str, name: str, query: str, key: str) -> None:
-    """Apply SQL as a migration; with the same Idempotency-Key Supabase applies it once.
+async def send_migration(context: Context, address: str, name: str, query: str) -> None:
+    """Apply SQL as a migration; the same one again is applied once.
 
     Raises:
         VendorProblem: Supabase or PostgreSQL refused it.
     """
-    body, headers = {"name": name, "query": query}, {"Idempotency-Key": key}
+    body, headers = {"name": name, "query": query}, build_idempotency_key(address, name, query)
     try:
         await context.vendor.request("POST", address, json=body, headers=headers)
     except VendorProblem as problem:

@@ -83,7 +83,11 @@ def _describe_need(key: KeyReport) -> str:
     """Describe what cannot be decrypted without the key."""
     if key.tenants:
         return "needed by one tenant" if key.tenants == 1 else f"needed by {key.tenants} tenants"
-    return "needed by the keys that sign access tokens" if key.signing_keys else "needed to start"
+    return (
+        "needed by the keys that sign access tokens, or by settings of the deployment"
+        if key.signing_keys
+        else "needed to start"
+    )
 
 
 async def check_credentials(

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.vault.key_checks import KeyState, count_data_keys, count_signing_keys, list_key_states
+from broker.vault.key_checks import KeyState, count_data_keys, count_deployment_keys, list_key_states
 from broker.vault.reencryption import count_pending_secrets
 from core.db import Database
 from core.directory.tenants import list_tenants
@@ -17,8 +17,8 @@ from server.vault_keys import get_key_file_path, open_key_provider
 @dataclass(frozen=True, slots=True)
 class KeyReport:
     """One key-encryption key. `tenants` is the number of tenants whose data keys it wraps, `data_keys` that of those
-    keys, `signing_keys` that of the keys that sign access tokens. It is `in_use` as soon as it has wrapped one,
-    `usable` if it is available and is the one that did."""
+    keys, `signing_keys` that of the keys that sign access tokens and of secrets of the deployment's settings. It is
+    `in_use` as soon as it has wrapped one, `usable` if it is available and is the one that did."""
 
     kek_id: str
     active: bool
@@ -77,7 +77,7 @@ async def inspect_vault_keys(deployment: Deployment, console: Database) -> Vault
                 tenants[kek_id] += 1
                 wrapped_keys[kek_id] += count
             pending_secrets += await count_pending_secrets(broker, tenant.id)
-        signing = await count_signing_keys(broker)
+        signing = await count_deployment_keys(broker)
     return VaultKeys(
         path,
         provider_names,

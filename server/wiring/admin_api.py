@@ -10,6 +10,8 @@ from starlette.types import ASGIApp
 from broker.api.app import build_identity_api as identity_api
 from broker.api.app import build_identity_section
 from broker.api.authentication import ApiAuthenticator
+from broker.api.deployment_dependencies import DeploymentDependencies
+from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
 from broker.api.routers import build_connect_section as connections
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
@@ -18,6 +20,9 @@ from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.user_connections import UserConnections
+from broker.identity.provider_trial import ProviderTrial
+from broker.identity.stored_providers import ProviderAdministration
+from broker.notifications.preferences import NotificationPreferences
 from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
 from core.api.security import MAX_CONCURRENT_REQUESTS, REQUEST_BURST, REQUESTS_PER_SECOND, ApiSecurity
@@ -25,6 +30,7 @@ from core.audit.failed_auth import AuthFailureLog
 from core.protected_resource import build_metadata_url, build_resource_identifier
 from server.wiring.broker import BrokerRuntime
 from server.wiring.control_plane_api import ControlPlaneApi
+from server.wiring.notifications import build_sender_administration
 from server.workers.worker import Worker
 
 
@@ -48,13 +54,25 @@ def build_admin_api(
         zone.identity_services.links,
         zone.identity_services.identities,
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
+        NotificationPreferences(zone.database),
         None if zone.own_tokens is None else zone.own_tokens.access_tokens,
         build_resource_identifier(dependencies.settings.public_url),
     )
     security = _build_security(zone, dependencies, refusals, worker)
+    deployment = build_deployment_section(
+        DeploymentDependencies(
+            ProviderAdministration(
+                zone.deployment_settings,
+                zone.identity.providers,
+                ProviderTrial(zone.stored_http, dependencies.settings.public_url),
+            ),
+            build_sender_administration(zone.deployment_settings, zone.oauth_http, dependencies.settings, zone.clock),
+            dependencies.settings.public_url,
+        )
+    )
     if control_plane is None:
-        return identity_api(security, identity, connections(connect), version=release)
-    sections = build_identity_section(identity), connections(connect)
+        return identity_api(security, identity, connections(connect), deployment, version=release)
+    sections = build_identity_section(identity), connections(connect), deployment
     statuses = UserConnections(connect.database, connect.connection_health, connect.public_url)
     return control_plane.build_api(security, zone.database, connect.account_revoker, statuses, sections, release)
 

@@ -14,11 +14,13 @@ from broker.identity.api_tokens import ApiTokens, Peppers, load_or_create
 from broker.identity.composite_verifier import CompositeVerifier
 from broker.identity.identity_services import IdentityServices, build_identity_services
 from broker.identity.in_process_verifier import InProcessSubject, InProcessVerifier
+from broker.identity.provider_registry import StoredProviders
 from broker.identity.settings import IdentitySettings
 from broker.interface import Verifier
 from broker.lease_service import LeaseService
 from broker.local import LocalBroker
 from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.vault.deployment_settings import DeploymentSettingsStore
 from broker.vault.envelope import KeyProvider
 from broker.vault.maintenance import run_maintenance
 from broker.vault.vault import Vault, open_vault
@@ -50,7 +52,9 @@ class OwnTokenSigning:
 @dataclass(frozen=True, slots=True)
 class BrokerRuntime:
     """The opened trust zone. `http` leads to vendors' OAuth servers; `own_tokens` is None where another authorization
-    server makes the tokens; `clock` is that of everything in it."""
+    server makes the tokens; `clock` is that of everything in it. `stored_http` leads to what
+    `deployment_settings` names.
+    """
 
     broker: LocalBroker
     database: Database
@@ -63,6 +67,8 @@ class BrokerRuntime:
     documents: JsonDocumentFetcher
     own_tokens: OwnTokenSigning | None
     clock: Callable[[], datetime]
+    deployment_settings: DeploymentSettingsStore
+    stored_http: JsonDocumentFetcher
 
 
 @contextlib.asynccontextmanager
@@ -87,7 +93,8 @@ async def open_broker_runtime(
         open_key_provider(deployment, get_key_provider_settings(settings)) as keys,
         open_role_database(deployment, BROKER_ROLE, max_connections=BROKER_CONNECTIONS) as database,
         open_documents(settings) as documents,
-        open_idp_http(settings, identity) as idp_http,
+        open_idp_http(settings, identity.providers) as idp_http,
+        open_idp_http(settings) as stored_http,
     ):
         guard = await load_deployment_guard(deployment, database)
         vault = await open_vault(database, keys, clock=clock, guard=guard)
@@ -97,8 +104,14 @@ async def open_broker_runtime(
         verifier = CompositeVerifier(
             tokens, _build_jwt_verifier(signing, database, settings, identity, documents, clock)
         )
+        deployment_settings = DeploymentSettingsStore(database, keys, clock=clock)
         identity_services = build_identity_services(
-            database, identity.providers, settings.public_url, clock=clock, http=idp_http
+            database,
+            identity.providers,
+            settings.public_url,
+            clock=clock,
+            http=idp_http,
+            stored=StoredProviders(deployment_settings, stored_http, clock=clock),
         )
         async with (
             run_maintenance(vault, database, guard),
@@ -120,7 +133,19 @@ async def open_broker_runtime(
             )
             broker = LocalBroker(SigningVerifier(active_verifier, await load_signer(database)), leases)
             yield BrokerRuntime(
-                broker, database, vault, http, peppers, identity, tokens, identity_services, documents, signing, clock
+                broker,
+                database,
+                vault,
+                http,
+                peppers,
+                identity,
+                tokens,
+                identity_services,
+                documents,
+                signing,
+                clock,
+                deployment_settings,
+                stored_http,
             )
 
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from admin_ui.console_pages import build_console_routes
 from core.audit.change_feed import ChangeFeed
 from core.config.settings import Settings
 from core.connection_state import UserConnectionReader
@@ -94,3 +96,7 @@ class ControlPlane:
             connections,
         )
         return build_admin_api(security, control, *sections, version=release)
+
+    def build_console_routes(self) -> Sequence[BaseRoute]:
+        """Build the routes of the web app."""
+        return build_console_routes()

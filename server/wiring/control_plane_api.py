@@ -1,8 +1,9 @@
-"""Interface of the control plane in the broker's process: it adds a section to the admin API."""
+"""Interface of the control plane in the broker's process: it adds a section to the admin API, and the console."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from core.connection_state import UserConnectionReader
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # the framework's import takes half a second
 
 
 class ControlPlaneApi(Protocol):
-    """Builds the admin API of a process that has the control plane's database role."""
+    """Builds the admin API and the console of a process that has the control plane's database role."""
 
     def build_api(
         self,
@@ -27,4 +28,8 @@ class ControlPlaneApi(Protocol):
         release: str,
     ) -> ASGIApp:
         """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        ...
+
+    def build_console_routes(self) -> Sequence[BaseRoute]:
+        """Build the routes of the web app."""
         ...

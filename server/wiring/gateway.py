@@ -27,7 +27,7 @@ from gateway.auth.authenticator import CallerAuthenticator
 from gateway.catalogue import Catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
-from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
 from gateway.mcp.settings import McpSettings
@@ -38,6 +38,7 @@ from gateway.observability.call_observer import CallObserver
 from gateway.observability.metrics import Metrics
 from gateway.observability.tracing import Tracer, start_tracer
 from gateway.observability.tracing_handlers import wrap_handlers
+from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
@@ -160,6 +161,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         sieve,
         dependencies.database,
         vendors,
+        ServiceSettingsReader(dependencies.database, dependencies.generations.current),
         dependencies.audit,
         dependencies.deployment.digest_key,
         observers,
@@ -176,8 +178,9 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         admit=_build_admission(limits, metrics),
         is_current=authenticate.is_current,
         observe=observers.on_http_answer,
-        elicitation=UrlElicitor(dependencies.deployment.digest_key),
+        elicitation=Elicitor(dependencies.deployment.digest_key),
         load_connected_modules=vendors.list_connected_modules,
+        callers=authenticate,
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     _register_gauges(metrics, dependencies, authenticate)
@@ -219,13 +222,11 @@ def _create_caller_limits(settings: Settings, worker: Worker, metrics: Metrics) 
 
 def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
-        key = caller.credential.id
         try:
-            limits.enter(key)
+            return limits.enter(caller.credential.id)
         except LimitReached:
             metrics.count_limited("caller")
             raise
-        return lambda: limits.leave(key)
 
     return admit
 

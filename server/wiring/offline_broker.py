@@ -14,8 +14,8 @@ from server.deployment import Deployment
 from server.installed_manifests import load_installed_manifests
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
-from server.vault_keys import open_vault_if_possible
-from server.wiring.outbound_http import open_documents, open_vendor_http
+from server.vault_keys import open_key_provider, open_vault_if_possible
+from server.wiring.outbound_http import open_documents, open_idp_http, open_vendor_http
 
 
 @contextlib.asynccontextmanager
@@ -32,6 +32,7 @@ async def open_identity_section(
     from broker.authorization_server.registered_clients import RegisteredClients
     from broker.authorization_server.trusted_issuers import TrustedIssuers
     from broker.identity.identity_services import build_identity_services
+    from broker.notifications.preferences import NotificationPreferences
     from server.wiring.authorization_server import build_grants
 
     identity = load_identity_settings(settings)
@@ -52,6 +53,7 @@ async def open_identity_section(
                 identity_services.links,
                 identity_services.identities,
                 TrustedIssuers(database, documents, clock=get_utc_now),
+                NotificationPreferences(database),
             )
         )
 
@@ -77,3 +79,32 @@ async def open_connect_section(
         yield build_connect_section(
             build_connect_services(database, vault, public_url, modules, http, documents, clock=get_utc_now)
         )
+
+
+@contextlib.asynccontextmanager
+async def open_deployment_section(
+    deployment: Deployment, settings: Settings, public_url: str
+) -> AsyncGenerator[ApiSection]:
+    """Open the broker's database role and the vault's keys for the settings of the whole deployment.
+
+    Raises:
+        core.errors.Invalid: the identity file is wrong, or a key; the text says where.
+    """
+    from broker.api.deployment_dependencies import DeploymentDependencies
+    from broker.api.deployment_section import build_deployment_section
+    from broker.identity.provider_trial import ProviderTrial
+    from broker.identity.stored_providers import ProviderAdministration
+    from broker.vault.deployment_settings import DeploymentSettingsStore
+    from server.wiring.notifications import build_sender_administration
+
+    identity = load_identity_settings(settings)
+    async with (
+        open_role_database(deployment, BROKER_ROLE, max_connections=3) as database,
+        open_key_provider(deployment) as keys,
+        open_idp_http(settings) as http,
+        open_vendor_http(settings) as vendor_http,
+    ):
+        store = DeploymentSettingsStore(database, keys, clock=get_utc_now)
+        providers = ProviderAdministration(store, identity.providers, ProviderTrial(http, public_url))
+        senders = build_sender_administration(store, vendor_http, settings, get_utc_now)
+        yield build_deployment_section(DeploymentDependencies(providers, senders, public_url))

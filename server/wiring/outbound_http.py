@@ -1,10 +1,10 @@
 """HTTP clients of the broker: for metadata and keys of other servers, for sign-in, and for vendors' OAuth servers."""
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from urllib.parse import urlsplit
 
-from broker.identity.settings import IdentitySettings
+from broker.identity.settings import ProviderSettings
 from broker.oauth_client.vendor_http import VendorHttpClient
 from core.config.settings import Settings
 from core.http.json_documents import JsonDocumentFetcher
@@ -26,10 +26,12 @@ async def open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetch
 
 
 @contextlib.asynccontextmanager
-async def open_idp_http(settings: Settings, identity: IdentitySettings) -> AsyncGenerator[JsonDocumentFetcher]:
-    """Open the client of sign-in, which may reach the hosts of the identity providers."""
+async def open_idp_http(
+    settings: Settings, providers: Iterable[ProviderSettings] = ()
+) -> AsyncGenerator[JsonDocumentFetcher]:
+    """Open the client of sign-in, which may reach the hosts of `providers`, those of the machine's own file."""
     listed = AllowedAddresses.from_hosts(settings.allowed_private_hosts).private_hosts
-    named = {_split_host(url) for one in identity.providers for url in (one.issuer, one.base_url, one.api_url) if url}
+    named = {_split_host(url) for one in providers for url in (one.issuer, one.base_url, one.api_url) if url}
     http = JsonDocumentFetcher(AllowedAddresses(listed | named), seconds=IDP_SECONDS)
     await http.open()
     try:

@@ -11,6 +11,7 @@ from broker.authorization_server.client_authentication import ReplayCache
 from broker.connect.connect_services import ConnectServices
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.app import build_identity_app
+from broker.web.i18n import PageError
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
 from core.concurrency.background import run_in_background
@@ -25,6 +26,7 @@ from server.wiring.notifications import run_notifications
 from server.workers.worker import ONLY_WORKER, Worker
 
 API_PATH = "/api/"
+CONSOLE_PATH = "/console"
 SWEEP_SECONDS = 3600.0
 
 
@@ -76,6 +78,7 @@ def _build_application(
         *connect_pages.build_connect_routes(dependencies, zone.identity_services.sessions, connect),
         *(oauth_endpoints.build_oauth_routes(dependencies, server) if server else ()),
         _PrefixRoute(API_PATH, _LazyApplication(build_api)),
+        *(control_plane.build_console_routes() if control_plane else (_PrefixRoute(CONSOLE_PATH, _refuse_console),)),
     ]
     return build_identity_app(dependencies, routes)
 
@@ -96,6 +99,11 @@ async def _sweep_expired(zone: BrokerRuntime) -> None:
 
     name = "deleting expired rows of identity"
     await PeriodicTask(name, sweep, SWEEP_SECONDS, jitter=False, runs_at_start=True).run()
+
+
+async def _refuse_console(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer for the console in a process without the control plane's database role."""
+    raise PageError("console_elsewhere", 404)
 
 
 class _LazyApplication:

@@ -16,6 +16,8 @@ from admin_ui.api.event_streams import EventStreams, StreamTiming
 from admin_ui.api.installed_modules import InstalledModule, SettingDefinition
 from broker.api.app import build_identity_section as identity_section
 from broker.api.authentication import ApiAuthenticator
+from broker.api.deployment_dependencies import DeploymentDependencies
+from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
 from broker.api.routers import build_connect_section as connections_section
 from broker.authorization_server.authorization_codes import Approval, CodeProof, compute_code_challenge
@@ -29,10 +31,19 @@ from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.provider_trial import ProviderTrial
 from broker.identity.providers.identity_provider import VerifiedAccount
+from broker.identity.settings import ProviderSettings
+from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
+from broker.notifications.mail_connection import MailAddressGuard
+from broker.notifications.preferences import NotificationPreferences
+from broker.notifications.sender_trial import SenderTrial
+from broker.notifications.settings import NotificationSettings
+from broker.notifications.stored_senders import SenderAdministration
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.vault.credential_store import CredentialOwner
+from broker.vault.deployment_settings import DeploymentSettingsStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from broker.web.cookies import Cookies
@@ -47,9 +58,10 @@ from core.db import Database
 from core.directory import allow_list, services, users
 from core.directory.access_requests import create_request
 from core.directory.audit_trail import Actor
+from core.directory.role_mappings import add_role_mapping
 from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
-from core.errors import Invalid
+from core.errors import InvalidFields
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
@@ -68,6 +80,7 @@ KG_TOOLS = {"search": True, "write": False, "delete": False}
 OWN_CLIENT = "mcpist-command-line"
 VERIFIER = "v" * 43
 BRIEF = StreamTiming(0.1, 0.2, 0.2)
+GITHUB_OF_THE_FILE = {"id": "of-the-file", "kind": "github", "client_id": "Iv1", "client_secret": "of-the-file"}
 PROOF = CodeProof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER)
 
 
@@ -113,9 +126,15 @@ class Checks:
         return [{"check": "credential", "state": "warning", "message": "one waits"}]
 
 
+SETTINGS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"timeout": {"type": "number", "title": "Time limit", "description": "Seconds", "default": 30}},
+}
+
+
 def _changed(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not {*changes} <= {"timeout"}:
-        raise Invalid("there is no such setting")
+    if unknown := {*changes} - {"timeout"}:
+        raise InvalidFields(dict.fromkeys(unknown, "there is no such setting"))
     return {name: value for name, value in {**stored, **changes}.items() if value is not None}
 
 
@@ -171,6 +190,7 @@ class Tenant:
     provider_id: str
     request_id: UUID
     """The administrator's own."""
+    mapping_id: UUID
 
 
 @dataclass(slots=True)
@@ -186,14 +206,16 @@ class AdminApp:
     refusals: Refusals
     door: ApiSecurity
     connect: ConnectServices
+    deployment: DeploymentDependencies
     checks: "Checks" = field(default_factory=lambda: Checks())
     served: Any = None
     timing: StreamTiming = BRIEF
     """Of event streams: a client in this process reads one to its end."""
     feed_address: DatabaseAddress | None = None
 
-    def sections(self) -> tuple[ApiSection, ApiSection, ApiSection]:
-        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, (SettingDefinition("timeout", "Seconds"),), _changed)
+    def sections(self) -> tuple[ApiSection, ...]:
+        settings = (SettingDefinition("timeout", "Seconds"),)
+        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, settings, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
         statuses = UserConnections(self.broker, self.connect.connection_health, URL)
         admin = admin_section(
@@ -207,7 +229,8 @@ class AdminApp:
                 connections=statuses,
             )
         )
-        return admin, identity_section(self.parts), connections_section(self.connect)
+        others = identity_section(self.parts), connections_section(self.connect)
+        return admin, *others, build_deployment_section(self.deployment)
 
     def app(self, **door: Any) -> Any:
         """The application; `door` are fields of its door that a test wants otherwise."""
@@ -264,6 +287,8 @@ class AdminApp:
         )
         registration = OAuthClientRegistration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
         vendor_client = await self.connect.oauth_clients.register(ACTOR, tenant.id, registration)
+        domain = f"{slug}.example"
+        mapping, _ = await add_role_mapping(self.console, ACTOR, tenant.id, "domain", "", domain, role.id)
         provider = f"vendor_of_{slug}"
         await self.connect.custom_providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
         connect_session = uuid4()
@@ -281,6 +306,7 @@ class AdminApp:
             connect_session,
             provider,
             (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
+            mapping.id,
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -328,15 +354,14 @@ def provider_document(name: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def app_on(database: ScratchDatabase) -> AsyncIterator[AdminApp]:
+async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterator[AdminApp]:
     """The API on a database, with nobody in it."""
-    clock = Clock()
+    clock, hosts = Clock(), AllowedAddresses.from_hosts(private_hosts)
     async with database.open("mcpist_console") as console, database.open("mcpist_broker") as broker:
         peppers = Peppers("k", {"k": b"p" * 32})
-        documents = JsonDocumentFetcher(AllowedAddresses())
         tokens = ApiTokens(broker, peppers, clock=clock)
         sessions = Sessions(broker, clock=clock)
-        documents = JsonDocumentFetcher(AllowedAddresses())
+        documents = JsonDocumentFetcher(hosts)
         parts = IdentityDependencies(
             tokens,
             sessions,
@@ -345,6 +370,7 @@ async def app_on(database: ScratchDatabase) -> AsyncIterator[AdminApp]:
             OneTimeLinks(broker, sessions, clock=clock),
             Identities(broker, clock=clock),
             TrustedIssuers(broker, documents, clock=clock),
+            NotificationPreferences(broker),
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = ApiAuthenticator(
@@ -359,12 +385,22 @@ async def app_on(database: ScratchDatabase) -> AsyncIterator[AdminApp]:
             callers=CallerLimits(1e6, 1_000_000, 1000, clock=lambda: 0.0),
             anonymous=AttemptLimits(1e6, 1_000_000, clock=lambda: 0.0),
         )
-        vault = await open_vault(broker, InMemoryKeyProvider("k", {"k": b"k" * 32}), clock=clock)
-        http = VendorHttpClient(AllowedAddresses())
+        keys = InMemoryKeyProvider("k", {"k": b"k" * 32})
+        vault = await open_vault(broker, keys, clock=clock)
+        http = VendorHttpClient(hosts)
         connect = build_connect_services(broker, vault, URL, toy_vendors(), http, documents, clock=clock)
         await documents.open()
-        yield AdminApp(database, console, broker, clock, parts, verifier, refusals, door, connect)
+        await http.open()
+        settings = DeploymentSettingsStore(broker, keys, clock=clock)
+        of_file = ProviderSettings.model_validate(GITHUB_OF_THE_FILE)
+        providers = ProviderAdministration(settings, (of_file,), ProviderTrial(documents, URL))
+        trial = SenderTrial(MailAddressGuard(private_hosts), http, clock=clock)
+        deployment = DeploymentDependencies(
+            providers, SenderAdministration(settings, NotificationSettings(), trial), URL
+        )
+        yield AdminApp(database, console, broker, clock, parts, verifier, refusals, door, connect, deployment)
         await documents.close()
+        await http.close()
 
 
 _CONNECT_SESSION = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, modules, created_at, expires_at)

@@ -2,33 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from fastapi import Request
 
-from admin_ui.api import app as directory_api
-from broker.api import app as identity_api
-from broker.api import routers as connect_api
-from core.api.app import ApiSection, build_fastapi_app
-from core.api.principal import AuthenticationRequired, Principal
-from core.api.security import ApiSecurity
+from tools.openapi_document import build_openapi_document
 
 SHORTEST = 10
 POOR_BEGINNING = re.compile(r"(?:what|where|whether|who|whose|whom|one of|that which)\b", re.IGNORECASE)
 Described = tuple[str, Mapping[str, Any]]
-
-
-def document() -> dict[str, Any]:
-    """The document of all routers, without a database behind them."""
-
-    async def nobody(request: Request) -> Principal:
-        raise AuthenticationRequired("nobody is asked here")
-
-    door = ApiSecurity(nobody, "https://mcp.test", lambda: datetime.now(UTC), lambda request: "192.0.2.1")
-    routers = (*directory_api.ROUTERS, *identity_api.ROUTERS, *connect_api.ROUTERS)
-    return build_fastapi_app(door, [ApiSection(routers, {})], "test").state.openapi.read()
 
 
 def operations_of(found: Mapping[str, Any]) -> Iterator[Described]:
@@ -78,7 +60,7 @@ def fault_of(described: Mapping[str, Any]) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_part_of_the_document_has_a_description(kind: str) -> None:
-    found = [*KINDS[kind](document())]
+    found = [*KINDS[kind](build_openapi_document())]
     faults = [f"{name}: {fault}" for name, described in found if (fault := fault_of(described))]
     assert found
     assert not faults, f"{len(faults)} of {len(found)}\n" + "\n".join(faults)
@@ -86,7 +68,7 @@ def test_every_part_of_the_document_has_a_description(kind: str) -> None:
 
 def test_every_route_has_a_summary_of_one_line() -> None:
     """The first paragraph of its docstring."""
-    summaries = {name: operation["summary"] for name, operation in operations_of(document())}
+    summaries = {name: operation["summary"] for name, operation in operations_of(build_openapi_document())}
     long = {name: text for name, text in summaries.items() if len(text) > 100 or "\n" in text or text.endswith(".")}
     assert not long
 

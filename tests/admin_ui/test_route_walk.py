@@ -14,6 +14,14 @@ from fastapi import APIRouter
 from core.api.app import ApiSection, build_fastapi_app, create_router
 from tests.admin_ui.admin_app import OPERATORS, URL, AdminApp, Person, Tenant
 
+IDENTITY_PROVIDER = {
+    "kind": "oidc",
+    "issuer": "https://localhost",
+    "client_id": "made-up",
+    "client_secret": "made-up",
+}
+MAIL_SENDER = {"server": "127.0.0.1", "sender": "MCPist <mcpist@acme.example>"}
+WEBHOOK_SENDER = {"url": "https://localhost/", "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="}
 BODIES: Mapping[str, Any] = {
     "POST /tenants": {"slug": "acme", "administrator": "somebody@acme.example"},
     "PATCH /tenants/{tenant_id}": {"name": "Changed"},
@@ -27,6 +35,7 @@ BODIES: Mapping[str, Any] = {
     "PATCH /users/{user_id}": {"name": "Changed", "status": "suspended"},
     "POST /roles": {"name": "$role", "allow": ["kg.*"]},
     "PATCH /roles/{role_id}": {"priority": 3},
+    "POST /role-mappings": {"kind": "group", "provider": "acme", "value": "$role", "role_id": "$role_id"},
     "PUT /roles/{role_id}/permissions": {"allow": ["*"], "deny": []},
     "PATCH /roles/{role_id}/permissions": {"add": {"allow": ["kg.search"]}, "remove": {"deny": ["kg.*"]}},
     "POST /oauth/clients": {
@@ -59,7 +68,17 @@ BODIES: Mapping[str, Any] = {
         }
     },
     "POST /providers/discover": {"url": "https://localhost"},
+    "POST /deployment/identity-providers/test": {"id": "walked", **IDENTITY_PROVIDER},
+    "PUT /deployment/identity-providers/{identity_provider_id}": IDENTITY_PROVIDER,
+    "POST /deployment/notification-senders/mail/test": MAIL_SENDER,
+    "PUT /notification-settings": {"alert": "account", "mail": False, "administrators": True},
+    "PUT /notification-preferences": {"alert": "account", "mail": False},
+    "PUT /deployment/notification-senders/mail": MAIL_SENDER,
+    "POST /deployment/notification-senders/webhook/test": WEBHOOK_SENDER,
+    "PUT /deployment/notification-senders/webhook": WEBHOOK_SENDER,
 }
+FIXED = {"sender_kind": "webhook"}
+"""What stands for placeholders that name nothing of anybody's."""
 ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -100,6 +119,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "tenant_id": str(tenant.id),
         "user_id": str(person.id),
         "role_id": str(tenant.role_id),
+        "mapping_id": str(tenant.mapping_id),
         "session_id": str(person.session_id),
         "grant_id": str(person.grant_id),
         "identity_id": str(person.identity_id),
@@ -110,6 +130,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "connect_session_id": str(tenant.connect_session_id),
         "request_id": str(tenant.request_id),
         "provider_id": tenant.provider_id,
+        "identity_provider_id": f"of-{tenant.slug}",
         "module": f"module_of_{tenant.slug}",
         "tool": f"tool_of_{tenant.slug}",
         "entry": tenant.entry,
@@ -125,6 +146,7 @@ def made_up() -> dict[str, str]:
         "tenant_id",
         "user_id",
         "role_id",
+        "mapping_id",
         "session_id",
         "grant_id",
         "identity_id",
@@ -140,12 +162,13 @@ def made_up() -> dict[str, str]:
         "module": "made_up",
         "tool": "made_up",
         "provider_id": f"p{uuid4().hex[:20]}",
+        "identity_provider_id": f"p{uuid4().hex[:20]}",
     }
     return {name: str(uuid4()) for name in names} | random
 
 
 async def asked(client: httpx2.AsyncClient, one: Operation, ids: Mapping[str, str]) -> httpx2.Response:
-    path = one.path.format_map({name: value.replace("@", "%40") for name, value in ids.items()})
+    path = one.path.format_map({name: value.replace("@", "%40") for name, value in {**FIXED, **ids}.items()})
     body = BODIES.get(one.name)
     filled = json.dumps(body)
     for name, value in ids.items():
@@ -321,6 +344,18 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "DELETE /tenants/{tenant_id}": ("operator", ["admin:write"]),
         "GET /deployment/audit": ("operator", ["admin:read"]),
         "GET /keys": ("operator", ["admin:read"]),
+        "GET /deployment/identity-providers": ("operator", ["admin:read"]),
+        "POST /deployment/identity-providers/test": ("operator", ["admin:write"]),
+        "PUT /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
+        "DELETE /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
+        "GET /deployment/notification-senders": ("operator", ["admin:read"]),
+        "POST /deployment/notification-senders/mail/test": ("operator", ["admin:write"]),
+        "PUT /deployment/notification-senders/mail": ("operator", ["admin:write"]),
+        "POST /deployment/notification-senders/webhook/test": ("operator", ["admin:write"]),
+        "PUT /deployment/notification-senders/webhook": ("operator", ["admin:write"]),
+        "DELETE /deployment/notification-senders/{sender_kind}": ("operator", ["admin:write"]),
+        "GET /notification-preferences": ("user", ["mcp:read", "admin:read"]),
+        "PUT /notification-preferences": ("user", ["mcp:write", "admin:write"]),
         "GET /doctor": ("user", ["mcp:read", "admin:read"]),
     }
     walked = list(operations(app.openapi()))
@@ -339,5 +374,8 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "PUT /oauth/issuers",
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",
+        "PUT /deployment/identity-providers/{identity_provider_id}",
+        "PUT /deployment/notification-senders/mail",
+        "PUT /deployment/notification-senders/webhook",
         "PUT /services/{module}/credential",
     }

@@ -3,7 +3,7 @@
 import pytest
 
 from core.directory.services import list_services, set_service
-from tests.admin_ui.admin_app import ACTOR, OPERATORS, AdminApp, Tenant
+from tests.admin_ui.admin_app import ACTOR, OPERATORS, SETTINGS_SCHEMA, AdminApp, Tenant
 
 
 async def test_a_service_is_switched_and_set(app: AdminApp, acme: Tenant) -> None:
@@ -16,13 +16,18 @@ async def test_a_service_is_switched_and_set(app: AdminApp, acme: Tenant) -> Non
             3,
         )
         assert before["available_settings"] == [{"name": "timeout", "description": "Seconds"}]
+        assert before.pop("settings_schema") == SETTINGS_SCHEMA
         changed = await admin.patch("/services/kg", json={"enabled": True, "settings": {"timeout": 5}})
         assert changed.json() == before | {"enabled": True, "settings": {"timeout": 5}}
-        assert (await admin.patch("/services/kg", json={"settings": {"made_up": 1}})).status_code == 400
-        assert (await admin.get("/services/kg")).json() == changed.json()
+        refused = await admin.patch("/services/kg", json={"settings": {"made_up": 1}})
+        assert (refused.status_code, refused.json()["detail"]) == (400, "made_up: there is no such setting")
+        assert refused.json()["errors"] == [{"field": "body.settings.made_up", "problem": "there is no such setting"}]
+        assert (await admin.get("/services/kg")).json() == changed.json() | {"settings_schema": SETTINGS_SCHEMA}
         assert (await admin.patch("/services/kg", json={"settings": {"timeout": None}})).json()["settings"] == {}
         assert (await admin.patch("/services/kg", json={})).json()["enabled"] is True
         assert (await admin.patch("/services/kg", json={"enabled": False})).json() == before
+        nothing = await admin.patch("/services/mute", json={"settings": {"timeout": 5}})
+        assert (nothing.status_code, nothing.json()["detail"]) == (400, "mute has nothing to set")
         await app.seal()
         told = [
             (one["kind"], one["detail"].get("module"))

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from core.module_manifest import ModuleManifest
 from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
-from modules.kit import AccountRequest, Context, Hints, Module, VendorApi, VendorSettings, tool
+from modules.kit import AccountRequest, Context, Hints, Module, VendorApi, VendorSettings, describe_setting, tool
 
 REAL = load_installed_modules
 
@@ -23,8 +23,14 @@ REAL = load_installed_modules
 class HubSettings(VendorSettings):
     """Two settings more than every vendor has."""
 
-    organizations: Annotated[tuple[str, ...], Field(max_length=3, description="Only these organizations")] = ()
-    uploads_url: Annotated[str | None, Field(description="Base URL of uploads")] = None
+    organizations: Annotated[
+        tuple[Annotated[str, Field(max_length=100)], ...],
+        describe_setting("Organizations", "Only these organizations", ja=("組織", "これらの組織のみ"), max_length=3),
+    ] = ()
+    uploads_url: Annotated[
+        str | None,
+        describe_setting("Uploads", "Base URL of uploads", ja=("アップロード", "送り先のベースURL"), max_length=500),
+    ] = None
 
 
 class Said(BaseModel):

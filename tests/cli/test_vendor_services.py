@@ -63,13 +63,13 @@ def test_set_and_unset(cli: Home, tenant: str) -> None:
         (("base_url=https://[::1",), "base_url: it must look like"),
         (("base_url=https://host.example:99999",), "base_url: it must look like"),
         (("base_url=",), "base_url: it must look like"),
-        ((f"uploads_url={PUBLIC}",), "uploads_url: it is only for a service with a base_url of its own"),
+        ((f"uploads_url={PUBLIC}",), "uploads_url: it is only for a service whose base_url is set"),
         ((f"base_url={PUBLIC}", "uploads_url=https://u:hunter2@host.example"), "uploads_url: it must look like"),
         (("timeout",), "NAME=VALUE"),
         (("timeout=5", "timeout=6"), "timeout is given twice"),
         (("timeout=5", "--unset", "timeout"), "timeout is given twice"),
         (("--unset", "timout"), "did you mean timeout?"),
-        ((), "concurrency (Requests at once with one credential)"),
+        ((), "concurrency (Requests at once with one credential; 1 to 100; default 8)"),
     ],
 )
 def test_a_wrong_setting_is_explained(cli: Home, tenant: str, given: tuple[str, ...], told: str) -> None:
@@ -80,8 +80,11 @@ def test_a_wrong_setting_is_explained(cli: Home, tenant: str, given: tuple[str, 
     assert settings(cli, tenant) == {}
 
 
-def test_modules_without_settings(cli: Home, tenant: str) -> None:
-    assert "no vendor" in cli.run("service", "set", "knowledge_graph", "timeout=5", "--tenant", tenant).err
+def test_a_module_without_a_vendor(cli: Home, tenant: str) -> None:
+    given = ("service", "set", "knowledge_graph", "--tenant", tenant)
+    assert "max_entities (Entities that one person's graph may have; 1 to 50000; default 50000)" in cli.run(*given).err
+    assert "there is no setting 'timeout'" in cli.run(*given, "timeout=5").err
+    assert cli.run(*given, "max_entities=100").out == "knowledge_graph: max_entities=100.\n"
     missing = cli.run("service", "set", "hubb", "timeout=5", "--tenant", tenant)
     assert (missing.code, "did you mean hub?" in missing.err) == (4, True)
 

@@ -104,7 +104,7 @@ async def ask(leases: LeaseCache, tenant_id: UUID = TENANTS[0], seconds: float =
     caller = Caller(credential, "ada@acme.test", "user", Policy((), frozenset()))
     deadline = asyncio.get_running_loop().time() + seconds
     return await leases.get_lease(
-        RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up")), TOOL
+        RequestContext(Authority(caller), "r", deadline, find_subject=lambda: Secret("mcpist_made-up")), TOOL
     )
 
 

@@ -72,7 +72,7 @@ class SlowBroker:
 
 def asking(caller: Caller = CALLER) -> RequestContext:
     deadline = asyncio.get_running_loop().time() + 0.01
-    return RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up"))
+    return RequestContext(Authority(caller), "r", deadline, find_subject=lambda: Secret("mcpist_made-up"))
 
 
 def call(leases: LeaseCache) -> "asyncio.Task[CachedLease]":

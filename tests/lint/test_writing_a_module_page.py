@@ -20,7 +20,7 @@ COMMANDS = [
 # What `modules.kit` itself exports, and what only these use.
 UNNAMED = {
     "bodies", "context", "declarations", "documents", "errors", "json_size", "misfits", "module_log", "schema",
-    "vendor", "windows_zones",
+    "settings", "vendor", "windows_zones",
 }  # fmt: skip
 SHOWN_IN_PART, GENERATED = "raindrop_api.json", "raindrop_module/manifest.json"
 

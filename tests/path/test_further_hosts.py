@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from core.directory.services import set_settings
-from modules.kit import BodyPart, Context, Module, MultipartBody, VendorApi, VendorSettings, tool
+from modules.kit import BodyPart, Context, Module, MultipartBody, VendorApi, VendorSettings, describe_setting, tool
 from tests.path.shop_app import ShopApp, open_shop_app, people
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
@@ -21,7 +21,10 @@ ADAS, EVES = "adas-token-0123456789", "eves-token-0123456789"
 
 
 class DepotSettings(VendorSettings):
-    uploads_url: Annotated[str | None, Field(max_length=500, description="Where files are sent")] = None
+    uploads_url: Annotated[
+        str | None,
+        describe_setting("Uploads", "Where files are sent", ja=("アップロード", "ファイルの送り先"), max_length=500),
+    ] = None
 
 
 @tool(hints=WRITES, scopes=["shop:write"])

@@ -1,15 +1,16 @@
 """Call a module's tools as a person would, without the gateway: straight on a database."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 from uuid import UUID
 
 from core.db import Database
-from modules.kit import Module, Store
+from modules.kit import Module, ModuleSettings, Store
 
+Form = TypeVar("Form", bound=ModuleSettings)
 Wrap = Callable[[Any], Store]
 
 
@@ -20,13 +21,15 @@ def as_it_is(work: Any) -> Store:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One user of one tenant who calls tools of one module; also the tools' context. `wrap` may change the store."""
+    """One user of one tenant who calls tools of one module; also the tools' context. `wrap` may change the store;
+    `settings` are those of the service."""
 
     database: Database
     module: Module
     tenant_id: UUID
     user_id: UUID
     wrap: Wrap = as_it_is
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @contextlib.asynccontextmanager
     async def _open(self) -> AsyncIterator[Store]:
@@ -35,6 +38,9 @@ class Person:
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         return self._open()
+
+    async def get_settings(self, form: type[Form]) -> Form:
+        return form.model_validate(self.settings)
 
     async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         return None

@@ -6,6 +6,7 @@ MCPIST_ALLOWED_PRIVATE_HOSTS does not list.
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import Any, cast
 
@@ -67,6 +68,31 @@ class IdpClient:
                 headers={**REQUEST_HEADERS, "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8"},
             )
         return dict(answer)
+
+    async def try_made_up_code(self, client: Any, url: str, redirect_uri: str) -> str:
+        """Redeem a code that nobody has issued; the error code of the answer (RFC 6749 §5.2), which tells whether the
+        server knows the client. Empty where it is none of the usual form.
+
+        Raises:
+            SignInFailed: the provider is away.
+        """
+        try:
+            async with asyncio.timeout(self._seconds):
+                await client.fetch_token(
+                    url,
+                    grant_type="authorization_code",
+                    code=secrets.token_urlsafe(32),
+                    redirect_uri=redirect_uri,
+                    code_verifier=secrets.token_urlsafe(32),
+                    headers={**REQUEST_HEADERS, "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8"},
+                )
+        except AuthlibBaseError as error:
+            return error.error if isinstance(error.error, str) else ""
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return ""
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError):
+            raise SignInFailed("provider_away", "unreachable") from None
+        return ""
 
     async def fetch_json(
         self, client: Any, url: str, *, bearer: str | None = None, headers: Mapping[str, str] | None = None

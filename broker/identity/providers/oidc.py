@@ -1,7 +1,7 @@
 """Any OpenID provider: authorization code with PKCE and nonce (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9207)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from broker.authorization_server.jwks_cache import JwksCache
@@ -101,8 +101,7 @@ class OidcProvider:
     async def finish(self, flow: SignInFlow, query: Mapping[str, str]) -> VerifiedAccount:
         metadata = await self._metadata.get()
         _check_response(metadata, query)
-        method = "client_secret_post" if "client_secret_post" in metadata.auth_methods else "client_secret_basic"
-        async with self._open_client(method) as client:
+        async with self._open_client(choose_client_authentication(metadata)) as client:
             token = await self._outgoing.redeem_code(
                 client, metadata.token_endpoint, flow.redirect_uri, query["code"], flow.verifier
             )
@@ -114,7 +113,8 @@ class OidcProvider:
             )
             if self._rules.asks_userinfo and "email" not in claims and metadata.userinfo_endpoint:
                 claims = {**claims, **await self._fetch_userinfo(client, metadata, token, str(claims["sub"]))}
-        return self._rules.build_account(metadata, claims)
+        account = self._rules.build_account(metadata, claims)
+        return replace(account, groups=id_token.read_groups(claims, self._settings.groups_claim))
 
     def _open_client(self, method: str = "client_secret_basic") -> Any:
         return self._outgoing.open_client(self._settings.client_id, self._settings.client_secret, method)
@@ -129,16 +129,30 @@ class OidcProvider:
         reply = require_object(await self._outgoing.fetch_json(client, metadata.userinfo_endpoint, bearer=bearer))
         if reply.get("sub") != subject:
             raise SignInFailed("provider", "userinfo sub")
-        return {name: reply[name] for name in ("email", "email_verified", "name") if name in reply}
+        wanted = ("email", "email_verified", "name", self._settings.groups_claim)
+        return {name: reply[name] for name in wanted if name in reply}
 
     async def _fetch_metadata(self) -> ProviderMetadata:
-        issuer = self._rules.issuer
-        try:
-            document = await self._reader.fetch([get_openid_url(issuer)], is_issuer=self._rules.is_issuer)
-        except MetadataUnavailable as error:
-            away = error.failure == "unreachable"
-            raise SignInFailed("provider_away" if away else "provider", f"metadata {error.failure}") from None
-        return read_metadata(document, issuer)
+        return await fetch_provider_metadata(self._reader, self._rules)
+
+
+async def fetch_provider_metadata(reader: MetadataReader, profile: OidcProfile) -> ProviderMetadata:
+    """The metadata that a provider publishes now.
+
+    Raises:
+        SignInFailed: there is none, or it is not this provider's.
+    """
+    try:
+        document = await reader.fetch([get_openid_url(profile.issuer)], is_issuer=profile.is_issuer)
+    except MetadataUnavailable as error:
+        away = error.failure == "unreachable"
+        raise SignInFailed("provider_away" if away else "provider", f"metadata {error.failure}") from None
+    return read_metadata(document, profile.issuer)
+
+
+def choose_client_authentication(metadata: ProviderMetadata) -> str:
+    """How a client authenticates itself at the provider's token endpoint (RFC 6749 §2.3.1)."""
+    return "client_secret_post" if "client_secret_post" in metadata.auth_methods else "client_secret_basic"
 
 
 def _check_response(metadata: ProviderMetadata, query: Mapping[str, str]) -> None:

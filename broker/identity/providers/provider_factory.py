@@ -1,7 +1,7 @@
 """Identity providers that the settings name: GitHub, Google, Microsoft, or any OpenID provider."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ from broker.authorization_server.jwks_cache import JwksCache
 from broker.identity.providers.id_token import build_openid_account, clean_person_name, normalize_email, raise_for_error
 from broker.identity.providers.identity_provider import IdentityProvider, SignInFailed, SignInFlow, VerifiedAccount
 from broker.identity.providers.idp_client import IdpClient, require_object
-from broker.identity.providers.oidc import OidcProvider, StandardOidcProfile
+from broker.identity.providers.oidc import OidcProfile, OidcProvider, StandardOidcProfile
 from broker.identity.providers.provider_metadata import Clock, ProviderMetadata
 from broker.identity.settings import ProviderSettings
 from broker.providers.metadata_reader import MetadataReader
@@ -147,23 +147,32 @@ def _find_primary_email(emails: Sequence[Any]) -> str:
     return ""
 
 
-def build_identity_providers(
-    settings: Iterable[ProviderSettings], http: JsonDocumentFetcher, *, clock: Clock
-) -> Mapping[str, IdentityProvider]:
-    """The providers by their ids, in the order of the settings. None of them is asked anything yet."""
-    outgoing, metadata = IdpClient(http), MetadataReader(http)
-    keys = JwksCache(http, clock=lambda: clock().timestamp())
+def build_profile(settings: ProviderSettings) -> OidcProfile | None:
+    """The rules of an OpenID provider; None for GitHub, which is none."""
+    match settings.kind:
+        case "github":
+            return None
+        case "microsoft":
+            return MicrosoftProfile(settings.base_url, settings.tenant)
+        case "google":
+            return GoogleProfile(settings.issuer)
+        case "oidc":
+            return StandardOidcProfile(settings.issuer)
 
-    def build_provider(provider_settings: ProviderSettings) -> IdentityProvider:
-        match provider_settings.kind:
-            case "github":
-                return GitHubProvider(provider_settings, outgoing)
-            case "microsoft":
-                profile = MicrosoftProfile(provider_settings.base_url, provider_settings.tenant)
-            case "google":
-                profile = GoogleProfile(provider_settings.issuer)
-            case "oidc":
-                profile = StandardOidcProfile(provider_settings.issuer)
-        return OidcProvider(provider_settings, profile, outgoing, metadata=metadata, keys=keys, clock=clock)
 
-    return {provider_settings.id: build_provider(provider_settings) for provider_settings in settings}
+class IdentityProviderFactory:
+    """Builds providers that share one client, and one cache of keys. None of them is asked anything yet."""
+
+    def __init__(self, http: JsonDocumentFetcher, *, clock: Clock) -> None:
+        self._outgoing, self._metadata = IdpClient(http), MetadataReader(http)
+        self._keys = JwksCache(http, clock=lambda: clock().timestamp())
+        self._clock = clock
+
+    def build(self, settings: ProviderSettings) -> IdentityProvider:
+        """The provider that the settings name."""
+        profile = build_profile(settings)
+        if profile is None:
+            return GitHubProvider(settings, self._outgoing)
+        return OidcProvider(
+            settings, profile, self._outgoing, metadata=self._metadata, keys=self._keys, clock=self._clock
+        )

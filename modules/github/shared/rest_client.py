@@ -4,11 +4,21 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from modules.github.shared.error_messages import explain_problem
 from modules.github.shared.result_models import Confirmation
-from modules.kit import Context, Download, RawBody, ToolError, VendorAnswer, VendorProblem, VendorSettings, build_path
+from modules.kit import (
+    Context,
+    Download,
+    RawBody,
+    ToolError,
+    VendorAnswer,
+    VendorProblem,
+    VendorSettings,
+    build_path,
+    describe_setting,
+)
 from modules.kit.paging import LinkHeader, ReadPage, parse_cursor, read_page
 from modules.kit.results import Line, ResultModel, read_object
 
@@ -36,12 +46,33 @@ class GitHubSettings(VendorSettings):
     """GitHub takes 100 requests at once from a person, whatever programs they use
     (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
 
-    concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 32
+    concurrency: Annotated[
+        int,
+        describe_setting(
+            "Requests at once",
+            "Requests at once with one credential",
+            ja=("同時リクエスト数", "1つの認証情報で同時に送るリクエストの数"),
+            ge=1,
+            le=100,
+        ),
+    ] = 32
     uploads_url: Annotated[
-        str | None, Field(max_length=500, description="Own server's URL for files, https://HOST/api/uploads")
+        str | None,
+        describe_setting(
+            "URL for uploads",
+            "Own server's URL for files, https://HOST/api/uploads",
+            ja=("アップロード用URL", "自社サーバーでファイルを送るURL (https://HOST/api/uploads)"),
+            max_length=500,
+        ),
     ] = None
     graphql_url: Annotated[
-        str | None, Field(max_length=500, description="Own server's URL before /graphql, https://HOST/api")
+        str | None,
+        describe_setting(
+            "URL for GraphQL",
+            "Own server's URL before /graphql, https://HOST/api",
+            ja=("GraphQL用URL", "自社サーバーで /graphql の前に来るURL (https://HOST/api)"),
+            max_length=500,
+        ),
     ] = None
 
 

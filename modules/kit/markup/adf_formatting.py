@@ -4,7 +4,6 @@
 nodes (`localId`), an `order` of 1, and bold, italic or struck white space at the edge of a text.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -27,12 +26,13 @@ from modules.kit.markup.adf_nodes import (
 from modules.kit.markup.adf_table_formatting import format_table_lines, read_layout, read_plain_rows
 from modules.kit.markup.markdown_text import escape_start, format_address, format_fence
 from modules.kit.text_cleaning import clean_text
+from modules.kit.turns import count_each, count_work
 
 _NAMES = {kind: name for name, kind in CONTAINERS.items() if kind != "panel"}
 _KNOWN_KEYS = frozenset({"type", "attrs", "marks", "content"})
 _PLAIN_KEYS = frozenset({"type", "content"})
-_LARGE = 20_000
-"""Characters of Markdown between two turns of the loop."""
+_BLOCK_WORK = 20
+"""What a block costs beside its text (see `turns.py`)."""
 
 
 class _Unsayable(Exception):
@@ -41,37 +41,8 @@ class _Unsayable(Exception):
 
 def format_adf(document: Any) -> str:
     """Format a document as Markdown; "" for null and for anything that is no document."""
-    blocks = _list_blocks(document)
+    blocks = list_children(cast("AdfNode", document)) if isinstance(document, dict) else []
     return "\n".join(_format_blocks(blocks, 0)) if blocks else ""
-
-
-async def format_adf_in_turns(document: Any) -> str:
-    """Format a document as :func:`format_adf` does, and let others be served in between."""
-    lines: list[str] = []
-    size = 0
-    for group in _group(_list_blocks(document)):
-        made = _format_blocks(group, 0)
-        lines += ["", *made] if lines else made
-        size += sum(map(len, made))
-        if size > _LARGE:
-            size = 0
-            await asyncio.sleep(0)
-    return "\n".join(lines)
-
-
-def _list_blocks(document: Any) -> list[AdfNode]:
-    return list_children(cast("AdfNode", document)) if isinstance(document, dict) else []
-
-
-def _group(blocks: Sequence[AdfNode]) -> list[list[AdfNode]]:
-    """Blocks one by one, but lists that follow each other together: their signs have to differ."""
-    groups: list[list[AdfNode]] = []
-    for block in blocks:
-        if groups and _is_list(block) and _is_list(groups[-1][-1]):
-            groups[-1].append(block)
-        else:
-            groups.append([block])
-    return groups
 
 
 def _is_list(node: AdfNode) -> bool:
@@ -91,6 +62,7 @@ def _format_blocks(blocks: Sequence[AdfNode], level: int) -> list[str]:
 
 def _format_block(block: AdfNode, level: int, *, is_other: bool = False) -> list[str]:
     """Format one block; `is_other` for a list with the second choice of signs."""
+    count_work(_BLOCK_WORK)
     try:
         if level > MAX_LEVELS or not block.keys() <= _KNOWN_KEYS:
             raise _Unsayable
@@ -125,7 +97,7 @@ def _dress(lines: Sequence[str], options: AdfNode) -> list[str]:
 
 
 def _quote(lines: Sequence[str]) -> list[str]:
-    return [f"> {line}" if line else ">" for line in lines]
+    return [f"> {line}" if line else ">" for line in count_each(lines, 5)]
 
 
 def _format_plain(block: AdfNode, level: int) -> tuple[list[str], Sequence[str]]:
@@ -231,7 +203,7 @@ def _format_items(block: AdfNode, level: int, markers: Sequence[str], kind: str)
     if not items or list_marks(block):
         raise _Unsayable
     lines: list[str] = []
-    for item, marker in zip(items, markers, strict=True):
+    for item, marker in zip(count_each(items, _BLOCK_WORK), markers, strict=True):
         content = list_children(item)
         if item.get("type") != kind or not content or get_attrs(item) or item.keys() - {"type", "attrs", "content"}:
             raise _Unsayable
@@ -242,7 +214,7 @@ def _format_items(block: AdfNode, level: int, markers: Sequence[str], kind: str)
 def _nest(marker: str, lines: Sequence[str]) -> list[str]:
     indent = " " * len(marker)
     first, *rest = lines
-    return [marker + first, *(indent + line if line else "" for line in rest)]
+    return [marker + first, *(indent + line if line else "" for line in count_each(rest, 5))]
 
 
 def _format_bullets(block: AdfNode, level: int, is_other: bool) -> list[str]:
@@ -272,7 +244,7 @@ def _format_tasks(block: AdfNode, level: int, is_other: bool) -> list[str]:
         raise _Unsayable
     lines: list[str] = []
     was_list = False
-    for item in items:
+    for item in count_each(items):
         if item.get("type") == "taskList" and not was_list and item.keys() <= _KNOWN_KEYS:
             lines += _nest("  ", _format_tasks(item, level + 1, False))
             was_list = True

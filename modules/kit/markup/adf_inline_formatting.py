@@ -1,7 +1,7 @@
 """The inline nodes of Atlassian's document format as Markdown (see `adf_nodes.py` for the forms)."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -10,12 +10,13 @@ from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, forma
 from modules.kit.markup.markdown_inline import Inline, Mark
 from modules.kit.markup.markdown_text import escape_text, format_address, format_code_span, format_runs, is_plain
 from modules.kit.text_cleaning import clean_text
+from modules.kit.turns import count_each
 
 _PLAIN_ADDRESS = re.compile(r"https?://[^\s<>\\\x00-\x1f]++")
 _PLAIN_KEYS = {"type", "text"}
 _TEXT_KEYS = {"type", "text", "marks"}
 COLOR = re.compile(r"#[0-9a-fA-F]{3,8}|[a-z]{1,30}")
-_SIMPLE = {"underline": "u", "strike": "strike", "strong": "strong", "em": "em"}
+_SIMPLE_MARKS = {"underline": Mark("u"), "strike": Mark("strike"), "strong": Mark("strong"), "em": Mark("em")}
 
 
 def format_inline(nodes: Sequence[AdfNode]) -> str:
@@ -24,7 +25,7 @@ def format_inline(nodes: Sequence[AdfNode]) -> str:
         text = nodes[0]["text"]
         if isinstance(text, str) and text.isascii() and is_plain(text):
             return text
-    text = format_runs([run for node in nodes if (run := _read_node(node))])
+    text = format_runs([run for node in count_each(nodes, 100) if (run := _read_node(node))])
     if text == "<br>":
         text = format_raw({"type": "hardBreak"})  # alone it would be an empty paragraph
     return _keep_edges(text)
@@ -50,8 +51,10 @@ def _read_node(node: AdfNode) -> Inline | None:
     return Inline("node", marks=tuple(map(_read_mark, marks)), value=literal)
 
 
-def is_known_form(marks: Iterable[Mapping[str, Any]]) -> bool:
+def is_known_form(marks: Sequence[Mapping[str, Any]]) -> bool:
     """Check that each mark has a type and nothing beside it and its attributes, and that no type comes twice."""
+    if len(marks) == 1:
+        return isinstance(marks[0].get("type"), str)
     kinds = [mark.get("type") for mark in marks]
     return all(isinstance(kind, str) for kind in kinds) and len(set(kinds)) == len(kinds)
 
@@ -80,10 +83,13 @@ def format_raw(node: AdfNode) -> str:
 
 
 def _read_mark(mark: AdfNode) -> Mark:
-    kind, attrs = mark["type"], get_attrs(mark)
+    kind = mark["type"]
+    if len(mark) == 1 and kind in _SIMPLE_MARKS:
+        return _SIMPLE_MARKS[kind]
+    attrs = get_attrs(mark)
     if mark.keys() <= {"type", "attrs"}:
-        if kind in _SIMPLE and not attrs:
-            return Mark(_SIMPLE[kind])
+        if kind in _SIMPLE_MARKS and not attrs:
+            return _SIMPLE_MARKS[kind]
         if kind == "subsup" and attrs in ({"type": "sub"}, {"type": "sup"}):
             return Mark(attrs["type"])
         if kind in ("textColor", "backgroundColor") and attrs.keys() == {"color"} and _is_color(attrs["color"]):

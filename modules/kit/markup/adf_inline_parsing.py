@@ -12,6 +12,7 @@ from modules.kit.errors import ToolError
 from modules.kit.markup.adf_inline_formatting import COLOR, get_emoji_code
 from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, is_flat
 from modules.kit.markup.markdown_inline import Inline, InlineDialect, LinkKind, Mark, parse_inline, unescape
+from modules.kit.turns import count_each
 
 _SPECIAL_LINK = re.compile(r"(mention|emoji|date|status|media):([^\s?]*+)(?:\?(\S*+))?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -26,7 +27,7 @@ def parse_adf_inline(text: str) -> list[AdfNode]:
     Raises:
         ToolError: it names something that the format does not take, such as a day that does not exist.
     """
-    return [_make_inline_node(run) for run in parse_inline(text, _DIALECT)]
+    return [_make_inline_node(run) for run in count_each(parse_inline(text, _DIALECT))]
 
 
 def _make_inline_node(run: Inline) -> AdfNode:

@@ -62,7 +62,14 @@ def list_children(node: Mapping[str, Any]) -> list[AdfNode]:
     if not isinstance(content, list):
         return []
     nodes = cast("list[Any]", content)
-    return [one for one in nodes if isinstance(one, dict) and isinstance(cast("AdfNode", one).get("type"), str)]
+    for one in nodes:
+        if not isinstance(one, dict) or not isinstance(cast("AdfNode", one).get("type"), str):
+            return list(filter(_is_node, nodes))
+    return nodes
+
+
+def _is_node(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(cast("AdfNode", value).get("type"), str)
 
 
 def list_marks(node: Mapping[str, Any]) -> list[AdfNode]:

@@ -32,7 +32,7 @@ from modules.kit.markup.markdown_tree import (
     get_table,
     group_items,
 )
-from modules.kit.markup.markdown_turns import convert_in_turns
+from modules.kit.turns import count_each
 
 MAX_LENGTH = 500_000
 """Characters of Markdown."""
@@ -51,34 +51,9 @@ def parse_adf(markdown: str) -> AdfNode:
     Raises:
         ToolError: it is too long, or has something that the format does not take; the text says what.
     """
-    _check_length(markdown)
-    return _build_document(_make_blocks(parse_tree(markdown)))
-
-
-async def parse_adf_in_turns(markdown: str) -> AdfNode:
-    """Parse Markdown as :func:`parse_adf` does, and let others be served in between.
-
-    Raises:
-        ToolError: as there.
-    """
-    _check_length(markdown)
-    return _build_document(await convert_in_turns(markdown, _make_blocks, _join_lists))
-
-
-def _check_length(markdown: str) -> None:
     if len(markdown) > MAX_LENGTH:
         raise ToolError(f"the Markdown has {len(markdown)} characters: send at most {MAX_LENGTH} at once")
-
-
-def _build_document(blocks: list[AdfNode]) -> AdfNode:
-    return {"version": 1, "type": "doc", "content": blocks}
-
-
-def _join_lists(first: AdfNode, second: AdfNode) -> bool:
-    if first["type"] != second["type"]:
-        return False
-    first["content"] += second["content"]
-    return True
+    return {"version": 1, "type": "doc", "content": _make_blocks(parse_tree(markdown))}
 
 
 def _make_blocks(parts: Sequence[Container | Leaf]) -> list[AdfNode]:
@@ -101,7 +76,7 @@ def _make_list(part: ItemList) -> AdfNode:
             made = _make_decisions(items) if is_decision else _make_tasks(items)
             if made is not None:
                 return made
-    content = [_make_item(item) for item in items]
+    content = [_make_item(item) for item in count_each(items)]
     if part.sign not in ".)":
         return {"type": "bulletList", "content": content}
     attrs = {"attrs": {"order": part.start}} if part.start != 1 else {}
@@ -115,7 +90,7 @@ def _make_item(item: Container) -> AdfNode:
 def _make_tasks(items: Sequence[Container]) -> AdfNode | None:
     """A list of tasks; None where one has more in it than text and further tasks."""
     content: list[AdfNode] = []
-    for item in items:
+    for item in count_each(items):
         below = _make_blocks(item.parts[1:])
         if any(one["type"] not in ("paragraph", "taskList") for one in below):
             return None
@@ -289,7 +264,7 @@ def _make_table(leaf: Leaf) -> AdfNode:
     width = len(rows[0])
     content: list[AdfNode] = []
     kind = "tableHeader"
-    for row in rows:
+    for row in count_each(rows):
         cells = [{"type": kind, "content": [_make_paragraph(cell)]} for cell in row[:width]]
         cells += [{"type": kind, "content": [_make_paragraph("")]} for _ in range(width - len(cells))]
         content.append({"type": "tableRow", "content": cells})

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from modules.kit.markup.adf_inline_formatting import format_inline
 from modules.kit.markup.adf_nodes import AdfNode, build_options, get_attrs, list_children, list_marks
+from modules.kit.turns import count_each
 
 _CELL_KEYS = frozenset({"type", "attrs", "content"})
 
@@ -20,7 +21,7 @@ class PlainCell(NamedTuple):
 def read_plain_rows(table: AdfNode) -> list[list[PlainCell]] | None:
     """The cells of a table; None where a row or cell is not plain, or rows have another number of cells."""
     rows: list[list[PlainCell]] = []
-    for row in list_children(table):
+    for row in count_each(list_children(table)):
         if row.keys() - _CELL_KEYS or get_attrs(row):
             return None
         cells = [_read_plain_cell(cell) for cell in list_children(row)]
@@ -44,7 +45,7 @@ def read_layout(table: AdfNode, rows: Sequence[Sequence[PlainCell]]) -> AdfNode 
     """What a plain table does not say of itself; None where Markdown cannot say it."""
     header = _find_header(rows)
     widths = [cell.width for cell in rows[0]]
-    if header is None or any([cell.width for cell in row] != widths for row in rows):
+    if header is None or any([cell.width for cell in row] != widths for row in count_each(rows, 20)):
         return None
     found = build_options(get_attrs(table), list_marks(table))
     if header != "row":
@@ -64,7 +65,7 @@ HEADERS: dict[str, Callable[[int, int], bool]] = {
 
 
 def _find_header(rows: Sequence[Sequence[PlainCell]]) -> str | None:
-    kinds = [[cell.kind for cell in row] for row in rows]
+    kinds = [[cell.kind for cell in row] for row in count_each(rows, 20)]
     for name, is_header in HEADERS.items():
         first, other = (
             ["tableHeader" if is_header(row, column) else "tableCell" for column in range(len(rows[0]))]
@@ -77,7 +78,7 @@ def _find_header(rows: Sequence[Sequence[PlainCell]]) -> str | None:
 
 def format_table_lines(rows: Sequence[Sequence[PlainCell]]) -> list[str]:
     """Format the rows as a table of Markdown."""
-    lines = [_format_row(row) for row in rows]
+    lines = [_format_row(row) for row in count_each(rows)]
     lines.insert(1, f"|{' --- |' * len(rows[0])}")
     return lines
 

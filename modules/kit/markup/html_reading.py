@@ -24,6 +24,7 @@ from modules.kit.markup.markdown_text import (
 )
 from modules.kit.markup.markup_tree import Element, parse_html
 from modules.kit.text_cleaning import clean_text
+from modules.kit.turns import count_each, count_work
 
 Nodes = Sequence[Element | str]
 
@@ -36,7 +37,7 @@ _COLOR = re.compile(r"(?:^|;)\s*+color\s*+:\s*+([A-Za-z0-9#(), .%]{1,40})\s*+(?:
 _WORD_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-(\S++)")
 _ODD_ADDRESS = re.compile(r"(?:javascript|vbscript|data|cid|file|about):", re.IGNORECASE)
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
-_SPACES = re.compile(r"[\t\r\n\f]| [ \t\r\n\f]")
+_BLOCK_WORK = 20
 _SPACE_RUN = re.compile(r"[ \t\r\n\f]+")
 _MARKS = {
     "b": STRONG, "strong": STRONG, "i": EM, "em": EM, "cite": EM, "s": STRIKE, "del": STRIKE, "strike": STRIKE,
@@ -66,19 +67,26 @@ class HtmlFormatter:
 
     def format_blocks(self, nodes: Nodes) -> list[Block]:
         """Format nodes as blocks; inline ones between them are paragraphs."""
-        if len(nodes) == 1 and isinstance(nodes[0], str) and is_plain(nodes[0]):
-            return [Block(nodes[0], "text")]
+        if len(nodes) == 1 and (made := self._format_single(nodes[0])) is not None:
+            return made
         blocks: list[Block] = []
         inline: list[Element | str] = []
-        for node in nodes:
+        for node in count_each(nodes, 20):
             if isinstance(node, str) or not self.is_block(node):
                 inline.append(node)
                 continue
             self._add_paragraph(inline, blocks)
+            count_work(_BLOCK_WORK)
             if not is_hidden(node):
                 blocks += self.format_block(node, blocks[-1].marker if blocks else "")
         self._add_paragraph(inline, blocks)
         return blocks
+
+    def _format_single(self, node: Element | str) -> list[Block] | None:
+        """Format what stands alone, as in most cells and items, at once; None for what has to be looked at."""
+        if isinstance(node, str):
+            return [Block(node, "text")] if is_plain(node) else None
+        return self.format_paragraph_block(node) if node.name == "p" and not node.attributes else None
 
     def _add_paragraph(self, inline: list[Element | str], blocks: list[Block]) -> None:
         if not inline:
@@ -91,7 +99,10 @@ class HtmlFormatter:
         """Check whether an element stands beside paragraphs, not in one."""
         if element.name in _BLOCKS:
             return True
-        return any(isinstance(one, Element) and one.name in _BLOCKS for one in element.children)
+        for one in element.children:  # noqa: SIM110, a generator takes twice as long
+            if not isinstance(one, str) and one.name in _BLOCKS:
+                return True
+        return False
 
     def format_block(self, element: Element, marker: str) -> list[Block]:
         """Format an element that is a block; `marker` is that of a list right before it."""
@@ -134,6 +145,7 @@ class HtmlFormatter:
         first = int(start) if start.isdecimal() and len(start) < 9 else 1
         texts: list[str] = []
         for number, item in enumerate(items, first):
+            count_work(_BLOCK_WORK)
             blocks = self.format_blocks(item.children if item.name == "li" else [item])
             texts.append(format_item(sign if element.name == "ul" else f"{number}{sign}", blocks))
         return [Block("\n".join(texts), "list", sign)]
@@ -146,12 +158,15 @@ class HtmlFormatter:
 
     def format_table_block(self, element: Element) -> list[Block]:
         """Format a table. A cell that spans several stands in the first of them; its paragraphs are lines."""
-        rows = [[self._format_cell(cell) for cell in get_cells(row)] for row in get_rows(element)]
+        rows = [[self._format_cell(cell) for cell in get_cells(row)] for row in count_each(get_rows(element))]
         rows = [row for row in rows if row]
         return [Block(format_table(rows))] if rows else []
 
     def _format_cell(self, cell: Element) -> str:
-        return "<br>".join(one.text.replace("\n", "<br>") for one in self.format_blocks(cell.children))
+        blocks = self.format_blocks(cell.children)
+        if len(blocks) == 1:
+            return blocks[0].text.replace("\n", "<br>")
+        return "<br>".join([one.text.replace("\n", "<br>") for one in blocks])
 
     def format_inline(self, nodes: Nodes) -> str:
         """Format nodes as inline Markdown."""
@@ -161,7 +176,7 @@ class HtmlFormatter:
 
     def add_runs(self, nodes: Nodes, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
         """Add the runs of inline nodes, which have these marks."""
-        for node in nodes:
+        for node in count_each(nodes):
             if isinstance(node, str):
                 add_text(node, marks, runs)
             elif not is_hidden(node):
@@ -208,12 +223,14 @@ class HtmlFormatter:
 
 def add_mark(marks: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
     """`marks` with one more; one of the same name stays the outer one."""
+    if not marks:
+        return (mark,)
     return marks if any(one.name == mark.name for one in marks) else (*marks, mark)
 
 
 def add_text(text: str, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
     """Add a text, in which any white space but no-break spaces is one space."""
-    if _SPACES.search(text):
+    if "  " in text or not text.isprintable():
         text = _SPACE_RUN.sub(" ", text)
     if text[:1] == " " and runs and runs[-1].text.endswith(" "):
         text = text[1:]
@@ -232,7 +249,10 @@ def _add_image(element: Element, marks: tuple[Mark, ...], runs: list[Inline]) ->
 def is_hidden(element: Element) -> bool:
     """Check whether an element says that it is not shown."""
     attributes = element.attributes
-    return bool(attributes) and ("hidden" in attributes or bool(_HIDDEN.search(attributes.get("style", ""))))
+    if not attributes:
+        return False
+    style = attributes.get("style")
+    return "hidden" in attributes or (bool(style) and _HIDDEN.search(style) is not None)
 
 
 def get_rows(table: Element) -> list[Element]:

@@ -23,9 +23,12 @@ from modules.kit.markup.markdown_tree import (
     get_table,
     group_items,
 )
+from modules.kit.turns import count_each, count_work
 
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ADDRESS = re.compile(r"(?:https?|mailto|tel|ftp|sip|callto|file)?:|[/#?]|[^:\s]*+$", re.IGNORECASE)
+_FEW = 100
+"""Runs whose writing is not counted: their parsing was."""
 _TASK = re.compile(r"\[([ xX])\](?:[ \t]+|$)")
 _BOXES = {None: "", False: "☐ ", True: "☑ "}
 _STYLES = {"color": "color", "background": "background-color"}
@@ -87,7 +90,7 @@ class HtmlWriter:
         written = "".join(
             [
                 f"<li>{_BOXES[task]}{self.write_item(item.parts)}</li>"
-                for item, task in zip(run.items, run.tasks, strict=True)
+                for item, task in zip(count_each(run.items), run.tasks, strict=True)
             ]
         )
         return f"<{run.name}{start}>{written}</{run.name}>"
@@ -139,7 +142,7 @@ class HtmlWriter:
         """Write a table of inline Markdown; a head without text is none."""
         width = max(map(len, rows))
         made = [self._write_row(rows[0], "th", width)] if any(rows[0]) else []
-        made += [self._write_row(row, "td", width) for row in rows[1:]]
+        made += [self._write_row(row, "td", width) for row in count_each(rows[1:])]
         return f"<table><tbody>{''.join(made)}</tbody></table>"
 
     def _write_row(self, row: Sequence[str], name: str, width: int) -> str:
@@ -160,6 +163,8 @@ class HtmlWriter:
         number = 0
         while number < len(runs):
             run = runs[number]
+            if number > _FEW:
+                count_work(20)
             if len(run.marks) <= depth:
                 made.append(self.write_run(run))
                 number += 1

@@ -5,12 +5,13 @@ Inline text is not parsed here. Time is linear: containers deeper than ``MAX_DEP
 """
 
 import re
-from collections.abc import Iterator
 
 from modules.kit.markup.markdown_tree import Container, Leaf, LeafKind, SourceLine, find_cells
+from modules.kit.turns import count_work
 
 MAX_DEPTH = 100
-_PART_LENGTH = 10_000
+_LINE = 25
+"""What a line costs beside its characters, of which most are only copied here."""
 _TAB = 4
 _CODE_INDENT = 4
 
@@ -376,20 +377,6 @@ def parse_tree(text: str) -> list[Container | Leaf]:
     return _parse(_normalize(text)).parts
 
 
-def parse_tree_in_parts(text: str) -> Iterator[list[Container | Leaf]]:
-    """Parse a text as :func:`parse_tree` does, and give what is complete after each few thousand characters."""
-    parser = _Parser()
-    size = 0
-    for line in _normalize(text).split("\n"):
-        parser.add_line(line)
-        size += len(line) + 1
-        if size > _PART_LENGTH and len(parser.parts) > 1:
-            yield parser.parts[:-1]
-            del parser.parts[:-1]
-            size = 0
-    yield parser.parts
-
-
 def _normalize(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
@@ -398,4 +385,5 @@ def _parse(text: str) -> _Parser:
     parser = _Parser()
     for line in text.split("\n"):
         parser.add_line(line)
+        count_work(_LINE + len(line) // 8)
     return parser

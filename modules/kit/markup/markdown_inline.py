@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
+from modules.kit.turns import count_each, count_work
+
 InlineKind = Literal["text", "code", "raw", "math", "break", "line", "image", "node"]
 LinkKind = Literal["link", "image", "autolink"]
 
@@ -22,6 +24,9 @@ _MOST_TAGS = 20
 """Tags of one name that wait for their end."""
 _MOST_WRONG_TAGS = 20
 """Where JSON is looked for and none found: the decoder counts lines from the beginning for each."""
+
+_TOKEN_WORK = 20
+"""What a token costs beside its characters (see `turns.py`)."""
 
 _WORD = r"[^\s\\`*_~\[\]<&$]++"
 _WORDS = rf"{_WORD}(?: ++{_WORD})*+"
@@ -107,11 +112,13 @@ def parse_inline(text: str, dialect: InlineDialect) -> list[Inline]:
     search = (_MATH_TOKEN if dialect.has_math else _PLAIN_TOKEN).search
     made: list[Inline] = []
     place = 0
+    count_work(_TOKEN_WORK)
     while found := search(text, place):
         group = found.lastindex
         if group is None:
             return _Reader(text, dialect, made, place).read()
         start, end = found.span()
+        count_work(_TOKEN_WORK + end - place)
         if start > place:
             made.append(Inline("text", text[place:start]))
         made.append(_make_usual(found, group))
@@ -162,6 +169,7 @@ class _Reader:
         search = (_MATH_TOKEN if self.dialect.has_math else _PLAIN_TOKEN).search
         while found := search(text, self.place):
             start, end = found.span()
+            count_work(_TOKEN_WORK + end - self.place)
             if start > self.place:
                 parts.append(text[self.place : start])
             self.place = start
@@ -371,7 +379,7 @@ class _Reader:
         active: dict[int, Mark] = {}
         marks: tuple[Mark, ...] = ()
         texts: list[str] = []
-        for number, part in enumerate(self.parts):
+        for number, part in enumerate(count_each(self.parts, 10)):
             if isinstance(part, str):
                 if part:
                     texts.append(part)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from modules.kit.markup.adf_nodes import format_json
 from modules.kit.markup.markdown_inline import Inline, Mark
+from modules.kit.turns import count_each, count_work
 
 # Each alternative begins with one character, for which `re` looks quickly.
 _ESCAPED_SIGNS = (
@@ -57,18 +58,23 @@ def is_plain(text: str) -> bool:
 
 def escape_text(text: str, *, has_math: bool = False) -> str:
     """Plain text as inline Markdown, in which `$` may begin a formula."""
-    return (_ESCAPED_WITH_MATH if has_math else _ESCAPED).sub(r"\\\g<0>", text)
+    return (_ESCAPED_WITH_MATH if has_math else _ESCAPED).sub(_escape_sign, text)
+
+
+def _escape_sign(found: "re.Match[str]") -> str:
+    return f"\\{found[0]}"
 
 
 def format_runs(runs: Sequence[Inline], *, has_math: bool = False) -> str:
     """Runs as one line of inline Markdown, which reads back as the same runs, but for bold, italic and struck white
     space at the edge of words. A `node` is Markdown already."""
+    count_work(20 * (len(runs) + 1))
     simple = _format_simple_runs(runs, has_math=has_math)
     if simple is not None:
         return simple
     pieces: list[_Piece] = []
     spaces: set[int] = set()
-    for run in _merge_texts(runs):
+    for run in count_each(_merge_texts(runs)):
         wraps = _list_wraps(run.marks) if run.marks else ()
         text = run.text
         if run.kind != "text":
@@ -88,7 +94,7 @@ def _format_simple_runs(runs: Sequence[Inline], *, has_math: bool) -> str | None
     """Runs as most lines have them: texts, and between them words with one mark, or code; None for others."""
     texts: list[str] = []
     was_text = was_other = False
-    for kind, text, marks, _, _ in runs:
+    for kind, text, marks, _, _ in count_each(runs):
         is_text = kind == "text" and not marks
         if is_text and not was_text:
             texts.append(escape_text(text, has_math=has_math))
@@ -109,7 +115,7 @@ def _merge_texts(runs: Sequence[Inline]) -> list[Inline]:
     """Runs with neighbouring texts of the same marks as one: what escapes look at stands beside each other."""
     merged: list[Inline] = []
     texts: list[str] = []
-    for run in runs:
+    for run in count_each(runs, 20):
         if run.kind == "text" and texts and merged[-1].marks == run.marks:
             texts.append(run.text)
             continue
@@ -175,7 +181,7 @@ def _join(pieces: Sequence[_Piece]) -> str:
     """Write each mark where it begins and where it ends; marks may cross."""
     texts: list[str] = []
     open_marks: tuple[_Wrap, ...] = ()
-    for piece, marks in (*pieces, ("", ())):
+    for piece, marks in count_each((*pieces, ("", ()))):
         text = piece
         if marks != open_marks:
             kept = _list_kept(open_marks, marks) if open_marks and marks else ()
@@ -291,12 +297,12 @@ def format_item(marker: str, blocks: Sequence[Block]) -> str:
         text += ("\n" if is_tight and not before.text.startswith("<") else "\n\n") + one.text
     indent = " " * (len(marker) + 1)
     lines = text.split("\n")
-    return "\n".join([f"{marker} {lines[0]}", *(indent + line if line else "" for line in lines[1:])])
+    return "\n".join([f"{marker} {lines[0]}", *(indent + line if line else "" for line in count_each(lines[1:], 5))])
 
 
 def format_quote(text: str) -> str:
     """A text as a quote."""
-    return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
+    return "\n".join(f"> {line}" if line else ">" for line in count_each(text.split("\n"), 5))
 
 
 def format_table(rows: Sequence[Sequence[str]]) -> str:
@@ -304,6 +310,6 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
     width = max(map(len, rows))
     lines = [
         "| " + " | ".join(cell.replace("|", "\\|") for cell in [*row, *([""] * (width - len(row)))]) + " |"
-        for row in rows
+        for row in count_each(rows)
     ]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])

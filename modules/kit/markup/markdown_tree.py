@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from modules.kit.turns import count_each
+
 _CLOSING_SIGNS = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 
 
@@ -117,7 +119,7 @@ def get_code(leaf: Leaf) -> tuple[str, str]:
 
 def get_table(leaf: Leaf) -> list[list[str]]:
     """The cells of a table, its head first; inline Markdown. Rows may be wider than the head, or less wide."""
-    rows = [_get_row(line.text) for line in leaf.lines[leaf.table_rule - 1 :]]
+    rows = [_get_row(line.text) for line in count_each(leaf.lines[leaf.table_rule - 1 :])]
     del rows[1]
     return rows
 

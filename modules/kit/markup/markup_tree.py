@@ -10,8 +10,14 @@ from dataclasses import dataclass, field
 from html.entities import name2codepoint
 from xml.parsers import expat
 
+from modules.kit.turns import count_work
+
 MAX_DEPTH = 60
 """Elements in elements. HTML that is deeper is read as if the rest stood beside each other."""
+
+_TAG_WORK = 20
+"""What a tag costs beside the characters before it (see `turns.py`)."""
+_XML_PIECE = 4_096
 
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])[^\s>]*+))*+)>")
 _END = re.compile(r"</([A-Za-z]++)\s*+>")
@@ -28,6 +34,8 @@ _CLOSED_BY = {
     "dt": frozenset({"dt", "dd"}), "dd": frozenset({"dt", "dd"}),
 }  # fmt: skip
 """Elements that the beginning of another closes, unless a list or a table stands between."""
+_USUAL_PARENTS = {"li": "ul", "td": "tr", "th": "tr", "tr": "tbody"}
+"""Where nothing has to be closed: a row or a part of a table is never within what it would close."""
 _BOUNDARIES = frozenset({"ul", "ol", "table", "dl"})
 _CLOSE_PARAGRAPH = """
     address article aside blockquote details div dl fieldset footer form h1 h2 h3 h4 h5 h6 header hr main nav ol pre
@@ -53,6 +61,8 @@ class Element:
 
     def get_text(self) -> str:
         """The text of the element and all in it."""
+        if len(self.children) == 1 and isinstance(text := self.children[0], str):
+            return text
         parts: list[str] = []
         waiting: list[Element | str] = [self]
         while waiting:
@@ -85,58 +95,65 @@ class _HtmlParser:
         self.path = [self.root]
 
     def parse(self) -> Element:
-        place, text = 0, self.text
+        """The tree; whatever is not closed hides the rest, as in a browser."""
+        place, text, path = 0, self.text, self.path
         while (found := text.find("<", place)) >= 0:
             if found > place:
-                self._add_text(text[place:found])
+                between = text[place:found]
+                path[-1].children.append(decode_entities(between) if "&" in between else between)
+            count_work(_TAG_WORK + (found - place) // 8)
             tag = _TAG.match(text, found)
-            following = "" if tag else text[found + 1 : found + 2]
-            if not (tag or following.isalpha() or following in ("/", "!", "?")):
-                self._add_text("<")
-                place = found + 1
-                continue
-            place = self._read_tag(tag) if tag else self._skip_markup(found, following)
-            if not place:
-                return self.root  # whatever is not closed hides the rest, as in a browser
+            end = self._read_tag(tag) if tag else self._skip_markup(found)
+            if end is None:
+                return self.root
+            place = end
         if place < len(text):
-            self._add_text(text[place:])
+            path[-1].children.append(decode_entities(text[place:]))
         return self.root
 
-    def _skip_markup(self, place: int, following: str) -> int:
-        """The end of a comment or a declaration, 0 for none."""
-        if self.text.startswith("<!--", place):
-            end = self.text.find("-->", place + 2)
-            return end + 3 if end >= 0 else 0
-        return 0 if following.isalpha() else self.text.find(">", place) + 1
-
-    def _add_text(self, text: str) -> None:
-        self.path[-1].children.append(decode_entities(text) if "&" in text else text)
-
-    def _read_tag(self, tag: "re.Match[str]") -> int:
-        name = tag[2].lower()
-        if tag[1]:
-            self._close_innermost(name)
+    def _read_tag(self, tag: "re.Match[str]") -> int | None:
+        """The end of a tag, or of an element that nobody sees; None for what has no end."""
+        is_end, name, attributes = tag.groups()
+        name = name.lower()
+        if is_end:
+            if self.path[-1].name == name:
+                self.path.pop()
+            else:
+                self._close(name)
         elif name in _RAW:
-            ends = (one.end() for one in _END.finditer(self.text, tag.end()) if one[1].lower() == name)
-            return next(ends, 0)
+            return self._skip_content(name, tag.end())
         else:
-            self._open(name, tag[3])
+            self._open(name, attributes)
         return tag.end()
 
-    def _open(self, name: str, attributes: str) -> None:
-        if name in _CLOSED_BY:
-            self._close_up_to_boundary(_CLOSED_BY[name])
-        elif name in _CLOSES_P and self.path[-1].name == "p":
-            self.path.pop()
-        element = Element(name, _read_attributes(attributes) if attributes else {}, [])
-        self.path[-1].children.append(element)
-        if name not in _VOID and len(self.path) <= MAX_DEPTH:
-            self.path.append(element)
+    def _skip_markup(self, place: int) -> int | None:
+        """The end of a comment, a declaration or a sign that is none of them; None for what has no end."""
+        following = self.text[place + 1 : place + 2]
+        if not (following.isalpha() or following in ("/", "!", "?")):
+            self.path[-1].children.append("<")
+            return place + 1
+        if self.text.startswith("<!--", place):
+            end = self.text.find("-->", place + 2)
+            return end + 3 if end >= 0 else None
+        return None if following.isalpha() else self.text.find(">", place) + 1 or None
 
-    def _close_innermost(self, name: str) -> None:
-        if self.path[-1].name == name:
-            self.path.pop()
-            return
+    def _skip_content(self, name: str, place: int) -> int | None:
+        """The end of an element that nobody sees, None for none."""
+        return next((one.end() for one in _END.finditer(self.text, place) if one[1].lower() == name), None)
+
+    def _open(self, name: str, attributes: str) -> None:
+        path = self.path
+        if name in _CLOSED_BY:
+            if path[-1].name != _USUAL_PARENTS.get(name):
+                self._close_up_to_boundary(_CLOSED_BY[name])
+        elif name in _CLOSES_P and path[-1].name == "p":
+            path.pop()
+        element = Element(name, _read_attributes(attributes) if attributes else {}, [])
+        path[-1].children.append(element)
+        if name not in _VOID and len(path) <= MAX_DEPTH:
+            path.append(element)
+
+    def _close(self, name: str) -> None:
         for number in range(len(self.path) - 1, 0, -1):
             if self.path[number].name == name:
                 del self.path[number:]
@@ -174,23 +191,23 @@ def parse_xml(text: str) -> Element:
     Raises:
         MalformedMarkupError: it is not well-formed, has a document type, or is deeper than ``MAX_DEPTH``.
     """
-    reader = XmlReader()
-    reader.feed(text.encode("utf-8", "replace"))
+    reader = _XmlReader()
+    data = text.encode("utf-8", "replace")
+    for start in range(0, len(data), _XML_PIECE):
+        reader.feed(data[start : start + _XML_PIECE])
+        count_work(_XML_PIECE)
     return reader.close()
 
 
-class XmlReader:
-    """Reads XML piece by piece, so that a long document does not block a loop; see :func:`parse_xml`."""
+class _XmlReader:
+    """Reads XML piece by piece; see :func:`parse_xml`."""
 
     def __init__(self) -> None:
         self._document = Element("")
-        self._path = [self._document]
         self._length = 0
         self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._add_text
+        _build_tree(self._parser, self._document)
         self._parse(_PROLOGUE)
 
     def feed(self, data: bytes) -> None:
@@ -214,16 +231,22 @@ class XmlReader:
             column = error.offset - (_PROLOGUE_LENGTH if error.lineno == 1 else 0)
             raise MalformedMarkupError(f"{reason}, line {error.lineno}, column {column}") from None
 
-    def _add_text(self, text: str) -> None:
-        self._path[-1].children.append(text)
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        path = self._path
+def _build_tree(parser: expat.XMLParserType, document: Element) -> None:
+    """Have a parser add what it reads to `document`."""
+    path = [document]
+
+    def start(name: str, attributes: dict[str, str]) -> None:
         if len(path) > MAX_DEPTH + 1:
             raise MalformedMarkupError(f"elements are nested deeper than {MAX_DEPTH}")
-        element = Element(name, attributes, [], self._parser.CurrentByteIndex - _PROLOGUE_LENGTH)
+        element = Element(name, attributes, [], parser.CurrentByteIndex - _PROLOGUE_LENGTH)
         path[-1].children.append(element)
         path.append(element)
 
-    def _end(self, _name: str) -> None:
-        self._path.pop().end = self._parser.CurrentByteIndex - _PROLOGUE_LENGTH
+    def end(_name: str) -> None:
+        path.pop().end = parser.CurrentByteIndex - _PROLOGUE_LENGTH
+
+    def add_text(text: str) -> None:
+        path[-1].children.append(text)
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, add_text

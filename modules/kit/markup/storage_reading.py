@@ -33,6 +33,7 @@ from modules.kit.markup.markdown_text import (
 )
 from modules.kit.markup.markup_tree import Element, parse_xml
 from modules.kit.text_cleaning import clean_text
+from modules.kit.turns import count_each, count_work
 
 MARK = "{=storage}"
 PANELS = ("info", "note", "warning", "tip", "panel", "expand")
@@ -47,6 +48,7 @@ _KNOWN_INLINE = frozenset("br code b strong i em s del u ins sub sup small big a
 _LINK_BODIES = ("ac:link-body", "ac:plain-text-link-body")
 _RESOURCE_NOISE = frozenset({"ri:version-at-save", "ri:local-id", "ri:userkey"})
 _BODY = "ac:rich-text-body"
+_BLOCK_WORK = 20
 _HOLE = "\0"
 _ODD_SIGN = re.compile(r"[\s%#/()<>\\&\[\]*_`!\"]")
 _TAG = re.compile(rb"</?[^\s/>]++(?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+>")
@@ -86,7 +88,7 @@ def divide_storage(storage: str) -> list[Piece]:
     starts = [0, *(start for start, _ in found[1:]), len(data)]
     return [
         Piece(data[starts[number] : starts[number + 1]].decode(), clean_text(markdown))
-        for number, (_, markdown) in enumerate(found)
+        for number, (_, markdown) in enumerate(count_each(found))
     ]
 
 
@@ -106,11 +108,12 @@ class _Divider:
     def _divide_children(self, parent: Element, place: int) -> None:
         """Divide what is in an element, whose content begins at `place`."""
         inline: list[Element | str] = []
-        for node in parent.children:
+        for node in count_each(parent.children, 20):
             if isinstance(node, str) or not self.formatter.is_block(node):
                 inline.append(node)
                 continue
             self._add_inline(inline, place)
+            count_work(_BLOCK_WORK)
             self._divide_block(node)
             place = self._find_stop(node.end)
         self._add_inline(inline, place)
@@ -177,6 +180,8 @@ class StorageFormatter(HtmlFormatter):
     def format_block(self, element: Element, marker: str) -> list[Block]:
         """Format an element that is a block."""
         name = element.name
+        if name == "p" and not element.attributes:
+            return self.format_paragraph_block(element)
         if name == "ac:structured-macro":
             return [self._format_macro(element)]
         if name == "ac:image":
@@ -225,7 +230,7 @@ class StorageFormatter(HtmlFormatter):
     def _format_tasks(self, element: Element, marker: str) -> list[Block]:
         sign = "*" if marker == "-" else "-"
         texts: list[str] = []
-        for task in element.children:
+        for task in count_each(element.children):
             if isinstance(task, str):
                 continue
             status, body = task.find("ac:task-status"), task.find("ac:task-body")
@@ -244,7 +249,7 @@ class StorageFormatter(HtmlFormatter):
         is_plain = is_plain and all(one == {"td"} for one in names[1:]) and len(names[0]) == 1
         if not is_plain or any(map(_is_special_cell, (cell for row in rows for cell in row))):
             return [format_raw(element)]
-        cells = [[self.format_blocks(cell.children) for cell in row] for row in rows]
+        cells = [[self.format_blocks(cell.children) for cell in row] for row in count_each(rows)]
         if any(len(one) > 1 or (one and one[0].kind != "text") for row in cells for one in row):
             return [format_raw(element)]
         texts = [[one[0].text.replace("<p></p>", "") if one else "" for one in row] for row in cells]
@@ -363,6 +368,7 @@ def serialize(element: Element, *, hole: Element | None = None) -> str:
     which a mark stands."""
     if element.name in _DROPPED_ELEMENTS or is_hidden(element):
         return ""
+    count_work(_BLOCK_WORK)
     kept = {name: value for name, value in element.attributes.items() if name not in _DROPPED and name[:5] != "data-"}
     tag = element.name + "".join(f' {name}="{escape(value)}"' for name, value in kept.items())
     if element is hole:

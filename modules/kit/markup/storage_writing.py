@@ -12,6 +12,7 @@ from modules.kit.markup.markdown_inline import Inline, InlineDialect, Mark, get_
 from modules.kit.markup.markdown_tree import Container, Leaf
 from modules.kit.markup.markup_tree import MalformedMarkupError, parse_xml
 from modules.kit.markup.storage_reading import IMAGE_HINTS, PANELS, Piece
+from modules.kit.turns import count_each
 
 MAX_LENGTH = 500_000
 """Of the Markdown of one call."""
@@ -134,7 +135,7 @@ class StorageWriter(HtmlWriter):
         tasks = "".join(
             f"<ac:task><ac:task-status>{'complete' if is_done else 'incomplete'}</ac:task-status>"
             f"<ac:task-body>{self.write_item(item.parts)}</ac:task-body></ac:task>"
-            for item, is_done in zip(run.items, run.tasks, strict=True)
+            for item, is_done in zip(count_each(run.items), run.tasks, strict=True)
         )
         return f"<ac:task-list>{tasks}</ac:task-list>"
 

@@ -3,19 +3,20 @@
 import asyncio
 import gc
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, cast
 
 from markdown_it import MarkdownIt
 
-from modules.kit.markup.adf_formatting import format_adf, format_adf_in_turns
-from modules.kit.markup.adf_parsing import parse_adf, parse_adf_in_turns
+from modules.kit import run_in_turns
+from modules.kit.markup.adf_formatting import format_adf
+from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.markup.html_reading import convert_html_to_markdown
 from modules.kit.markup.html_writing import convert_markdown_to_html
 from modules.kit.markup.storage_reading import convert_storage_to_markdown
 from modules.kit.markup.storage_writing import convert_markdown_to_storage
 from modules.notion.block_formatting import format_blocks
-from modules.notion.block_parsing import parse_markdown, parse_markdown_in_turns
+from modules.notion.block_parsing import parse_markdown
 from tests.bench.lab import Lab
 from tests.bench.report import Result, Row
 
@@ -62,10 +63,11 @@ def measure(lab: Lab) -> list[Result]:
 
 
 def _measure_document(name: str, unit: str, rounds: int) -> list[Row]:
-    markdown = (TABLE_HEAD if unit == ROWS else "") + unit * (SIZE // len(unit.encode()))
+    markdown = _build_document(unit)
     reference = MarkdownIt("commonmark").enable("table")
     rows: list[Row] = []
-    for what, convert, document in _list_conversions(markdown):
+    for what, (prepare, convert) in CONVERSIONS.items():
+        document = prepare(markdown)
         milliseconds: list[float] = []
         ratios: list[float] = []
         for _ in range(rounds):
@@ -79,17 +81,21 @@ def _measure_document(name: str, unit: str, rounds: int) -> list[Row]:
     return rows
 
 
-def _list_conversions(markdown: str) -> list[tuple[str, Callable[[Any], object], Any]]:
-    return [
-        ("Markdown to ADF", parse_adf, markdown),
-        ("ADF to Markdown", format_adf, parse_adf(markdown)),
-        ("Markdown to Notion", parse_markdown, markdown),
-        ("Notion to Markdown", format_blocks, _answer(parse_markdown(markdown))),
-        ("Markdown to HTML", convert_markdown_to_html, markdown),
-        ("HTML to Markdown", convert_html_to_markdown, convert_markdown_to_html(markdown)),
-        ("Markdown to storage format", convert_markdown_to_storage, markdown),
-        ("storage format to Markdown", convert_storage_to_markdown, convert_markdown_to_storage(markdown)),
-    ]
+def _build_document(unit: str) -> str:
+    return (TABLE_HEAD if unit == ROWS else "") + unit * (SIZE // len(unit.encode()))
+
+
+# What makes the document of a format, and the converter.
+CONVERSIONS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
+    "Markdown to ADF": (str, parse_adf),
+    "ADF to Markdown": (parse_adf, format_adf),
+    "Markdown to Notion": (str, parse_markdown),
+    "Notion to Markdown": (lambda markdown: _answer(parse_markdown(markdown)), format_blocks),
+    "Markdown to HTML": (str, convert_markdown_to_html),
+    "HTML to Markdown": (convert_markdown_to_html, convert_html_to_markdown),
+    "Markdown to storage format": (str, convert_markdown_to_storage),
+    "storage format to Markdown": (convert_markdown_to_storage, convert_storage_to_markdown),
+}
 
 
 def _answer(blocks: Any) -> Any:
@@ -113,27 +119,18 @@ def _take_time(work: Callable[[Any], object], document: Any) -> float:
 
 async def _measure_turns(rounds: int) -> list[Row]:
     """How long the loop is kept busy at a time, in CPU: what others have in between does not count."""
-    markdown = LIST * (SIZE // len(LIST))
-    document = parse_adf(MIXED * (SIZE // len(MIXED.encode())))
-    works: dict[str, Callable[[], Awaitable[object]]] = {
-        "Markdown to ADF, dense lists": lambda: parse_adf_in_turns(markdown),
-        "Markdown to Notion, dense lists": lambda: parse_markdown_in_turns(markdown),
-        "ADF to Markdown, mixed": lambda: format_adf_in_turns(document),
-    }
-    return [
-        Row(
-            "MD",
-            f"{what}, 100 kB: longest turn of the loop, CPU",
-            "ms",
-            tuple([await _find_longest_turn(work) for _ in range(rounds)]),
-            MUST,
-            more_is_better=False,
-        )
-        for what, work in works.items()
-    ]
+    rows: list[Row] = []
+    for name, unit in DOCUMENTS.items():
+        for what, (prepare, convert) in CONVERSIONS.items():
+            document = prepare(_build_document(unit))
+            gc.collect()  # what other measurements left is none of this one's
+            turns = tuple([await _find_longest_turn(convert, document) for _ in range(rounds)])
+            label = f"{what}, {name}, 100 kB: longest turn of the loop, CPU"
+            rows.append(Row("MD", label, "ms", turns, MUST, more_is_better=False))
+    return rows
 
 
-async def _find_longest_turn(work: Callable[[], Awaitable[object]]) -> float:
+async def _find_longest_turn(convert: Callable[[Any], object], document: Any) -> float:
     turns: list[float] = []
 
     async def watch() -> None:
@@ -144,7 +141,7 @@ async def _find_longest_turn(work: Callable[[], Awaitable[object]]) -> float:
 
     watching = asyncio.create_task(watch())
     await asyncio.sleep(0)
-    await work()
+    await run_in_turns(convert, document)
     await asyncio.sleep(0)
     watching.cancel()
     return max(turns)

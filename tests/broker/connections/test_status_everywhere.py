@@ -293,5 +293,5 @@ def build_notice(case: Case, told: Told) -> UserNotification:
     now = datetime.now(UTC)
     return UserNotification(
         case.tenant.id, uuid4(), case.tenant.name, "account", case.module, case.module, "", told.cause, None, False,
-        None, now, 0, (), (),
+        None, now, 0, (), (), (),
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """The product's pages of sign-in on a real database, in this process, with the providers that a test gives them."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,11 +12,13 @@ from starlette.types import ASGIApp
 from broker.authorization_server.grants import Grants
 from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.identity.identity_services import build_identity_services
+from broker.identity.provider_registry import StoredProviders
 from broker.identity.settings import IdentitySettings
 from broker.web import account_pages, sign_in_pages
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.config.settings import Settings
+from core.db import Database
 from server.wiring.outbound_http import open_idp_http
 from tests.broker.identity.browser import PUBLIC_URL, Browser, browser_on
 from tests.broker.identity.people import People
@@ -73,7 +75,10 @@ def callback(provider_id: str = "company") -> str:
 
 @contextlib.asynccontextmanager
 async def house_on(
-    database: ScratchDatabase, providers: Iterable[dict[str, Any]], **settings_file: Any
+    database: ScratchDatabase,
+    providers: Iterable[dict[str, Any]],
+    stored: Callable[[Database, RealClock], StoredProviders] | None = None,
+    **settings_file: Any,
 ) -> AsyncIterator[IdentityApp]:
     clock = RealClock()
     identity = IdentitySettings.model_validate({"providers": list(providers), **settings_file})
@@ -81,9 +86,12 @@ async def house_on(
     async with (
         database.open("mcpist_broker") as broker,
         database.open("mcpist_console") as console,
-        open_idp_http(settings, identity) as http,
+        open_idp_http(settings, identity.providers) as http,
     ):
-        door = build_identity_services(broker, identity.providers, PUBLIC_URL, clock=clock, http=http)
+        of_database = stored(broker, clock) if stored else None
+        door = build_identity_services(
+            broker, identity.providers, PUBLIC_URL, clock=clock, http=http, stored=of_database
+        )
         parts = build_web_dependencies(settings, identity, clock)
         grants = Grants(broker, clock=clock)
         tokens = ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=clock)

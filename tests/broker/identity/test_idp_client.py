@@ -49,7 +49,7 @@ async def running(answer: bytes) -> AsyncIterator[Server]:
 async def fetch(issuer: str, url: str, *listed: str) -> object:
     identity = IdentitySettings.model_validate({"providers": [oidc(issuer, "client", "secret")]})
     settings = Settings(home=Path("/nowhere"), allowed_private_hosts=listed)
-    async with open_idp_http(settings, identity) as http:
+    async with open_idp_http(settings, identity.providers) as http:
         outgoing = IdpClient(http)
         async with outgoing.open_client("client", Secret("secret")) as client:
             return await outgoing.fetch_json(client, url)

@@ -19,7 +19,7 @@ from broker.notifications.templates import NotificationText
 from broker.notifications.webhook import WebhookChannel
 from tests.broker.doctor.doctor_app import Case, DoctorApp, doctor_app_on
 from tests.broker.doctor.test_states import away, disabled, granted_less, lost, nothing, other_secret, revoked
-from tests.broker.notifications.test_teller import SECRET, hook, reaching
+from tests.broker.notifications.test_teller import SECRET, always, hook, reaching
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.postgres import ScratchDatabase
 
@@ -45,7 +45,7 @@ class NotificationsApp:
         """Another broker process, as far as notices go."""
         async with self.doctor.identity.product.database.open("mcpist_broker") as database:
             yield NotificationDispatcher(
-                database, channels or (self.mail,), str.title, self.doctor.identity.url,
+                database, always(*(channels or (self.mail,))), str.title, self.doctor.identity.url,
                 clock=self.doctor.identity.product.clock,
             )  # fmt: skip
 

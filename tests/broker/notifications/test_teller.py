@@ -1,7 +1,7 @@
 """Owners are told once when an account needs them: to whom, when, by what, and what happens when nobody listens."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import orjson
 import pytest
 from aiohttp import web
 
-from broker.notifications.dispatcher import NotificationChannel, NotificationDispatcher
+from broker.notifications.dispatcher import ListChannels, NotificationChannel, NotificationDispatcher
 from broker.notifications.mail import MailChannel
 from broker.notifications.settings import MailSettings, WebhookSettings
 from broker.notifications.webhook import WebhookChannel, sign_event
@@ -24,6 +24,15 @@ from tests.support.mail_server import MailServer, mail_server
 SECRET = "whsec_" + "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 PUBLIC = "https://mcpist.test"
 BREAK = "UPDATE vault.credentials SET state = 'broken', cause = $2 WHERE id = $1"
+
+
+def always(*channels: NotificationChannel) -> ListChannels:
+    """The same channels at all times."""
+
+    async def list_channels() -> Sequence[NotificationChannel]:
+        return channels
+
+    return list_channels
 
 
 @dataclass(slots=True)
@@ -41,7 +50,7 @@ class Post:
 
     def teller(self, *channels: NotificationChannel) -> NotificationDispatcher:
         return NotificationDispatcher(
-            self.app.trusted, channels or (self.mail,), str.title, PUBLIC, clock=self.app.clock
+            self.app.trusted, always(*(channels or (self.mail,))), str.title, PUBLIC, clock=self.app.clock
         )
 
     async def ahead(self, minutes: float) -> None:
@@ -186,7 +195,7 @@ async def test_two_processes_tell_once(post: Post) -> None:
     await post.break_one(ada)
     await post.ahead(6)
     async with post.app.database.open("mcpist_broker") as other:
-        second = NotificationDispatcher(other, (post.mail,), str.title, PUBLIC, clock=post.app.clock)
+        second = NotificationDispatcher(other, always(post.mail), str.title, PUBLIC, clock=post.app.clock)
         assert await post.teller().send_due() + await second.send_due() == 1
     assert len(post.server.messages) == 1
 

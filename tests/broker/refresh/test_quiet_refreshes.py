@@ -94,7 +94,7 @@ class Gateway:
         caller = Caller(self.broker.credential, "ada@acme.test", "user", Policy((), frozenset()))
         deadline = asyncio.get_running_loop().time() + 5
         return await self.leases.get_lease(
-            RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up")), TOOL
+            RequestContext(Authority(caller), "r", deadline, find_subject=lambda: Secret("mcpist_made-up")), TOOL
         )
 
     @property

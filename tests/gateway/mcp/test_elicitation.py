@@ -1,5 +1,6 @@
 """The state of a question to the person, in time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -9,11 +10,13 @@ import pytest
 from core.caller import Caller, Credential
 from core.permissions import Policy
 from core.secret import Secret
-from gateway.mcp.elicitation import STATE_SECONDS, UrlElicitor
+from gateway.mcp.elicitation import Elicitation, Elicitor
 from gateway.mcp.jsonrpc import JsonRpcMessage
-from gateway.mcp.request_context import ProtocolError, UrlElicitation
+from gateway.mcp.request_context import ConfirmationQuestion, ProtocolError, UrlElicitation
 from gateway.mcp.request_headers import RequestHeaders
+from gateway.mcp.request_state import STATE_SECONDS
 from gateway.mcp.revisions import CAPABILITIES_KEY, MODERN_REVISION
+from modules.kit import ConfirmationOutcome
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))
 CALLER = Caller(CREDENTIAL, "ada@acme.test", "user", Policy((), frozenset()))
@@ -28,32 +31,64 @@ class Clock:
         return self.now
 
 
-def call(**more: Any) -> JsonRpcMessage:
-    meta = {CAPABILITIES_KEY: {"elicitation": {"url": {}}}}
-    return JsonRpcMessage(b"1", "tools/call", {"name": "call", "arguments": {"b": 1, "a": 2}, "_meta": meta, **more})
+QUESTION = ConfirmationQuestion("Order tea for 10 USD?", "Yes")
+KEY = Secret("digest key of the tests, not secret")
 
 
-def test_a_state_counts_for_ten_minutes_at_any_gateway() -> None:
-    clock = Clock()
-    key = Secret("digest key of the tests, not secret")
-    first, second = UrlElicitor(key, clock), UrlElicitor(key, clock)
-    way = first.choose_elicitation(MODERN_REVISION, call(), CALLER, RequestHeaders([]))
+def choose(elicitor: Elicitor, **more: Any) -> Elicitation:
+    meta = {CAPABILITIES_KEY: {"elicitation": {"url": {}, "form": {}}}}
+    params = {"name": "call", "arguments": {"b": 1, "a": 2}, "_meta": meta, **more}
+    message = JsonRpcMessage(b"1", "tools/call", params)
+    return elicitor.choose_elicitation(MODERN_REVISION, message, CALLER, RequestHeaders([]))
+
+
+def ask_by_page(elicitor: Elicitor) -> str:
+    way = choose(elicitor).elicit_url
     assert way is not None
-    state = way(ASK)["requestState"]
+    return way(ASK)["requestState"]
+
+
+def ask_by_form(elicitor: Elicitor) -> str:
+    way = choose(elicitor).confirmations
+    assert way is not None
+    return way.build_request(QUESTION)["requestState"]
+
+
+@pytest.mark.parametrize("ask", [ask_by_page, ask_by_form])
+def test_a_state_counts_for_ten_minutes_at_any_gateway(ask: Callable[[Elicitor], str]) -> None:
+    clock = Clock()
+    first, second = Elicitor(KEY, clock), Elicitor(KEY, clock)
+    state = ask(first)
     clock.now += STATE_SECONDS
-    assert second.choose_elicitation(MODERN_REVISION, call(requestState=state), CALLER, RequestHeaders([])) is not None
+    answered = choose(second, requestState=state)
+    assert answered.page_accepted is (ask is ask_by_page)
     clock.now += 1
     with pytest.raises(ProtocolError, match="older than ten minutes"):
-        second.choose_elicitation(MODERN_REVISION, call(requestState=state), CALLER, RequestHeaders([]))
+        choose(second, requestState=state)
 
 
-def test_another_deployment_s_state_is_none() -> None:
-    way = UrlElicitor(Secret("digest key of another deployment, 32")).choose_elicitation(
-        MODERN_REVISION, call(), CALLER, RequestHeaders([])
-    )
-    assert way is not None
-    ours = UrlElicitor(Secret("digest key of the tests, not secret"))
+@pytest.mark.parametrize("ask", [ask_by_page, ask_by_form])
+def test_another_deployment_s_state_is_none(ask: Callable[[Elicitor], str]) -> None:
+    state = ask(Elicitor(Secret("digest key of another deployment, 32")))
     with pytest.raises(ProtocolError):
-        ours.choose_elicitation(
-            MODERN_REVISION, call(requestState=way(ASK)["requestState"]), CALLER, RequestHeaders([])
-        )
+        choose(Elicitor(KEY), requestState=state)
+
+
+def test_an_answer_counts_for_its_question_alone() -> None:
+    elicitor = Elicitor(KEY)
+    responses = {"user-confirmation": {"action": "accept", "content": {"confirm": True}}}
+    given = choose(elicitor, requestState=ask_by_form(elicitor), inputResponses=responses).confirmations
+    assert given is not None
+    assert given.find_answer(QUESTION) is ConfirmationOutcome.CONFIRMED
+    assert given.find_answer(ConfirmationQuestion("Order tea for 20 USD?", "Yes")) is None
+    assert given.find_answer(ConfirmationQuestion(QUESTION.message, "No")) is None
+
+
+def test_declining_a_form_keeps_the_way_to_a_page() -> None:
+    elicitor = Elicitor(KEY)
+    state = ask_by_form(elicitor)
+    declined = choose(elicitor, requestState=state, inputResponses={"user-confirmation": {"action": "decline"}})
+    assert declined.elicit_url is not None
+    state = ask_by_page(elicitor)
+    declined = choose(elicitor, requestState=state, inputResponses={"shop": {"action": "decline"}})
+    assert declined.elicit_url is None

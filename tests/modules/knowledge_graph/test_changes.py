@@ -1,13 +1,13 @@
 """What the writing tools do and answer."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from modules.kit import ToolError
-from modules.knowledge_graph import graph_store
 from tests.modules.knowledge_graph.sending import entity, relation
 from tests.support.modules import Person
 from tests.support.postgres import ScratchDatabase
@@ -190,10 +190,10 @@ async def test_the_longest_texts_are_stored(alice: Person) -> None:
 
 
 @pytest.mark.parametrize("kind", ["entities", "observations", "relations"])
-async def test_a_graph_has_a_limit(alice: Person, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_graph_has_a_limit(alice: Person, kind: str) -> None:
     await alice.call("create_entities", entities=[entity("a", "1"), entity("b", "1")])
     await alice.call("create_relations", relations=[relation("a", "r", "b"), relation("b", "r", "a")])
-    monkeypatch.setitem(graph_store.MAX_ROWS, kind, 2)
+    alice = replace(alice, settings={f"max_{kind}": 2})
     sent = {
         "entities": ("create_entities", {"entities": [entity("c"), entity("a", "2")]}),
         "observations": ("add_observations", {"observations": [{"entityName": "a", "contents": ["2"]}]}),

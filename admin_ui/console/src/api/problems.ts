@@ -1,0 +1,32 @@
+import type { SchemaProblemDetails } from './schema.d.ts'
+
+/** An answer of the API that is an error (RFC 9457), or that did not come at all (`unreachable`). */
+export class Problem extends Error {
+  readonly status: number
+  readonly code: string
+  /** English text of the API, for what has no text of ours. */
+  readonly detail: string
+  readonly requestId: string
+  /** Texts by the field of the request's body. */
+  readonly fields: Readonly<Record<string, string>>
+
+  constructor(status: number, body: Partial<SchemaProblemDetails>) {
+    super(body.detail ?? body.code ?? String(status))
+    this.status = status
+    this.code = body.code ?? (status === 0 ? 'unreachable' : 'unknown')
+    this.detail = body.detail ?? ''
+    this.requestId = body.request_id ?? ''
+    this.fields = readFieldProblems(body)
+  }
+}
+
+function readFieldProblems(body: Partial<SchemaProblemDetails>): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const { field, problem } of body.errors ?? []) found[field.replace(/^body\./, '')] ??= problem
+  return found
+}
+
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  return new Problem(0, { code: 'crashed', detail: error instanceof Error ? error.message : '' })
+}

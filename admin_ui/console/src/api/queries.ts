@@ -1,0 +1,39 @@
+import { QueryClient, queryOptions, useSuspenseQuery } from '@tanstack/react-query'
+import { api, read } from './client.ts'
+import { Problem } from './problems.ts'
+import type { SchemaCurrentUserView } from './schema.d.ts'
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: 10_000, retry: isWorthRepeating, networkMode: 'always' },
+      mutations: { networkMode: 'always' },
+    },
+  })
+}
+
+/** Only what may go away by itself: no answer, or the server's own trouble; twice. */
+function isWorthRepeating(failures: number, error: unknown): boolean {
+  return error instanceof Problem && (error.status === 0 || error.status >= 500) && failures < 2
+}
+
+/** Who is signed in, and what they may do. */
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: () => read(api.GET('/api/v1/me', {})),
+  staleTime: 60_000,
+})
+
+/** What a page may need; `operate` is the operator of the whole deployment. */
+export type Right = 'administer' | 'operate'
+
+const NEEDED = { administer: 'tenant.read', operate: 'deployment.read' } as const
+
+export function hasRight(me: SchemaCurrentUserView, right: Right | undefined): boolean {
+  return right === undefined || me.rights.includes(NEEDED[right])
+}
+
+/** The person of this page; main.tsx has loaded it before anything is drawn. */
+export function useMe(): SchemaCurrentUserView {
+  return useSuspenseQuery(meQuery).data
+}

@@ -1,0 +1,5 @@
+import { rolesRoute } from '../pages/roles/route.ts'
+import { usersRoute } from '../pages/users/route.ts'
+
+/** Every page of the console in the order of the navigation. A page that is not here does not exist. */
+export const PAGES = [usersRoute, rolesRoute] as const

@@ -1,0 +1,75 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { createQueryClient, meQuery } from './api/queries.ts'
+import { buildSignInUrl, listenToOtherTabs } from './api/session.ts'
+import type { SchemaCurrentUserView } from './api/schema.d.ts'
+import { router } from './app/router.tsx'
+import { setSingleKeys } from './app/shortcuts.tsx'
+import { setTimeZone } from './messages/format.ts'
+import { type Language, LanguageProvider, loadMessages } from './messages/index.tsx'
+import './styles/base.css'
+
+const RELOADED = 'mcpist.reloaded'
+
+/** A newer build has taken the place of the one that this page came from: load that one, once. */
+window.addEventListener('vite:preloadError', (event) => {
+  if (sessionStorage.getItem(RELOADED)) return
+  sessionStorage.setItem(RELOADED, '1')
+  event.preventDefault()
+  location.reload()
+})
+
+async function start(): Promise<void> {
+  const answer = await fetch('/api/v1/me', { credentials: 'same-origin' }).catch(() => null)
+  if (answer?.status === 401) {
+    location.replace(buildSignInUrl(location.pathname + location.search))
+    return
+  }
+  const queries = createQueryClient()
+  const me: SchemaCurrentUserView | null = answer?.ok ? await answer.json() : null
+  if (me) queries.setQueryData(meQuery.queryKey, me)
+  const language = me ? applyProfile(me) : readLanguage()
+  const messages = await loadMessages(language)
+  listenToOtherTabs(() => {
+    queries.clear()
+    location.assign('/signed-out')
+  })
+  watchPerson(queries)
+  sessionStorage.removeItem(RELOADED)
+  createRoot(document.getElementById('root')!).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <LanguageProvider language={language} messages={messages}>
+          <RouterProvider router={router} />
+        </LanguageProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  )
+}
+
+/** Language, time zone and shortcuts of the person's profile win over those of this browser. */
+function applyProfile(me: SchemaCurrentUserView): Language {
+  setTimeZone(me.time_zone ?? undefined)
+  setSingleKeys(me.single_key_shortcuts)
+  const language = me.language ?? readLanguage()
+  document.documentElement.lang = language
+  return language
+}
+
+function readLanguage(): Language {
+  return document.documentElement.lang === 'ja' ? 'ja' : 'en'
+}
+
+/** Begin anew when another person has signed in meanwhile: nothing of the first one stays. */
+function watchPerson(queries: ReturnType<typeof createQueryClient>): void {
+  const begun = queries.getQueryData(meQuery.queryKey)?.id
+  queries.getQueryCache().subscribe(({ query }) => {
+    if (query.queryKey[0] !== 'me') return
+    const id = queries.getQueryData(meQuery.queryKey)?.id
+    if (begun !== undefined && id !== undefined && id !== begun) location.assign('/console')
+  })
+}
+
+void start()

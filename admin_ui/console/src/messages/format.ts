@@ -1,0 +1,58 @@
+/** Numbers and times in the language of the interface; the only file that may use Intl. */
+
+export type Language = 'en' | 'ja'
+
+const LOCALES: Record<Language, string> = { en: 'en-GB', ja: 'ja-JP' }
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+]
+
+/** Time zone of the person's profile, the browser's without one. */
+let zone: string | undefined
+
+export function setTimeZone(name: string | undefined): void {
+  zone = name
+}
+
+export function formatNumber(language: Language, value: number): string {
+  return new Intl.NumberFormat(LOCALES[language]).format(value)
+}
+
+export function formatDate(language: Language, time: string | Date): string {
+  return new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'medium', timeZone: zone }).format(new Date(time))
+}
+
+/** The exact time with its zone, for hovering. */
+export function formatExactTime(language: Language, time: string | Date): string {
+  const options: Intl.DateTimeFormatOptions = { dateStyle: 'full', timeStyle: 'long', timeZone: zone }
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(time))
+}
+
+/** How long ago, or in how long: `3 days ago`. */
+export function formatRelativeTime(language: Language, time: string | Date, now: Date): string {
+  const seconds = (new Date(time).getTime() - now.getTime()) / 1000
+  const format = new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' })
+  for (const [unit, length] of UNITS) {
+    if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit)
+  }
+  return format.format(0, 'second')
+}
+
+export function formatList(language: Language, items: string[]): string {
+  return new Intl.ListFormat(LOCALES[language], { type: 'conjunction' }).format(items)
+}
+
+/** Compares two texts as people of that language order them. */
+export function compareTexts(language: Language, left: string, right: string): number {
+  return new Intl.Collator(LOCALES[language], { numeric: true }).compare(left, right)
+}
+
+/** `1 role`, `2 roles`: for English texts; Japanese has one form. */
+export function countOf(value: number, one: string, other: string): string {
+  return `${formatNumber('en', value)} ${new Intl.PluralRules('en').select(value) === 'one' ? one : other}`
+}

@@ -1,0 +1,25 @@
+"""Dependencies of the routes that are about the whole deployment."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from broker.identity.stored_providers import ProviderAdministration
+from broker.notifications.stored_senders import SenderAdministration
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentDependencies:
+    """What the operator changes while everything runs."""
+
+    identity_providers: ProviderAdministration
+    notification_senders: SenderAdministration
+    public_url: str
+
+
+async def _get_dependencies(request: Request) -> DeploymentDependencies:
+    return request.app.state.deployment
+
+
+DeploymentDeps = Annotated[DeploymentDependencies, Depends(_get_dependencies)]

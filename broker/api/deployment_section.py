@@ -1,0 +1,12 @@
+"""The routes of the operator, as a section of the admin API."""
+
+from broker.api import identity_providers, notification_senders
+from broker.api.deployment_dependencies import DeploymentDependencies
+from core.api.app import ApiSection
+
+ROUTERS = (identity_providers.routes, notification_senders.routes)
+
+
+def build_deployment_section(parts: DeploymentDependencies) -> ApiSection:
+    """Settings of the whole deployment."""
+    return ApiSection(ROUTERS, {"deployment": parts})

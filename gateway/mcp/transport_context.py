@@ -1,0 +1,69 @@
+"""One HTTP request to /mcp while it is served: what came, who calls, and what becomes of it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from core.caller import Caller
+from core.secret import Secret
+from gateway.change_tracker import ChangeTracker
+from gateway.mcp.call_supervisor import Receive
+from gateway.mcp.http_validation import ANYTHING, AcceptedTypes
+from gateway.mcp.request_headers import RequestHeaders, decode_value
+from gateway.mcp.responses import ResponseWriter
+from gateway.mcp.revisions import JsonRpcAnswer, Revision
+
+NO_HEADERS = RequestHeaders(())
+
+
+class TransportContext(ResponseWriter, eq=False, kw_only=True):
+    """Transport side of a message, and its answer. It implements :class:`gateway.mcp.interfaces.Observation`.
+
+    `verify` authenticates its caller. `receive` is None for a member of an array, whose client is waited for with the
+    array; `batched` forces its revision. `changes` counts what the message's handler may have changed.
+    """
+
+    scope: dict[str, Any]
+    receive: Receive | None
+    verify: "Callable[[TransportContext], Awaitable[Caller]]"
+    caller: Caller | None = None
+    headers: RequestHeaders = NO_HEADERS
+    accepts: AcceptedTypes = ANYTHING
+    batched: Revision | None = None
+    trace: str = ""
+    client_name: str = ""
+    changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
+    method: str = ""
+    seconds: float = 0.0
+    rpc_answer: JsonRpcAnswer | None = None
+
+    def get_authorization(self) -> str | None:
+        """Return the value of the Authorization header. Where the head was known, its headers are without it."""
+        if self.direct is not None and (value := self.direct.get_secret(b"authorization")) is not None:
+            return decode_value(value)
+        return self.headers.get_text(b"authorization")
+
+    def find_subject(self) -> Secret:
+        """Return the credential behind the scheme of the Authorization header, which authentication has found to be
+        right."""
+        return Secret((self.get_authorization() or "").partition(" ")[2].strip())
+
+    def authenticate(self) -> Awaitable[Caller]:
+        """Verify the caller, or verify them anew."""
+        return self.verify(self)
+
+    def fork(self, revision: Revision) -> "TransportContext":
+        """Return the context of a member of an array in `revision`."""
+        return TransportContext(
+            self.request_id, self.send, self.direct, scope=self.scope, receive=None, verify=self.verify,
+            caller=self.caller, headers=self.headers, batched=revision,
+        )  # fmt: skip
+
+    @property
+    def revision(self) -> str:
+        return self.rpc_answer.revision.version if self.rpc_answer is not None else ""
+
+    @property
+    def code(self) -> int:
+        return self.rpc_answer.code if self.rpc_answer is not None else 0

@@ -1,0 +1,73 @@
+"""Long work on one text in turns of the event loop, so that others are served in between
+(docs/decisions/0071-conversions-in-turns.md).
+
+A converter is a plain function that calls :func:`count_work` as it goes on. Called as any function it runs to its end;
+called by :func:`run_in_turns` it is left there and resumed, from whatever depth of calls.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from greenlet import getcurrent, greenlet
+
+TURN = 10_000
+"""Work between two turns, in characters of dense Markdown: 2 to 5 ms."""
+
+_Made = TypeVar("_Made")
+_Item = TypeVar("_Item")
+
+_queues: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+_left = TURN
+
+
+class _Work(greenlet):
+    """A call that rests in the middle; the parent is the event loop's."""
+
+
+async def run_in_turns(function: Callable[..., _Made], *args: Any) -> _Made:
+    """What a function returns that calls :func:`count_work`. The work of many short calls adds up, and of those that
+    rest one goes on in each turn of the loop.
+
+    The function has no context variables, and may not count within code of another language that calls Python back,
+    such as a validator of pydantic.
+    """
+    work = _Work(function)
+    made = work.switch(*args)
+    try:
+        while not work.dead:
+            async with _queues.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+                await asyncio.sleep(0)
+                made = work.switch()
+    finally:
+        if not work.dead:  # the task was cancelled
+            work.throw()
+    return made
+
+
+def count_work(size: int) -> None:
+    """Count work on so many characters that was done or begins now; others may be served before it returns."""
+    global _left
+    _left -= size
+    if _left < 0:
+        _take_rest()
+
+
+def count_each(items: Sequence[_Item], size: int = 50) -> Sequence[_Item] | Iterator[_Item]:
+    """The items, of which each is as much work as `size` characters; few are not counted."""
+    return items if len(items) < 100 else _count_each(items, size)
+
+
+def _count_each(items: Sequence[_Item], size: int) -> Iterator[_Item]:
+    for item in items:
+        count_work(size)
+        yield item
+
+
+def _take_rest() -> None:
+    global _left
+    current = getcurrent()
+    if isinstance(current, _Work) and current.parent is not None:
+        current.parent.switch()
+    _left = TURN

@@ -1,0 +1,90 @@
+"""Identity providers over the API: for the operator alone, write-only secrets, those of the file read-only."""
+
+from datetime import timedelta
+from typing import Any
+
+from tests.admin_ui.admin_app import OPERATORS, URL, AdminApp, Tenant
+
+PATH = "/deployment/identity-providers"
+SECRET = "a-client-secret-of-the-tests"
+ACME: dict[str, Any] = {
+    "kind": "oidc",
+    "issuer": "https://localhost",
+    "client_id": "mcpist",
+    "client_secret": SECRET,
+    "despite_failures": True,
+}
+
+
+async def test_a_provider_from_stored_to_removed(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
+        refused = await operator.put(f"{PATH}/acme", json=ACME | {"despite_failures": False})
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid")
+        assert "metadata: its address may not be reached" in refused.json()["detail"]
+        saved = (await operator.put(f"{PATH}/acme", json=ACME)).json()
+        assert saved["provider"]["redirect_uri"] == f"{URL}/sign-in/callback/acme"
+        assert [check["outcome"] for check in saved["checks"]] == ["failed"]
+        kept = await operator.put(f"{PATH}/acme", json=ACME | {"client_secret": None, "label": "Acme"})
+        assert kept.json()["provider"]["label"] == "Acme"
+        listed = await operator.get(PATH)
+        assert [(one["id"], one["source"]) for one in listed.json()["items"]] == [
+            ("of-the-file", "file"),
+            ("acme", "database"),
+        ]
+        paged = [(await operator.get(PATH, params={"limit": 1})).json()]
+        paged.append((await operator.get(PATH, params={"limit": 1, "cursor": paged[0]["next_cursor"]})).json())
+        assert [page["items"][0]["id"] for page in paged] == ["of-the-file", "acme"]
+        assert paged[1]["next_cursor"] is None
+        assert (await operator.delete(f"{PATH}/acme")).status_code == 204
+        assert (await operator.delete(f"{PATH}/acme")).status_code == 404
+        await app.seal()
+        events = await operator.get("/deployment/audit")
+    assert "identity_provider.set" in events.text
+    for answer in (refused, kept, listed, events):
+        assert SECRET not in answer.text
+
+
+async def test_what_the_file_has_is_changed_there(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
+        for answer in (
+            await operator.put(f"{PATH}/of-the-file", json=ACME),
+            await operator.delete(f"{PATH}/of-the-file"),
+        ):
+            assert (answer.status_code, "identity.toml" in answer.json()["detail"]) == (409, True)
+
+
+async def test_bad_settings_are_named_and_never_repeated(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
+        for change, named in (
+            ({"issuer": ""}, "issuer is missing"),
+            ({"issuer": "http://login.acme.example"}, "issuer"),
+            ({"issuer": "", "kind": "microsoft", "tenant": "common"}, "one directory"),
+            ({"client_secret": None}, "client_secret is missing"),
+            ({"client_secret": "blank "}, "client_secret"),
+            ({"kind": "github"}, "issuer is not a key of kind github"),
+            ({"client_secret": "s" * 2001}, "client_secret"),
+        ):
+            for path, method, body in (
+                (f"{PATH}/test", "POST", {"id": "new", **ACME, **change}),
+                (f"{PATH}/new", "PUT", {**ACME, **change}),
+            ):
+                body = {name: value for name, value in body.items() if name != "despite_failures" or method == "PUT"}
+                answer = await operator.request(method, path, json=body)
+                assert answer.status_code == 400, answer.text
+                assert named in answer.text
+                assert SECRET not in answer.text
+    assert not await app.value("SELECT count(*) FROM auth.deployment_settings")
+
+
+async def test_nobody_but_the_operator_and_only_with_a_recent_sign_in(app: AdminApp, acme: Tenant) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(acme.admin) as admin:
+        for answer in (await admin.get(PATH), await admin.put(f"{PATH}/acme", json=ACME)):
+            assert answer.status_code == 403
+    async with app.browser(operators.admin) as operator:
+        app.clock.ahead = timedelta(minutes=11)
+        assert (await operator.put(f"{PATH}/acme", json=ACME)).json()["code"] == "recent_sign_in_required"
+        assert (await operator.get(PATH)).status_code == 200

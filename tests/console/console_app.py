@@ -1,0 +1,114 @@
+"""The console in a real browser, on a product with two tenants.
+
+async with console_app(database, folder) as app:
+    page = await app.open(app.admin, "/users")
+    await app.look(page, "users")          # no findings of axe, a picture in build/screenshots/console
+    app.check()                            # no console message, CSP report, dialog or foreign request
+"""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page
+
+from core.directory.tenants import Tenant
+from core.directory.users import create_user
+from tests.support.chromium import Watched, chromium, watch
+from tests.support.identity import Identity, identity_on
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import ACTOR, Person, Product, product_on
+from tools import console
+
+PICTURES = console.ROOT / "build" / "screenshots" / "console"
+TIMEOUT_MS = 15_000
+WIDE = {"width": 1280, "height": 800}
+NARROW = {"width": 360, "height": 740}
+REPORTS = """document.addEventListener('securitypolicyviolation',
+  (event) => console.error('CSP', event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber))"""
+RULES = """axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
+  .then(({violations}) => violations.map((found) => `${found.id}: ${found.help}\\n`
+    + found.nodes.slice(0, 3).map((node) => `  ${node.html.slice(0, 300)}\\n  ${node.failureSummary}`).join('\\n')))"""
+
+
+def require_console() -> None:
+    """Build the console unless it is built; skips the test where that is impossible."""
+    try:
+        console.build()
+    except console.BuildError as error:
+        pytest.skip(f"THE CONSOLE IS NOT BUILT, no page of it was tried: {error}")
+
+
+@dataclass(slots=True)
+class ConsoleApp:
+    """The product, a browser, and the people of two tenants."""
+
+    identity: Identity
+    browser: Browser
+    admin: Person
+    user: Person
+    other_admin: Person
+    """Of another tenant."""
+    watched: list[Watched] = field(default_factory=list[Watched])
+
+    @property
+    def product(self) -> Product:
+        return self.identity.product
+
+    async def open(self, person: Person | None, path: str = "", **options: Any) -> Page:
+        """A page of the console in a browser of its own, as somebody who has just signed in (None: nobody)."""
+        settings = {"viewport": WIDE, "locale": "en-GB", "timezone_id": "Asia/Tokyo", "reduced_motion": "reduce"}
+        watched = watch(await self.browser.new_context(**{**settings, **options}))
+        self.watched.append(watched)
+        if person is not None:
+            name, _, value = (await self.identity.session(person)).partition("=")
+            await watched.context.add_cookies([{"name": name, "value": value, "url": self.identity.url}])
+        await watched.context.add_init_script(REPORTS)
+        page = await watched.page()
+        page.set_default_timeout(TIMEOUT_MS)
+        await page.goto(f"{self.identity.url}/console{path}")
+        return page
+
+    async def look(self, page: Page, name: str) -> None:
+        """Keep a picture, and fail where axe finds something or the page scrolls sideways."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        await page.screenshot(path=PICTURES / f"{name}.png")
+        wide, visible = await page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide <= visible, f"{name} scrolls sideways: {wide} px of {visible}"
+        found = await find_axe_violations(page)
+        assert not found, f"{name}\n" + "\n".join(found)
+
+    def check(self) -> None:
+        """Nothing happened in any browser that should not."""
+        for watched in self.watched:
+            watched.check(*self.identity.origins)
+
+
+async def find_axe_violations(page: Page) -> list[str]:
+    """What axe-core finds on the page as it is."""
+    # Evaluated by the debugger: under Trusted Types a page takes no script element.
+    await page.evaluate((console.SOURCES / "node_modules" / "axe-core" / "axe.min.js").read_text() + ";0")
+    return await page.evaluate(RULES)
+
+
+@contextlib.asynccontextmanager
+async def console_app(database: ScratchDatabase, folder: Path) -> AsyncIterator[ConsoleApp]:
+    """Start the product and the browser."""
+    require_console()
+    async with (
+        chromium() as browser,
+        product_on(database, folder) as product,
+        identity_on(product, providers=False) as identity,
+    ):
+        acme, umbrella = await product.tenant("acme"), await product.tenant("umbrella")
+        admin = await _create_admin(product, acme, "ada@acme.test")
+        other = await _create_admin(product, umbrella, "eve@umbrella.test")
+        user = await product.person(acme, "ben@acme.test", allow=["*"])
+        yield ConsoleApp(identity, browser, admin, user, other)
+
+
+async def _create_admin(product: Product, tenant: Tenant, email: str) -> Person:
+    return Person(tenant, await create_user(product.console, ACTOR, tenant.id, email, system_role="admin"), email)
