@@ -19,6 +19,7 @@ from cli.commands import (
     connect,
     credential,
     doctor,
+    figures,
     identity_provider,
     issuer,
     keys,
@@ -114,6 +115,7 @@ app.add_typer(scim_token.app, name="scim-token")
 app.add_typer(session.app, name="session")
 app.add_typer(audit.app, name="audit")
 call.register(app)
+figures.register(app)
 backup.register(app)
 doctor.register(app)
 

@@ -118,8 +118,8 @@ class Sessions:
         )
         return secret
 
-    async def find(self, secret: Secret) -> Session | None:
-        """The live session that a cookie names; its last use is noted, to the minute.
+    async def find(self, secret: Secret, *, is_use: bool = True) -> Session | None:
+        """The live session that a cookie names; its last use is noted, to the minute, if this `is_use`.
 
         Raises:
             core.errors.Unavailable: the database is away.
@@ -135,7 +135,7 @@ class Sessions:
             row = await work.fetchrow(_LIVE, hashed, now, now - IDLE_TIMEOUT)
             if row is None:
                 return None
-            if row["last_seen_at"] < now - timedelta(minutes=1):
+            if is_use and row["last_seen_at"] < now - timedelta(minutes=1):
                 await work.execute(_SEEN, row["id"], now)
             return _build_session(row)
 

@@ -69,6 +69,7 @@ class AuditEventKind(StrEnum):
     OPERATOR_RESTORE = "operator.restore"
     OPERATOR_ADOPTED = "operator.adopted"
     AUDIT_DROPPED = "audit.dropped"
+    AUDIT_EXPORTED = "audit.exported"
     AUDIT_LOST = "audit.lost"
     AUDIT_UNREADABLE = "audit.unreadable"
     CREDENTIAL_CREATED = "credential.created"

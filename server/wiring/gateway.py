@@ -53,6 +53,10 @@ GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
 
 
+def do_nothing() -> None:
+    """End no event streams."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gateway:
     """A gateway that works: its ASGI application, and what the process that runs it looks after."""
@@ -62,6 +66,8 @@ class Gateway:
     health: HealthMonitor
     metrics: Metrics
     refusals: AuthFailureLog
+    end_event_streams: Callable[[], None] = do_nothing
+    """Ends the console's event streams, where this process serves the console."""
 
 
 @contextlib.asynccontextmanager

@@ -12,6 +12,7 @@ import httpx2
 from admin_ui.api.admin_dependencies import AdminDependencies
 from admin_ui.api.app import build_admin_api
 from admin_ui.api.app import build_directory_section as admin_section
+from admin_ui.api.event_streams import EventStreams, StreamTiming
 from admin_ui.api.installed_modules import InstalledModule, SettingDefinition
 from broker.api.app import build_identity_section as identity_section
 from broker.api.authentication import ApiAuthenticator
@@ -49,9 +50,11 @@ from broker.vault.vault import open_vault
 from broker.web.cookies import Cookies
 from core.api.app import ApiSection, build_fastapi_app
 from core.api.security import ApiSecurity
+from core.audit.change_feed import ChangeFeed
 from core.audit.sealer import AuditSealer
 from core.caller import Credential
 from core.concurrency.rate_limits import AttemptLimits, CallerLimits
+from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory import allow_list, services, users
 from core.directory.access_requests import create_request
@@ -77,6 +80,7 @@ OPERATORS = "operators"
 KG_TOOLS = {"search": True, "write": False, "delete": False}
 OWN_CLIENT = "mcpist-command-line"
 VERIFIER = "v" * 43
+BRIEF = StreamTiming(0.1, 0.2, 0.2)
 GITHUB_OF_THE_FILE = {"id": "of-the-file", "kind": "github", "client_id": "Iv1", "client_secret": "of-the-file"}
 PROOF = CodeProof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER)
 
@@ -207,6 +211,9 @@ class AdminApp:
     deployment: DeploymentDependencies
     checks: "Checks" = field(default_factory=lambda: Checks())
     served: Any = None
+    timing: StreamTiming = BRIEF
+    """Of event streams: a client in this process reads one to its end."""
+    feed_address: DatabaseAddress | None = None
 
     def sections(self) -> tuple[ApiSection, ...]:
         settings = (SettingDefinition("timeout", "Seconds"),)
@@ -217,6 +224,7 @@ class AdminApp:
             AdminDependencies(
                 self.console,
                 InstalledToolCatalogue(toy_catalogue),
+                EventStreams(self.console, ChangeFeed(self.console, self.feed_address, poll_seconds=0.2), self.timing),
                 ("kg",),
                 {"kg": kg, "mute": mute},
                 self.checks,

@@ -8,6 +8,7 @@ from tests.bench.lab import Lab, lab
 from tests.bench.measures import (
     batch,
     documents,
+    figures,
     graph,
     idle,
     lease,
@@ -30,6 +31,7 @@ Measure = Callable[[Lab], list[Result]]
 MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"P10"}), False, tokens.measure),
     (frozenset({"MD"}), False, documents.measure),
+    (frozenset({"FG"}), False, figures.measure),
     (frozenset({"P9"}), False, start.measure),
     (frozenset({"P13"}), False, idle.measure),
     (frozenset({"P6"}), False, batch.measure),
