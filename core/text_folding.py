@@ -2,8 +2,16 @@
 
 import unicodedata
 
-_KATAKANA, _HIRAGANA_OFFSET = range(0x30A1, 0x30F7), 0x60
-_TO_HIRAGANA = {letter: letter - _HIRAGANA_OFFSET for letter in _KATAKANA}
+KATAKANA = (
+    "ァアィイゥウェエォオカガキギクグケゲコゴサザシジスズセゼソゾタダチヂッツヅテデトドナニヌネノハバパヒ"
+    "ビピフブプヘベペホボポマミムメモャヤュユョヨラリルレロヮワヰヱヲンヴヵヶ"
+)
+HIRAGANA = (
+    "ぁあぃいぅうぇえぉおかがきぎくぐけげこごさざしじすずせぜそぞただちぢっつづてでとどなにぬねのはばぱひ"
+    "びぴふぶぷへべぺほぼぽまみむめもゃやゅゆょよらりるれろゎわゐゑをんゔゕゖ"
+)
+"""Letters with the same sounds, in the same order."""
+_TO_HIRAGANA = str.maketrans(KATAKANA, HIRAGANA)
 
 
 def fold_text(text: str) -> str:

@@ -1,9 +1,10 @@
 """``/roles``: named sets of tool permissions, and who has them."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
-from fastapi import Response
+from fastapi import Query, Response
 from pydantic import Field, StringConstraints
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps, ConsoleDatabase
@@ -11,9 +12,10 @@ from admin_ui.api.users import UserView, build_users_page
 from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite, RolePath, UserPath
 from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
-from core.api.schemas import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, build_removal_view
+from core.api.schemas import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, ShortText, build_removal_view
 from core.directory import roles
 from core.directory.roles import MAX_PERMISSIONS, PermissionGrants, RoleRecord
+from core.directory.search import RoleSearch, RoleSortKey, search_roles
 from core.directory.users import assign_role, list_role_members, unassign_role
 from core.errors import Conflict
 from core.permissions import PERMISSION_PATTERN, check_permissions_installed
@@ -22,6 +24,8 @@ routes = create_router("roles")
 
 Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
 Permission = Annotated[str, StringConstraints(pattern=f"^(?:{PERMISSION_PATTERN.pattern})$", max_length=200)]
+RoleSort = Literal["priority", "-priority", "name", "-name"]
+_CURSOR_KEYS: Mapping[RoleSortKey, Any] = {"priority": tuple[PriorityKey, TextKey], "name": tuple[TextKey, TextKey]}
 Permissions = Annotated[list[Permission], Field(max_length=MAX_PERMISSIONS)]
 
 
@@ -87,13 +91,23 @@ def _build_page(records: list[RoleRecord], limit: int) -> PageOf[RoleView]:
 
 @routes.get("/roles")
 async def list_roles(
-    caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    console: ConsoleDatabase,
+    q: Annotated[ShortText, Query(description="Words that the name contains.")] = "",
+    sort: Annotated[RoleSort, Query(description="Field to order by; with `-` the other way round.")] = "-priority",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[RoleView]:
     """List roles.
 
-    Highest priority first.
+    Highest priority first, unless `sort` says otherwise. Width, case and kana do not count in `q`.
     """
-    return _build_page(await roles.list_roles(console, caller.tenant_id, _decode_role_cursor(cursor), limit + 1), limit)
+    key = cast("RoleSortKey", sort.removeprefix("-"))
+    after = None if cursor is None else decode_cursor(cursor, _CURSOR_KEYS[key])
+    search = RoleSearch(q, key, sort.startswith("-"))
+    found = await search_roles(console, caller.tenant_id, search, after, limit + 1)
+    page, next_cursor = split_page(found, limit, lambda role: (getattr(role, key), role.name))
+    return PageOf(items=[RoleView.model_validate(role) for role in page], next_cursor=next_cursor)
 
 
 @routes.post("/roles", status_code=201, responses=describe_existing_response(RoleView))

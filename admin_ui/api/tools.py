@@ -289,11 +289,12 @@ def _build_tool_view(tool: ToolDescription, permitted: bool) -> ToolView:
         title=LocalizedTextView.model_validate(tool.title),
         permitted=permitted,
         description=tool.description if permitted else "",
-        effect=_get_effect(tool) if permitted else None,
+        effect=get_effect(tool) if permitted else None,
         idempotent=permitted and tool.idempotent,
         open_world=permitted and tool.open_world,
     )
 
 
-def _get_effect(tool: ToolDescription) -> Effect:
+def get_effect(tool: ToolDescription) -> Effect:
+    """Get the strongest effect that a call of the tool can have."""
     return "reads" if tool.read_only else "destroys" if tool.destructive else "changes"

@@ -1,24 +1,42 @@
 """``/users``: the people of a tenant."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
-from fastapi import Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
 from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite, UserPath
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.schemas import Email, Name, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
+from core.api.schemas import (
+    Email,
+    Name,
+    PageOf,
+    RemovalView,
+    RequestModel,
+    ResponseModel,
+    ShortText,
+    build_removal_view,
+)
 from core.directory import users
+from core.directory.search import UserSearch, UserSortKey, search_users
 from core.directory.users import change_user, get_user, remove_user
 from core.errors import Conflict
 
 routes = create_router("users")
 
 SystemRole = Literal["admin", "user"]
+UserStatus = Literal["active", "suspended"]
+UserSort = Literal["email", "-email", "name", "-name", "created_at", "-created_at"]
+_CURSOR_KEYS: Mapping[UserSortKey, Any] = {
+    "email": tuple[TextKey, TextKey],
+    "name": tuple[TextKey, TextKey],
+    "created_at": tuple[datetime, TextKey],
+}
 
 
 class UserView(ResponseModel):
@@ -28,7 +46,7 @@ class UserView(ResponseModel):
     email: str = Field(description="E-mail address of the user.")
     name: str = Field(description="Display name of the user.")
     system_role: SystemRole = Field(description="System role: `admin` or `user`.")
-    status: Literal["active", "suspended"] = Field(description="Status: `active` or `suspended`.")
+    status: UserStatus = Field(description="Status: `active` or `suspended`.")
     created_at: datetime = Field(description="Time of creation.")
     roles: list[str] = Field(description="Names of the assigned roles.")
 
@@ -46,7 +64,7 @@ class UserChange(RequestModel):
 
     name: Name | None = Field(default=None, description="New display name; null keeps it.")
     system_role: SystemRole | None = Field(default=None, description="New system role; null keeps it.")
-    status: Literal["active", "suspended"] | None = Field(default=None, description="New status; null keeps it.")
+    status: UserStatus | None = Field(default=None, description="New status; null keeps it.")
 
 
 def build_users_page(records: "list[users.User]", limit: int) -> PageOf[UserView]:
@@ -57,14 +75,25 @@ def build_users_page(records: "list[users.User]", limit: int) -> PageOf[UserView
 
 @routes.get("/users")
 async def list_users(
-    caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    console: ConsoleDatabase,
+    q: Annotated[ShortText, Query(description="Words that the name or the e-mail address contains.")] = "",
+    status: Annotated[UserStatus | None, Query(description="Status: `active` or `suspended`.")] = None,
+    system_role: Annotated[SystemRole | None, Query(description="System role: `admin` or `user`.")] = None,
+    sort: Annotated[UserSort, Query(description="Field to order by; with `-` the other way round.")] = "email",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[UserView]:
     """List users.
 
-    Ordered by e-mail address.
+    Ordered by e-mail address, unless `sort` says otherwise. Width, case and kana do not count in `q`.
     """
-    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    return build_users_page(await users.list_users(console, caller.tenant_id, after=after, limit=limit + 1), limit)
+    key = cast("UserSortKey", sort.removeprefix("-"))
+    search = UserSearch(q, status or "", system_role or "", key, sort.startswith("-"))
+    after = None if cursor is None else decode_cursor(cursor, _CURSOR_KEYS[key])
+    found = await search_users(console, caller.tenant_id, search, after, limit + 1)
+    page, next_cursor = split_page(found, limit, lambda user: (getattr(user, key), user.email))
+    return PageOf(items=[UserView.model_validate(user) for user in page], next_cursor=next_cursor)
 
 
 @routes.post("/users", status_code=201, responses=describe_existing_response(UserView))

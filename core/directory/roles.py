@@ -82,6 +82,11 @@ async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord
     return _to_role_record(row)
 
 
+async def fetch_roles(work: UnitOfWork, role_ids: Sequence[UUID]) -> list[RoleRecord]:
+    """Return those of these roles that the tenant has, in this order."""
+    return [_to_role_record(row) for row in await work.fetch(_BY_IDS, role_ids)]
+
+
 async def list_roles(console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int) -> list[RoleRecord]:
     """List the tenant's roles, the highest priority first, after the one of that priority and name."""
     async with console.tenant(tenant_id) as work:
@@ -254,6 +259,7 @@ _COLUMNS = """SELECT r.id, r.name, r.priority,
     (SELECT count(*) FROM core.role_assignments a WHERE a.tenant_id = r.tenant_id AND a.role_id = r.id) AS members
     FROM core.roles r """
 _GET = _COLUMNS + "WHERE r.tenant_id = $1 AND r.id = $2"
+_BY_IDS = _COLUMNS + "WHERE r.tenant_id = $1 AND r.id = ANY($2::uuid[]) ORDER BY array_position($2::uuid[], r.id)"
 _BY_NAME = _COLUMNS + "WHERE r.tenant_id = $1 AND r.name = $2"
 _PAGE = (
     _COLUMNS

@@ -75,6 +75,11 @@ async def list_users(console: Database, tenant_id: UUID, *, after: str = "", lim
         return [_to_user(row) for row in await work.fetch(_LIST, after, limit)]
 
 
+async def fetch_users(work: UnitOfWork, user_ids: Sequence[UUID]) -> list[User]:
+    """Return those of these users that the tenant has, in this order."""
+    return [_to_user(row) for row in await work.fetch(_BY_IDS, user_ids)]
+
+
 async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
     """Find the user of that e-mail address.
 
@@ -272,6 +277,7 @@ _COLUMNS = """SELECT u.id, u.email, u.name, u.system_role, u.status, u.created_a
 _INSERT = "INSERT INTO core.users (tenant_id, email, name, system_role) VALUES ($1, $2, $3, $4) RETURNING id"
 _FIND = _COLUMNS + """WHERE u.tenant_id = $1 AND u.email = $2"""
 _LIST = _COLUMNS + """WHERE u.tenant_id = $1 AND u.email > $2 ORDER BY u.email LIMIT $3"""
+_BY_IDS = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = ANY($2::uuid[]) ORDER BY array_position($2::uuid[], u.id)"""
 _LOCK_ADMINISTRATORS = """SELECT id FROM core.users
     WHERE tenant_id = $1 AND system_role = 'admin' AND status = 'active' ORDER BY id FOR UPDATE"""
 _CHANGE = "UPDATE core.users SET name = $3, system_role = $4, status = $5 WHERE tenant_id = $1 AND id = $2"

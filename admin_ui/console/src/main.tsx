@@ -4,7 +4,10 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient, meQuery } from './api/queries.ts'
 import { buildSignInUrl, listenToOtherTabs } from './api/session.ts'
+import type { SchemaCurrentUserView } from './api/schema.d.ts'
 import { router } from './app/router.tsx'
+import { setSingleKeys } from './app/shortcuts.tsx'
+import { setTimeZone } from './messages/format.ts'
 import { type Language, LanguageProvider, loadMessages } from './messages/index.tsx'
 import './styles/base.css'
 
@@ -19,15 +22,16 @@ window.addEventListener('vite:preloadError', (event) => {
 })
 
 async function start(): Promise<void> {
-  const language: Language = document.documentElement.lang === 'ja' ? 'ja' : 'en'
-  const asked = fetch('/api/v1/me', { credentials: 'same-origin' }).catch(() => null)
-  const [messages, me] = await Promise.all([loadMessages(language), asked])
-  if (me?.status === 401) {
+  const answer = await fetch('/api/v1/me', { credentials: 'same-origin' }).catch(() => null)
+  if (answer?.status === 401) {
     location.replace(buildSignInUrl(location.pathname + location.search))
     return
   }
   const queries = createQueryClient()
-  if (me?.ok) queries.setQueryData(meQuery.queryKey, await me.json())
+  const me: SchemaCurrentUserView | null = answer?.ok ? await answer.json() : null
+  if (me) queries.setQueryData(meQuery.queryKey, me)
+  const language = me ? applyProfile(me) : readLanguage()
+  const messages = await loadMessages(language)
   listenToOtherTabs(() => {
     queries.clear()
     location.assign('/signed-out')
@@ -43,6 +47,19 @@ async function start(): Promise<void> {
       </QueryClientProvider>
     </StrictMode>,
   )
+}
+
+/** Language, time zone and shortcuts of the person's profile win over those of this browser. */
+function applyProfile(me: SchemaCurrentUserView): Language {
+  setTimeZone(me.time_zone ?? undefined)
+  setSingleKeys(me.single_key_shortcuts)
+  const language = me.language ?? readLanguage()
+  document.documentElement.lang = language
+  return language
+}
+
+function readLanguage(): Language {
+  return document.documentElement.lang === 'ja' ? 'ja' : 'en'
 }
 
 /** Begin anew when another person has signed in meanwhile: nothing of the first one stays. */

@@ -7,6 +7,7 @@ from uuid import UUID
 from core.db import Database
 from core.directory import access_requests, profiles, roles
 from core.directory.audit_trail import Actor
+from core.directory.search import RoleSearch, UserSearch, search_roles, search_users
 from core.errors import MCPistError
 
 ACTOR = Actor("tester")
@@ -20,7 +21,30 @@ async def told_of_the_console(console: Database, tenant: UUID, user: UUID, stran
         await refused(profiles.get_profile(console, tenant, stranger)),
         await refused(profiles.change_profile(console, ACTOR, tenant, stranger, name="Mine")),
         await _requests(console, tenant, user, stranger),
+        *[
+            await _users(console, tenant, key, down)
+            for key in ("email", "name", "created_at")
+            for down in (False, True)
+        ],
+        *[await _roles(console, tenant, key, down) for key in ("priority", "name") for down in (False, True)],
     ]
+
+
+async def _users(console: Database, tenant: UUID, key: Any, descending: bool) -> list[str]:
+    """Of all pages, one user at a time."""
+    told, after = [], None
+    while found := await search_users(console, tenant, UserSearch("", sort=key, descending=descending), after, 1):
+        told.append(found[0].email)
+        after = getattr(found[0], key), found[0].email
+    return told
+
+
+async def _roles(console: Database, tenant: UUID, key: Any, descending: bool) -> list[str]:
+    told, after = [], None
+    while found := await search_roles(console, tenant, RoleSearch("", key, descending), after, 1):
+        told.append(found[0].name)
+        after = getattr(found[0], key), found[0].name
+    return told
 
 
 async def _requests(console: Database, tenant: UUID, user: UUID, stranger: UUID) -> list[Any]:

@@ -27,9 +27,10 @@ export const meQuery = queryOptions({
 /** What a page may need; `operate` is the operator of the whole deployment. */
 export type Right = 'administer' | 'operate'
 
+const NEEDED = { administer: 'tenant.read', operate: 'deployment.read' } as const
+
 export function hasRight(me: SchemaCurrentUserView, right: Right | undefined): boolean {
-  if (right === undefined) return true
-  return right === 'operate' ? me.operator : me.system_role === 'admin'
+  return right === undefined || me.rights.includes(NEEDED[right])
 }
 
 /** The person of this page; main.tsx has loaded it before anything is drawn. */

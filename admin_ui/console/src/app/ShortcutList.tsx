@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import { useState } from 'react'
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { keepInProfile } from '../api/profile.ts'
 import { IconButton } from '../components/Button.tsx'
 import { Checkbox } from '../components/Field.tsx'
 import overlay from '../components/Overlay.module.css'
@@ -44,6 +45,7 @@ export function ShortcutList({ onClose }: { onClose: () => void }) {
               onChange={(next) => {
                 setSingleKeys(next)
                 setOn(next)
+                void keepInProfile({ single_key_shortcuts: next })
               }}
             >
               {shell.shortcutsOn}

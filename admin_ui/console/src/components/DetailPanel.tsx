@@ -13,11 +13,13 @@ interface DetailPanelProps {
   actions?: ReactNode
   /** For a matrix: 920 px instead of 560. */
   wide?: boolean
+  /** Tabs keep their own distance from the edge. */
+  padded?: boolean
   children: ReactNode
 }
 
 /** A panel from the right over the list; the query string says that it is open. Esc and Back close it. */
-export function DetailPanel({ title, subtitle, onClose, actions, wide, children }: DetailPanelProps) {
+export function DetailPanel({ title, subtitle, onClose, actions, wide, padded, children }: DetailPanelProps) {
   const { common } = useMessages()
   return (
     <ModalOverlay isOpen isDismissable onOpenChange={onClose} className={styles.clear!} data-overlay>
@@ -33,7 +35,7 @@ export function DetailPanel({ title, subtitle, onClose, actions, wide, children 
             {actions}
             <IconButton icon={X} label={common.close} onPress={onClose} />
           </div>
-          <div className={styles.panelBody}>{children}</div>
+          <div className={padded ? `${styles.panelBody} ${styles.padded}` : styles.panelBody}>{children}</div>
         </Dialog>
       </Modal>
     </ModalOverlay>

@@ -9,7 +9,7 @@ import styles from './States.module.css'
 
 interface NoticeProps {
   title: string
-  text: string
+  text?: string
   /** A button or a link. */
   children?: ReactNode
 }
@@ -19,7 +19,7 @@ export function Notice({ title, text, children }: NoticeProps) {
   return (
     <section className={styles.notice}>
       <h1 tabIndex={-1}>{title}</h1>
-      <p className={styles.text}>{text}</p>
+      {text && <p className={styles.text}>{text}</p>}
       {children}
     </section>
   )
@@ -30,7 +30,7 @@ export function Empty({ title, text, children }: NoticeProps) {
   return (
     <div className={styles.empty}>
       <h2>{title}</h2>
-      <p className={styles.text}>{text}</p>
+      {text && <p className={styles.text}>{text}</p>}
       {children}
     </div>
   )

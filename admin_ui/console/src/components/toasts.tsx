@@ -27,8 +27,9 @@ export function showToast(text: string, undo?: () => void): void {
 export function ToastRegion() {
   const { common } = useMessages()
   const shown = useSyncExternalStore(subscribe, () => toasts)
+  // Open dialogs make everything else inert, but not what has this attribute: Undo has to work beside them.
   return (
-    <div role="status" className={styles.region}>
+    <div role="status" className={styles.region} data-react-aria-top-layer="true">
       {shown.map(({ id, text, undo }) => (
         <div key={id} className={styles.toast}>
           <span>{text}</span>

@@ -1,5 +1,6 @@
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react'
 import { I18nProvider } from 'react-aria-components'
+import { keepInProfile } from '../api/profile.ts'
 import { writeSetting } from '../app/settings.ts'
 import type { messages as english } from './en/index.ts'
 import * as format from './format.ts'
@@ -34,6 +35,7 @@ export function LanguageProvider({ language, messages, children }: LanguageProvi
     setState({ language: next, messages: await loadMessages(next) })
     document.documentElement.lang = next
     writeSetting('language', next)
+    void keepInProfile({ language: next })
   }, [])
   const value = useMemo(() => ({ ...state, setLanguage }), [state, setLanguage])
   return (

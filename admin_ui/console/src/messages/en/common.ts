@@ -20,6 +20,7 @@ export const common = {
   unchanged: (count: number) => `${count} not saved`,
   typeToConfirm: (name: string) => `Type ${name} to confirm`,
   rows: (from: number, to: number, more: boolean) => (more ? `${from} to ${to} of more` : `${to} in all`),
+  loadMore: 'Load more',
   loadingMore: 'Loading more',
   nothingMatches: (filter: string) => `Nothing matches “${filter}”`,
   nothingMatchesFilters: 'Nothing matches these filters',

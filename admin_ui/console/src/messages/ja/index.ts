@@ -1,8 +1,9 @@
 import type { Messages } from '../index.tsx'
 import { common } from './common.ts'
+import { connections } from './connections.ts'
 import { problems } from './problems.ts'
 import { roles } from './roles.ts'
 import { shell } from './shell.ts'
 import { users } from './users.ts'
 
-export const messages: Messages = { common, problems, roles, shell, users }
+export const messages: Messages = { common, connections, problems, roles, shell, users }

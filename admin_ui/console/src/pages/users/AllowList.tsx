@@ -1,0 +1,80 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Trash2, X } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
+import { Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { api, read } from '../../api/client.ts'
+import { Button, IconButton } from '../../components/Button.tsx'
+import { ItemList } from '../../components/Facts.tsx'
+import { Field } from '../../components/Field.tsx'
+import overlay from '../../components/Overlay.module.css'
+import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { Time } from '../../components/Time.tsx'
+import { useAction } from '../../components/useAction.ts'
+import { usePagedList } from '../../components/usePagedList.ts'
+import { useMessages } from '../../messages/index.tsx'
+
+/** The addresses and domains that may sign in. */
+export function AllowList({ onClose }: { onClose: () => void }) {
+  const { common, problems, users } = useMessages()
+  const queries = useQueryClient()
+  const { busy, problem, run } = useAction()
+  const [text, setText] = useState('')
+  const list = usePagedList(['allow-list'], (cursor) =>
+    read(api.GET('/api/v1/allow-list', { params: { query: { limit: 200, ...(cursor && { cursor }) } } })),
+  )
+  const change = (work: () => Promise<unknown>) =>
+    run(async () => {
+      await work()
+      await queries.invalidateQueries({ queryKey: ['allow-list'] })
+    })
+  const at = (entry: string) => ({ params: { path: { entry } } })
+  const add = (event: FormEvent) => {
+    event.preventDefault()
+    void change(async () => {
+      await read(api.PUT('/api/v1/allow-list/{entry}', at(text.trim())))
+      setText('')
+    })
+  }
+  return (
+    <ModalOverlay isOpen isDismissable onOpenChange={onClose} className={`${overlay.shade} ${overlay.center}`} data-overlay>
+      <Modal className={overlay.modal!}>
+        <Dialog className={`${overlay.dialog} ${overlay.form}`}>
+          <div className={overlay.head}>
+            <Heading slot="title">{users.allow.title}</Heading>
+            <IconButton icon={X} label={common.close} onPress={onClose} />
+          </div>
+          <p>{users.allow.text}</p>
+          <Form onSubmit={add} className={overlay.line!}>
+            <Field label={users.allow.entry} value={text} onChange={setText} isRequired maxLength={320} placeholder="@example.com" />
+            <Button type="submit" isPending={busy}>
+              {users.allow.add}
+            </Button>
+          </Form>
+          {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
+          {list.isLoading ? (
+            <Skeleton />
+          ) : list.error ? (
+            <ProblemNotice error={list.error} onRetry={list.retry} />
+          ) : (
+            <ItemList
+              label={users.allow.title}
+              items={list.rows}
+              itemKey={({ entry }) => entry}
+              title={({ entry }) => entry}
+              detail={({ created_at }) => <Time at={created_at} />}
+              end={({ entry }) => (
+                <IconButton
+                  icon={Trash2}
+                  label={users.allow.remove(entry)}
+                  onPress={() => void change(() => read(api.DELETE('/api/v1/allow-list/{entry}', at(entry))))}
+                />
+              )}
+              empty={users.allow.empty}
+            />
+          )}
+          {list.hasMore && <Button onPress={list.loadMore}>{common.loadMore}</Button>}
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}

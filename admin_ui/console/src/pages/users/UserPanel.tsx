@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { DetailPanel, PanelTabs } from '../../components/DetailPanel.tsx'
+import { useOverlay } from '../../components/overlay.ts'
+import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { useMessages } from '../../messages/index.tsx'
+import { userQuery } from './queries.ts'
+import { RemoveUser } from './RemoveUser.tsx'
+import type { UsersSearch, UserTab } from './route.ts'
+import { SuspendUser } from './SuspendUser.tsx'
+import { UserAccess } from './UserAccess.tsx'
+import { UserConnections } from './UserConnections.tsx'
+import { UserGeneral } from './UserGeneral.tsx'
+import { UserRoles } from './UserRoles.tsx'
+
+const OF_PANEL = ['id', 'tab', 'dialog'] as const
+const OF_DIALOG = ['dialog'] as const
+
+interface UserPanelProps {
+  id: string
+  tab: UserTab
+  dialog: UsersSearch['dialog']
+}
+
+/** One person. */
+export function UserPanel({ id, tab, dialog }: UserPanelProps) {
+  const { users } = useMessages()
+  const { data: user, error, refetch } = useQuery(userQuery(id))
+  const { close, replace } = useOverlay(OF_PANEL)
+  const { open, close: closeDialog } = useOverlay(OF_DIALOG)
+  if (!user)
+    return (
+      <DetailPanel title={users.title} onClose={close} padded>
+        {error ? <ProblemNotice error={error} onRetry={() => void refetch()} /> : <Skeleton lines={6} />}
+      </DetailPanel>
+    )
+  return (
+    <>
+      <DetailPanel title={user.name || user.email} subtitle={user.name ? user.email : undefined} onClose={close}>
+        <PanelTabs
+          label={user.email}
+          selected={tab}
+          onSelect={(next) => replace({ tab: next })}
+          tabs={[
+            { key: 'general', label: users.tabs.general, content: () => <UserGeneral user={user} onDialog={(name) => open({ dialog: name })} /> },
+            { key: 'roles', label: users.tabs.roles, content: () => <UserRoles user={user} /> },
+            { key: 'connections', label: users.tabs.connections, content: () => <UserConnections userId={id} /> },
+            { key: 'access', label: users.tabs.access, content: () => <UserAccess userId={id} /> },
+          ]}
+        />
+      </DetailPanel>
+      {dialog === 'suspend' && <SuspendUser user={user} onClose={closeDialog} />}
+      {dialog === 'remove' && <RemoveUser user={user} onClose={closeDialog} onRemoved={close} />}
+    </>
+  )
+}

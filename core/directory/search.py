@@ -1,0 +1,97 @@
+"""Search in the people and roles of a tenant, sorted and a page at a time. Width, case and kana do not count."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, LiteralString
+from uuid import UUID
+
+from core.db import Database
+from core.directory.roles import RoleRecord, fetch_roles
+from core.directory.users import User, fetch_users
+from core.text_folding import HIRAGANA, KATAKANA, fold_text
+
+UserSortKey = Literal["email", "name", "created_at"]
+RoleSortKey = Literal["priority", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserSearch:
+    """All words of `text` stand in name or address; an empty `status` or `system_role` is any."""
+
+    text: str = ""
+    status: str = ""
+    system_role: str = ""
+    sort: UserSortKey = "email"
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSearch:
+    """All words of `text` stand in the name."""
+
+    text: str = ""
+    sort: RoleSortKey = "priority"
+    descending: bool = True
+
+
+async def search_users(
+    console: Database, tenant_id: UUID, search: UserSearch, after: tuple[str | datetime, str] | None, limit: int
+) -> Sequence[User]:
+    """Find users, after the one with that value of the sort key and that address."""
+    statement = _USERS[search.sort, search.descending]
+    filters = (fold_text(search.text).split(), search.status, search.system_role)
+    async with console.tenant(tenant_id) as work:
+        rows = await work.fetch(statement, *filters, *(after or (None, None)), limit)
+        return await fetch_users(work, [row["id"] for row in rows])
+
+
+async def search_roles(
+    console: Database, tenant_id: UUID, search: RoleSearch, after: tuple[str | int, str] | None, limit: int
+) -> Sequence[RoleRecord]:
+    """Find roles, after the one with that value of the sort key and that name."""
+    statement = _ROLES[search.sort, search.descending]
+    words = fold_text(search.text).split()
+    async with console.tenant(tenant_id) as work:
+        rows = await work.fetch(statement, words, *(after or (None, None)), limit)
+        return await fetch_roles(work, [row["id"] for row in rows])
+
+
+def _match_words(text: LiteralString) -> LiteralString:
+    """Build the condition that every word of $2 stands in a text, folded as core.text_folding does it."""
+    folded = f"translate(lower(normalize({text}, NFKC)), '{KATAKANA}', '{HIRAGANA}')"
+    return f"NOT EXISTS (SELECT FROM unnest($2::text[]) AS word WHERE position(word IN {folded}) = 0)"
+
+
+def _build_user_statement(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
+    beyond: LiteralString = "<" if descending else ">"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    return f"""SELECT u.id FROM core.users u
+        WHERE u.tenant_id = $1 AND {_match_words("u.name || ' ' || u.email")}
+          AND $3 IN ('', u.status) AND $4 IN ('', u.system_role)
+          AND ($5::{kind} IS NULL OR (u.{key}, u.email) {beyond} ($5, $6))
+        ORDER BY u.{key} {direction}, u.email {direction} LIMIT $7"""  # noqa: S608 our own words
+
+
+def _build_role_statement(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
+    """Roles of one priority are always by name."""
+    beyond: LiteralString = "<" if descending else ">"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    after = f"r.{key} {beyond} $3 OR (r.{key} = $3 AND r.name > $4)"
+    return f"""SELECT r.id FROM core.roles r
+        WHERE r.tenant_id = $1 AND {_match_words("r.name")} AND ($3::{kind} IS NULL OR {after})
+        ORDER BY r.{key} {direction}, r.name LIMIT $5"""  # noqa: S608 our own words
+
+
+_USER_KEYS: Mapping[UserSortKey, LiteralString] = {"email": "text", "name": "text", "created_at": "timestamptz"}
+_ROLE_KEYS: Mapping[RoleSortKey, LiteralString] = {"priority": "integer", "name": "text"}
+_USERS: Mapping[tuple[UserSortKey, bool], LiteralString] = {
+    (key, descending): _build_user_statement(key, kind, descending)
+    for key, kind in _USER_KEYS.items()
+    for descending in (False, True)
+}
+_ROLES: Mapping[tuple[RoleSortKey, bool], LiteralString] = {
+    (key, descending): _build_role_statement(key, kind, descending)
+    for key, kind in _ROLE_KEYS.items()
+    for descending in (False, True)
+}
