@@ -30,10 +30,10 @@ async def test_the_shell_in_every_view(app: ConsoleApp, view: str) -> None:
 
 async def test_the_start_is_the_first_page_that_one_may_use(app: ConsoleApp) -> None:
     page = await app.open(app.admin)
-    await page.wait_for_url("**/console/users")
-    assert await page.title() == "People · MCPist"
+    await page.wait_for_url("**/console/tools")
+    assert await page.title() == "Tools · MCPist"
     await page.go_back()
-    assert "/console/users" not in page.url, "the start does not trap the back button"
+    assert "/console/tools" not in page.url, "the start does not trap the back button"
 
 
 async def test_nobody_is_sent_to_the_sign_in_and_comes_back_to_the_same_address(app: ConsoleApp) -> None:

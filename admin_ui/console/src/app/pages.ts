@@ -1,5 +1,6 @@
 import { rolesRoute } from '../pages/roles/route.ts'
+import { toolsRoute } from '../pages/tools/route.ts'
 import { usersRoute } from '../pages/users/route.ts'
 
 /** Every page of the console in the order of the navigation. A page that is not here does not exist. */
-export const PAGES = [usersRoute, rolesRoute] as const
+export const PAGES = [toolsRoute, usersRoute, rolesRoute] as const

@@ -2,7 +2,9 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { problems } from './problems.ts'
 import { roles } from './roles.ts'
+import { schemas } from './schemas.ts'
 import { shell } from './shell.ts'
+import { tools } from './tools.ts'
 import { users } from './users.ts'
 
-export const messages = { common, connections, problems, roles, shell, users }
+export const messages = { common, connections, problems, roles, schemas, shell, tools, users }
