@@ -3,10 +3,11 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
+import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 
-export const messages: Messages = { common, connections, problems, profile, roles, schemas, shell, tools, users }
+export const messages: Messages = { common, connections, problems, profile, requests, roles, schemas, shell, tools, users }
