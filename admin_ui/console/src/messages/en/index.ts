@@ -1,5 +1,7 @@
+import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { home } from './home.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
@@ -9,4 +11,17 @@ import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 
-export const messages = { common, connections, problems, profile, requests, roles, schemas, shell, tools, users }
+export const messages = {
+  clients,
+  common,
+  connections,
+  home,
+  problems,
+  profile,
+  requests,
+  roles,
+  schemas,
+  shell,
+  tools,
+  users,
+}

@@ -1,6 +1,8 @@
 import type { Messages } from '../index.tsx'
+import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { home } from './home.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
@@ -10,4 +12,17 @@ import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 
-export const messages: Messages = { common, connections, problems, profile, requests, roles, schemas, shell, tools, users }
+export const messages: Messages = {
+  clients,
+  common,
+  connections,
+  home,
+  problems,
+  profile,
+  requests,
+  roles,
+  schemas,
+  shell,
+  tools,
+  users,
+}
