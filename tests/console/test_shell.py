@@ -28,12 +28,13 @@ async def test_the_shell_in_every_view(app: ConsoleApp, view: str) -> None:
     assert await page.get_attribute("html", "lang") == ("ja" if view == "japanese" else "en")
 
 
-async def test_the_start_is_the_first_page_that_one_may_use(app: ConsoleApp) -> None:
+async def test_the_start_is_a_page_of_its_own(app: ConsoleApp) -> None:
     page = await app.open(app.admin)
-    await page.wait_for_url("**/console/users")
-    await expect(page).to_have_title("People · MCPist")
-    await page.go_back()
-    assert "/console/users" not in page.url, "the start does not trap the back button"
+    await page.get_by_role("heading", name="Start", level=1).wait_for()
+    assert await page.title() == "Start · MCPist"
+    await page.get_by_role("link", name="People").click()
+    await _has_table(page)
+    assert await page.get_by_role("link", name="Start").get_attribute("aria-current") is None
 
 
 async def test_nobody_is_sent_to_the_sign_in_and_comes_back_to_the_same_address(app: ConsoleApp) -> None:

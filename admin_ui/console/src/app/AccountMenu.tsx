@@ -1,3 +1,4 @@
+import { useNavigate } from '@tanstack/react-router'
 import { CircleUser } from 'lucide-react'
 import { Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover, Separator } from 'react-aria-components'
 import { useMe } from '../api/queries.ts'
@@ -16,6 +17,7 @@ export function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
   const me = useMe()
   const { language, messages, setLanguage } = useLanguage()
   const { shell } = messages
+  const navigate = useNavigate()
   const [theme, setShown] = useState(readTheme)
   const chooseTheme = (next: Theme) => {
     setTheme(next)
@@ -28,6 +30,9 @@ export function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
         <Menu className={styles.menu!}>
           <MenuSection aria-label={shell.account}>
             <Header className={styles.person!}>{shell.signedInAs(me.email)}</Header>
+            <MenuItem className={styles.item!} onAction={() => void navigate({ to: '/profile' })}>
+              {messages.profile.title}
+            </MenuItem>
             <MenuItem className={styles.item!} href="/account" target="_self">
               {shell.accountPage}
             </MenuItem>

@@ -107,7 +107,13 @@ function Navigation({ onGo }: { onGo?: () => void }) {
             const { icon: Icon, title } = page.options.staticData!
             return (
               <li key={page.to}>
-                <Link to={page.to} className={styles.link} activeProps={{ 'aria-current': 'page' }} {...(onGo && { onClick: onGo })}>
+                <Link
+                  to={page.to}
+                  className={styles.link}
+                  activeOptions={{ exact: page.to === '/', includeSearch: false }}
+                  activeProps={{ 'aria-current': 'page' }}
+                  {...(onGo && { onClick: onGo })}
+                >
                   {Icon && <Icon size={16} aria-hidden />}
                   {title?.(messages)}
                 </Link>

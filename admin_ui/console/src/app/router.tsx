@@ -1,5 +1,4 @@
 import { createRoute, createRouter } from '@tanstack/react-router'
-import { Home } from './Home.tsx'
 import { PAGES } from './pages.ts'
 import { PageProblem } from './PageProblem.tsx'
 import { PageSkeleton } from '../components/States.tsx'
@@ -7,7 +6,6 @@ import { rootRoute } from './root.tsx'
 import { parseSearch, stringifySearch } from './search.ts'
 import { SignedIn } from './SignedIn.tsx'
 
-const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: Home })
 const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/signed-in',
@@ -16,7 +14,7 @@ const signedInRoute = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([homeRoute, signedInRoute, ...PAGES]),
+  routeTree: rootRoute.addChildren([signedInRoute, ...PAGES]),
   basepath: '/console',
   // TanStack's own would read numbers and JSON into values, and `id=662E41` is no number.
   parseSearch,

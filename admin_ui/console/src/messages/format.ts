@@ -19,6 +19,15 @@ export function setTimeZone(name: string | undefined): void {
   zone = name
 }
 
+export function getBrowserTimeZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
+/** All IANA time zones that the browser knows, and this one. */
+export function listTimeZones(also: string | null): string[] {
+  return [...new Set([...(also ? [also] : []), 'UTC', ...Intl.supportedValuesOf('timeZone')])].sort()
+}
+
 export function formatNumber(language: Language, value: number): string {
   return new Intl.NumberFormat(LOCALES[language]).format(value)
 }

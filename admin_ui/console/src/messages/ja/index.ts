@@ -1,10 +1,30 @@
 import type { Messages } from '../index.tsx'
+import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { home } from './home.ts'
 import { modelView } from './modelView.ts'
 import { problems } from './problems.ts'
+import { profile } from './profile.ts'
+import { requests } from './requests.ts'
 import { roles } from './roles.ts'
+import { schemas } from './schemas.ts'
 import { shell } from './shell.ts'
+import { tools } from './tools.ts'
 import { users } from './users.ts'
 
-export const messages: Messages = { common, connections, modelView, problems, roles, shell, users }
+export const messages: Messages = {
+  clients,
+  common,
+  connections,
+  home,
+  modelView,
+  problems,
+  profile,
+  requests,
+  roles,
+  schemas,
+  shell,
+  tools,
+  users,
+}

@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { CircleCheck, LoaderCircle } from 'lucide-react'
+import { useMe } from '../../api/queries.ts'
+import { ProblemNotice } from '../../components/States.tsx'
+import { Time } from '../../components/Time.tsx'
+import { useMessages } from '../../messages/index.tsx'
+import styles from './home.module.css'
+import { fetchLatestCall } from './queries.ts'
+
+const ASK_EVERY_MS = 3_000
+
+/** Whether a client has called: asked every few seconds until it has. Calls of before do not count. */
+export function FirstCall() {
+  const { clients } = useMessages()
+  const me = useMe()
+  const before = useQuery({
+    queryKey: ['audit', 'call-before', me.id],
+    queryFn: () => fetchLatestCall(me.id),
+    staleTime: Infinity,
+    gcTime: 0,
+  })
+  const known = before.data?.seq ?? 0
+  const latest = useQuery({
+    queryKey: ['audit', 'latest-call', me.id],
+    queryFn: () => fetchLatestCall(me.id),
+    enabled: before.isSuccess,
+    staleTime: 0,
+    refetchInterval: (query) => ((query.state.data?.seq ?? 0) > known ? false : ASK_EVERY_MS),
+  })
+  const call = latest.data && latest.data.seq > known ? latest.data : null
+  const error = before.error ?? latest.error
+  if (error) return <ProblemNotice error={error} onRetry={() => void (before.error ? before.refetch() : latest.refetch())} />
+  return (
+    <div className={styles.firstCall} data-done={call !== null}>
+      <h3>{clients.worked}</h3>
+      <p role="status">
+        {call ? (
+          <>
+            <CircleCheck size={16} aria-hidden /> {clients.firstCall} <code>{call.name}</code>{' '}
+            {call.client && <span dir="auto">({call.client})</span>} <Time at={call.at} />
+          </>
+        ) : (
+          <>
+            <LoaderCircle size={16} aria-hidden className={styles.spinner} /> {clients.waiting}
+          </>
+        )}
+      </p>
+      {!call && before.data && (
+        <p className={styles.muted}>
+          {clients.lastCall} <code>{before.data.name}</code> <Time at={before.data.at} />
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,64 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, read } from '../../api/client.ts'
+import type { SchemaGrantView } from '../../api/schema.d.ts'
+import { Button } from '../../components/Button.tsx'
+import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
+import { ItemList } from '../../components/Facts.tsx'
+import { Time } from '../../components/Time.tsx'
+import { showToast } from '../../components/toasts.tsx'
+import { useMessages } from '../../messages/index.tsx'
+import { Card, Loaded } from './Card.tsx'
+
+/** The applications that the person has let in. */
+export function Applications() {
+  const { profile } = useMessages()
+  const queries = useQueryClient()
+  const [asked, setAsked] = useState<SchemaGrantView | null>(null)
+  const query = useQuery({
+    queryKey: ['grants', 'own'],
+    queryFn: () => read(api.GET('/api/v1/oauth/grants', { params: { query: { limit: 100 } } })),
+  })
+  const revoke = async (grant: SchemaGrantView) => {
+    await read(api.DELETE('/api/v1/oauth/grants/{grant_id}', { params: { path: { grant_id: grant.id } } }))
+    await queries.invalidateQueries({ queryKey: ['grants'] })
+    showToast(profile.revoked(nameGrant(grant)))
+    setAsked(null)
+  }
+  return (
+    <Card title={profile.applications} help={profile.applicationsHelp}>
+      <Loaded query={query}>
+        {({ items }) => (
+          <ItemList
+            label={profile.applications}
+            items={items}
+            itemKey={(grant) => grant.id}
+            title={nameGrant}
+            detail={(grant) => (
+              <>
+                {grant.scopes.join(' ')} · {profile.lastUsed} <Time at={grant.last_used_at} /> · {profile.ends}{' '}
+                <Time at={grant.expires_at} />
+              </>
+            )}
+            end={(grant) => <Button onPress={() => setAsked(grant)}>{profile.revoke}</Button>}
+            empty={profile.noApplications}
+          />
+        )}
+      </Loaded>
+      {asked && (
+        <ConfirmDestroy
+          title={profile.revokeTitle(nameGrant(asked))}
+          confirm={profile.revoke}
+          onConfirm={() => revoke(asked)}
+          onClose={() => setAsked(null)}
+        >
+          <p>{profile.revokeApplication}</p>
+        </ConfirmDestroy>
+      )}
+    </Card>
+  )
+}
+
+function nameGrant(grant: SchemaGrantView): string {
+  return grant.client_name || grant.client_id
+}

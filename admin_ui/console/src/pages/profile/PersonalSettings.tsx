@@ -1,0 +1,103 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Form } from 'react-aria-components'
+import { api, read } from '../../api/client.ts'
+import { meQuery, useMe } from '../../api/queries.ts'
+import type { SchemaProfileChange } from '../../api/schema.d.ts'
+import { writeSetting } from '../../app/settings.ts'
+import { setSingleKeys } from '../../app/shortcuts.tsx'
+import { Button } from '../../components/Button.tsx'
+import { Checkbox, Field, SelectField } from '../../components/Field.tsx'
+import { ProblemNotice, useOnline } from '../../components/States.tsx'
+import { showToast } from '../../components/toasts.tsx'
+import { useAction } from '../../components/useAction.ts'
+import { setTimeZone } from '../../messages/format.ts'
+import { type Language, useLanguage } from '../../messages/index.tsx'
+import { Card } from './Card.tsx'
+import styles from './profile.module.css'
+import { TimeZoneField } from './TimeZoneField.tsx'
+
+const LANGUAGES = ['browser', 'en', 'ja'] as const
+type LanguageChoice = (typeof LANGUAGES)[number]
+
+/** Name, language, time zone and shortcuts of the person. */
+export function PersonalSettings() {
+  const me = useMe()
+  const { messages } = useLanguage()
+  const { common, problems, profile, shell } = messages
+  const online = useOnline()
+  const { busy, problem, run } = useAction()
+  const save = useSave()
+  const [language, setLanguage] = useState<LanguageChoice>(me.language ?? 'browser')
+  const [zone, setZone] = useState(me.time_zone)
+  const [keys, setKeys] = useState(me.single_key_shortcuts)
+  const submit = (data: FormData) =>
+    void run(() =>
+      save({
+        name: String(data.get('name') ?? ''),
+        language: language === 'browser' ? null : language,
+        time_zone: zone,
+        single_key_shortcuts: keys,
+      }),
+    )
+  return (
+    <Card title={profile.you} help={profile.youHelp}>
+      <Form
+        className={styles.form!}
+        onSubmit={(event) => {
+          event.preventDefault()
+          submit(new FormData(event.currentTarget))
+        }}
+        {...(problem && { validationErrors: problem.fields })}
+      >
+        <Field label={profile.name} name="name" defaultValue={me.name} maxLength={200} autoComplete="name" />
+        <SelectField
+          label={shell.language}
+          value={language}
+          onChange={setLanguage}
+          choices={LANGUAGES.map((value) => ({
+            value,
+            label: value === 'browser' ? profile.asBrowser : shell.languages[value],
+          }))}
+        />
+        <TimeZoneField value={zone} onChange={setZone} />
+        <div>
+          <Checkbox isSelected={keys} onChange={setKeys}>
+            {shell.shortcutsOn}
+          </Checkbox>
+          <p className={styles.help}>{shell.shortcutsHelp}</p>
+        </div>
+        {problem && Object.keys(problem.fields).length === 0 && (
+          <ProblemNotice error={problem} title={problems.actionTitle} />
+        )}
+        <div>
+          <Button kind="primary" type="submit" isPending={busy} isDisabled={!online}>
+            {common.save}
+          </Button>
+        </div>
+      </Form>
+    </Card>
+  )
+}
+
+/** Saves the profile, and lets this page go by it at once. */
+function useSave() {
+  const queries = useQueryClient()
+  const { language, messages, setLanguage } = useLanguage()
+  return async (change: SchemaProfileChange) => {
+    const me = await read(api.PATCH('/api/v1/me', { body: change }))
+    queries.setQueryData(meQuery.queryKey, me)
+    setTimeZone(me.time_zone ?? undefined)
+    setSingleKeys(me.single_key_shortcuts)
+    if (me.language === null) writeSetting('language', null)
+    const next = me.language ?? readBrowserLanguage()
+    if (me.language === null && next !== language) location.reload()
+    else if (me.language !== null && next !== language) await setLanguage(next)
+    showToast(messages.common.saved)
+  }
+}
+
+/** As public/first.js chooses. */
+function readBrowserLanguage(): Language {
+  return navigator.languages.find((tag) => /^(?:en|ja)\b/i.test(tag))?.startsWith('ja') ? 'ja' : 'en'
+}

@@ -1,0 +1,26 @@
+import { PageHead } from '../../components/ListTools.tsx'
+import { useMe } from '../../api/queries.ts'
+import { useMessages } from '../../messages/index.tsx'
+import { Applications } from './Applications.tsx'
+import { Browsers } from './Browsers.tsx'
+import { Notices } from './Notices.tsx'
+import { PersonalSettings } from './PersonalSettings.tsx'
+import styles from './profile.module.css'
+import { Tokens } from './Tokens.tsx'
+
+/** Somebody's own settings, and every way in that is theirs: browsers, applications, tokens. */
+export function ProfilePage() {
+  const { profile } = useMessages()
+  const me = useMe()
+  return (
+    <>
+      <PageHead title={profile.title} />
+      <p className={styles.email}>{me.email}</p>
+      <PersonalSettings />
+      <Browsers />
+      <Applications />
+      <Tokens />
+      <Notices />
+    </>
+  )
+}

@@ -1,0 +1,101 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { KeyRound } from 'lucide-react'
+import { useState } from 'react'
+import { api, read } from '../../api/client.ts'
+import type { SchemaTokenView } from '../../api/schema.d.ts'
+import { useShortcut } from '../../app/shortcuts.tsx'
+import { Button } from '../../components/Button.tsx'
+import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
+import { ItemList } from '../../components/Facts.tsx'
+import { useOverlay } from '../../components/overlay.ts'
+import { StatusBadge } from '../../components/StatusBadge.tsx'
+import { Time } from '../../components/Time.tsx'
+import { showToast } from '../../components/toasts.tsx'
+import { useMessages } from '../../messages/index.tsx'
+import { Card, Loaded } from './Card.tsx'
+import { profileRoute } from './route.ts'
+import { TokenForm } from './TokenForm.tsx'
+
+const OVERLAYS = ['dialog'] as const
+
+/** The person's API tokens that are not revoked. */
+export function Tokens() {
+  const { profile } = useMessages()
+  const queries = useQueryClient()
+  const { dialog } = profileRoute.useSearch()
+  const { open, close } = useOverlay(OVERLAYS)
+  const [asked, setAsked] = useState<SchemaTokenView | null>(null)
+  const query = useQuery({
+    queryKey: ['tokens', 'own'],
+    queryFn: async () => {
+      const page = await read(api.GET('/api/v1/tokens', { params: { query: { limit: 200 } } }))
+      return page.items.filter((token) => token.revoked_at === null)
+    },
+  })
+  const create = () => open({ dialog: 'token' })
+  useShortcut('n', profile.createToken, create)
+  const revoke = async (token: SchemaTokenView) => {
+    await read(api.DELETE('/api/v1/tokens/{token_id}', { params: { path: { token_id: token.id } } }))
+    await queries.invalidateQueries({ queryKey: ['tokens'] })
+    showToast(profile.revoked(token.name))
+    setAsked(null)
+  }
+  const action = (
+    <Button icon={KeyRound} onPress={create}>
+      {profile.createToken}
+    </Button>
+  )
+  return (
+    <Card title={profile.tokens} help={profile.tokensHelp} action={action}>
+      <Loaded query={query}>
+        {(tokens) => (
+          <ItemList
+            label={profile.tokens}
+            items={tokens}
+            itemKey={(token) => token.id}
+            title={(token) => token.name}
+            detail={(token) => <TokenDetail token={token} />}
+            end={(token) => <Button onPress={() => setAsked(token)}>{profile.revoke}</Button>}
+            empty={profile.noTokens}
+          />
+        )}
+      </Loaded>
+      {dialog === 'token' && <TokenForm onClose={close} />}
+      {asked && (
+        <ConfirmDestroy
+          title={profile.revokeTitle(asked.name)}
+          confirm={profile.revoke}
+          onConfirm={() => revoke(asked)}
+          onClose={() => setAsked(null)}
+        >
+          <p>{profile.revokeToken}</p>
+        </ConfirmDestroy>
+      )}
+    </Card>
+  )
+}
+
+function TokenDetail({ token }: { token: SchemaTokenView }) {
+  const { profile } = useMessages()
+  const [opened] = useState(() => Date.now())
+  const isOver = token.expires_at !== null && new Date(token.expires_at).getTime() < opened
+  return (
+    <>
+      {isOver && <StatusBadge tone="none" text={profile.expired} />} {token.scopes.join(' ')}
+      {token.read_only && ` · ${profile.readOnly}`} ·{' '}
+      {token.last_used_at ? (
+        <>
+          {profile.lastUsed} <Time at={token.last_used_at} />
+        </>
+      ) : (
+        profile.neverUsed
+      )}
+      {token.expires_at && (
+        <>
+          {' '}
+          · {profile.ends} <Time at={token.expires_at} />
+        </>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { SchemaToolModuleView } from '../../api/schema.d.ts'
+import { Localized, useLocalized } from '../../components/Localized.tsx'
+import { ModalForm } from '../../components/ModalForm.tsx'
+import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { useMessages } from '../../messages/index.tsx'
+import { startConnecting } from './connect.ts'
+import { ModuleState } from './ModuleState.tsx'
+import { moduleQuery } from './queries.ts'
+import styles from './tools.module.css'
+
+/** Before somebody goes away to connect an account: what it is for, and what will happen. */
+export function ConnectDialog({ module, onClose }: { module: string; onClose: () => void }) {
+  const { tools } = useMessages()
+  const localized = useLocalized()
+  const { data, error, refetch } = useQuery(moduleQuery(module))
+  const [causes, setCauses] = useState<readonly string[]>([])
+  const title = data ? localized(data.title) : module
+  const connected = data?.connection?.state === 'connected' && data.connection.kind === 'personal'
+  const broken = data?.connection?.state === 'broken'
+  const connect = async () => {
+    const refused = await startConnecting({ services: [module], reconnect: connected || broken })
+    setCauses(refused.map((service) => service.cause))
+  }
+  const canConnect = data?.connection && data.connection.state !== 'ready'
+  return (
+    <ModalForm
+      title={tools.connectTitle(title)}
+      submit={connected || broken ? tools.reconnect : tools.goOn}
+      onClose={onClose}
+      onSubmit={connect}
+      {...(!canConnect && { result: <Unavailable data={data} error={error} onRetry={() => void refetch()} /> })}
+    >
+      {data && <About module={data} />}
+      {causes.length > 0 && (
+        <div role="alert" className={styles.refused}>
+          {causes.map((cause) => (
+            <p key={cause}>{cause === 'not_set_up' ? tools.notSetUp(title) : tools.notConnectable(title)}</p>
+          ))}
+        </div>
+      )}
+    </ModalForm>
+  )
+}
+
+function About({ module }: { module: SchemaToolModuleView }) {
+  const { tools } = useMessages()
+  const localized = useLocalized()
+  const title = localized(module.title)
+  return (
+    <>
+      <p dir="auto">
+        <Localized text={module.description} />
+      </p>
+      {module.connection && <ModuleState connection={module.connection} />}
+      <p>{tools.connectHelp(title, module.tool_count)}</p>
+      {module.connection?.kind === 'shared' && <p>{tools.connectOverShared}</p>}
+    </>
+  )
+}
+
+interface UnavailableProps {
+  data: SchemaToolModuleView | undefined
+  error: unknown
+  onRetry: () => void
+}
+
+/** In the place of the form: nothing is known yet, there is no such module, or it needs no account. */
+function Unavailable({ data, error, onRetry }: UnavailableProps) {
+  const { tools } = useMessages()
+  if (error) return <ProblemNotice error={error} onRetry={onRetry} />
+  if (!data) return <Skeleton lines={3} />
+  return <p>{data.connection ? tools.noAccountNeeded : tools.noToolsOfModule}</p>
+}

@@ -1,0 +1,53 @@
+import type { SchemaModuleConnectionView } from '../../api/schema.d.ts'
+import { Localized } from '../../components/Localized.tsx'
+import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
+import { useFormat, useMessages } from '../../messages/index.tsx'
+import styles from './tools.module.css'
+
+const TONES: Record<SchemaModuleConnectionView['state'], Tone> = {
+  ready: 'none',
+  connected: 'ok',
+  needs_connect: 'warn',
+  broken: 'bad',
+}
+
+/** How a module is connected for the person: whose account, until when, and what is wrong. */
+export function ModuleState({ connection }: { connection: SchemaModuleConnectionView }) {
+  const { tools } = useMessages()
+  const troubled = connection.message.en !== ''
+  const tone = connection.state === 'connected' && troubled ? 'warn' : TONES[connection.state]
+  return (
+    <div className={styles.state}>
+      <StatusBadge tone={tone} text={tools.states[connection.state]} />
+      <span className={styles.account} dir="auto">
+        <Account connection={connection} />
+      </span>
+      {troubled && (
+        <p className={styles.trouble}>
+          <Localized text={connection.message} />
+          {connection.responsible && <span> · {tools.responsible[connection.responsible as 'owner' | 'administrator']}</span>}
+        </p>
+      )}
+      <Expiry connection={connection} />
+    </div>
+  )
+}
+
+function Account({ connection }: { connection: SchemaModuleConnectionView }) {
+  const { tools } = useMessages()
+  if (connection.kind === 'shared') return <>{tools.sharedBy(connection.owner)}</>
+  return <>{connection.account}</>
+}
+
+/** Of an access token that is renewed, nobody has to know the end; of the others everybody. */
+function Expiry({ connection }: { connection: SchemaModuleConnectionView }) {
+  const { tools } = useMessages()
+  const format = useFormat()
+  const { token_expires_at: end, renews, state } = connection
+  if (state !== 'connected' || !end) return null
+  return (
+    <time dateTime={end} title={format.exact(end)} className={styles.expiry}>
+      {renews ? tools.renews(format.relative(end)) : tools.endsOn(format.date(end))}
+    </time>
+  )
+}

@@ -1,0 +1,196 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Plug } from 'lucide-react'
+import { useCallback, useMemo } from 'react'
+import { useCommand } from '../../app/commands.tsx'
+import { Button } from '../../components/Button.tsx'
+import { SelectField } from '../../components/Field.tsx'
+import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
+import { useOverlay } from '../../components/overlay.ts'
+import { Empty, ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { useAction } from '../../components/useAction.ts'
+import { useMessages } from '../../messages/index.tsx'
+import { ConnectDialog } from './ConnectDialog.tsx'
+import { startConnecting } from './connect.ts'
+import { DisconnectDialog } from './DisconnectDialog.tsx'
+import { HiddenTools } from './HiddenTools.tsx'
+import { ModuleCard } from './ModuleCard.tsx'
+import { modulesQuery, toolsQuery, unconnectedQuery } from './queries.ts'
+import { RequestDialog } from './RequestDialog.tsx'
+import { ReturnedNotice } from './ReturnedNotice.tsx'
+import { STATES, toolsRoute, type ToolsSearch } from './route.ts'
+import { ToolPanel } from './ToolPanel.tsx'
+import { useRowKeys } from './rowKeys.ts'
+import styles from './tools.module.css'
+
+const OVERLAYS = ['tool', 'connect', 'disconnect', 'request'] as const
+
+/** Every module and tool that the person may use, how each is connected, and what they may ask for. */
+export function ToolsPage() {
+  const { tools } = useMessages()
+  const { tool, connect, disconnect, request, returned } = toolsRoute.useSearch()
+  const { close } = useOverlay(OVERLAYS)
+  return (
+    <>
+      <PageHead title={tools.title}>
+        <ConnectAll />
+      </PageHead>
+      {returned && <ReturnedNotice />}
+      <ModuleList />
+      {tool && <ToolPanel key={tool} name={tool} onClose={close} />}
+      {connect && <ConnectDialog key={connect} module={connect} onClose={close} />}
+      {disconnect && <DisconnectDialog key={disconnect} module={disconnect} onClose={close} />}
+      {request && <RequestDialog key={request} name={request} onClose={close} />}
+    </>
+  )
+}
+
+function ConnectAll() {
+  const { data } = useQuery(unconnectedQuery)
+  const count = data?.items.length ?? 0
+  return count > 0 ? <ConnectAllButton count={count} /> : null
+}
+
+function ConnectAllButton({ count }: { count: number }) {
+  const { problems, tools } = useMessages()
+  const { busy, problem, run } = useAction()
+  const connect = () =>
+    void run(async () => {
+      await startConnecting({})
+    })
+  useCommand('connect-all', tools.connectAll(count), connect)
+  return (
+    <div className={styles.headAction}>
+      <Button kind="primary" icon={Plug} isPending={busy} onPress={connect}>
+        {tools.connectAll(count)}
+      </Button>
+      {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
+    </div>
+  )
+}
+
+function useFilter() {
+  const navigate = useNavigate({ from: '/tools' })
+  return useCallback(
+    (next: ToolsSearch, replace = false) =>
+      void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false }),
+    [navigate],
+  )
+}
+
+function Filters() {
+  const { tools } = useMessages()
+  const { q, state } = toolsRoute.useSearch()
+  const filter = useFilter()
+  const onSearch = useCallback((text: string) => filter({ q: text || undefined }, true), [filter])
+  const choices = [
+    { value: 'any', label: tools.anyState } as const,
+    ...STATES.map((value) => ({ value, label: tools.stateFilters[value] })),
+  ]
+  return (
+    <>
+      <ListTools>
+        <SearchBox label={tools.search} value={q} onSearch={onSearch} />
+        <SelectField
+          label={tools.state}
+          hideLabel
+          value={state ?? 'any'}
+          choices={choices}
+          onChange={(value) => filter({ state: value === 'any' ? undefined : value })}
+        />
+      </ListTools>
+      <FilterPills
+        pills={state ? [{ label: tools.stateFilters[state], onRemove: () => filter({ state: undefined }) }] : []}
+        onClear={() => filter({ state: undefined })}
+      />
+    </>
+  )
+}
+
+function ModuleList() {
+  const { common, tools } = useMessages()
+  const search = toolsRoute.useSearch()
+  const { q = '', state } = search
+  const filter = useFilter()
+  const list = useInfiniteQuery(modulesQuery(q, state))
+  const found = useFoundTools(q)
+  const keys = useRowKeys()
+  const modules = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data])
+  const own = modules.filter((module) => (q ? module.matching_tool_count : module.tool_count) > 0)
+  const opened = useMemo(() => new Set(search.open?.split(',')), [search.open])
+  const toggle = useCallback(
+    (name: string) => {
+      const next = new Set(opened)
+      if (!next.delete(name)) next.add(name)
+      filter({ open: [...next].join(',') || undefined }, true)
+    },
+    [opened, filter],
+  )
+  return (
+    <>
+      <Filters />
+      {list.isPending && <Skeleton lines={8} />}
+      {list.error && <ProblemNotice error={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && own.length === 0 && <NoModules q={q} filtered={state !== undefined} />}
+      <div className={styles.modules} onKeyDown={keys} aria-busy={list.isPlaceholderData}>
+        {own.map((module) => (
+          <ModuleCard
+            key={module.module}
+            module={module}
+            {...(q && { found: found.byModule.get(module.module) ?? [] })}
+            isOpen={q ? found.byModule.has(module.module) : opened.has(module.module)}
+            onToggle={toggle}
+          />
+        ))}
+      </div>
+      {(list.hasNextPage || (q && found.hasMore)) && (
+        <div className={styles.more}>
+          <Button
+            isPending={list.isFetchingNextPage || found.isLoadingMore}
+            onPress={() => {
+              if (list.hasNextPage) void list.fetchNextPage()
+              if (q && found.hasMore) found.loadMore()
+            }}
+          >
+            {common.loadMore}
+          </Button>
+        </div>
+      )}
+      {list.data && !state && (
+        <HiddenTools
+          q={q}
+          count={list.hasNextPage ? undefined : modules.reduce((sum, module) => sum + module.hidden_tool_count, 0)}
+        />
+      )}
+      <p role="status" className="visually-hidden">
+        {list.data && !list.isPlaceholderData ? tools.found(own.length) : ''}
+      </p>
+    </>
+  )
+}
+
+/** What a search finds, in one list for all modules: a card of its own would ask for each. */
+function useFoundTools(q: string) {
+  const query = useInfiniteQuery({ ...toolsQuery({ q, permitted: true }), enabled: q !== '' })
+  const byModule = useMemo(() => {
+    const all = query.data?.pages.flatMap((page) => page.items) ?? []
+    return Map.groupBy(all, (tool) => tool.module)
+  }, [query.data])
+  return {
+    byModule,
+    hasMore: query.hasNextPage,
+    isLoadingMore: query.isFetchingNextPage,
+    loadMore: () => void query.fetchNextPage(),
+  }
+}
+
+function NoModules({ q, filtered }: { q: string; filtered: boolean }) {
+  const { common, tools } = useMessages()
+  const filter = useFilter()
+  if (!q && !filtered) return <Empty title={tools.emptyTitle} text={tools.emptyText} />
+  return (
+    <Empty title={q ? common.nothingMatches(q) : common.nothingMatchesFilters}>
+      <Button onPress={() => filter({ q: undefined, state: undefined })}>{common.clearAll}</Button>
+    </Empty>
+  )
+}

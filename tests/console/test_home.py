@@ -1,0 +1,70 @@
+"""The start for people: roles, services, connecting a client, and whether it has worked, in a real browser."""
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from core.audit.sealer import seal_pending_events
+from server.role_database import get_utc_now
+from tests.console.console_app import NARROW, ConsoleApp
+from tests.support.canary import SUITE
+from tests.support.mcp_client import Client
+
+expect.set_options(timeout=15_000)
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest.mark.parametrize("view", ["light", "dark", "narrow", "japanese"])
+async def test_the_start_in_every_view(app: ConsoleApp, view: str) -> None:
+    options = {
+        "light": {},
+        "dark": {"color_scheme": "dark"},
+        "narrow": {"viewport": NARROW},
+        "japanese": {"locale": "ja-JP"},
+    }[view]
+    page = await app.open(app.user, "", **options)
+    await page.get_by_text("claude mcp add", exact=False).first.wait_for()
+    await expect(page.get_by_role("list").filter(has_text="ben@acme.test")).to_be_visible()
+    await page.set_viewport_size({"width": 360 if view == "narrow" else 1280, "height": 1300})
+    await app.look(page, f"home-{view}")
+
+
+async def test_the_address_of_clients_is_what_the_server_tells_them(app: ConsoleApp) -> None:
+    page = await app.open(app.user)
+    await expect(page.get_by_role("textbox", name="URL for clients")).to_have_text(f"{app.identity.url}/mcp")
+    await page.get_by_role("button", name=re.compile("Client")).click()
+    await page.get_by_role("option", name="Codex CLI").click()
+    await page.wait_for_url(re.compile("client=codex-cli"))
+    await page.get_by_text(f"codex mcp add mcpist --url {app.identity.url}/mcp").wait_for()
+    await page.get_by_text("With an API token").click()
+    await page.get_by_text(f'url = "{app.identity.url}/mcp"').wait_for()
+    await page.locator("summary", has_text="Redirect URI").click()
+    await page.get_by_text("http://127.0.0.1/callback").wait_for()
+    await app.look(page, "home-codex")
+    await page.reload()
+    await page.get_by_text("codex mcp login mcpist").wait_for()
+
+
+async def test_it_turns_green_at_the_first_call_of_a_client(app: ConsoleApp) -> None:
+    person = await app.product.person(app.admin.tenant, "first@acme.test", allow=["knowledge_graph.*"])
+    page = await app.open(person)
+    await page.get_by_text("Waiting for the first call").wait_for()
+    client = Client(app.identity.gateway.app, SUITE.hear)
+    # Somebody else's call is none of this person's.
+    await client.call(app.user.token, "knowledge_graph", "read_graph", {})
+    await client.call(person.token, "knowledge_graph", "read_graph", {})
+    await seal_pending_events(app.product.console, get_utc_now)
+    await page.get_by_text("It has. First call:").wait_for()
+    await expect(page.get_by_role("status").filter(has_text="First call")).to_contain_text("knowledge_graph.read_graph")
+    await app.look(page, "home-worked")
+    await page.reload()
+    await page.get_by_text("Waiting for the first call").wait_for()
+    await page.get_by_text("Before that:").wait_for()
+
+
+async def test_whoever_has_no_role_is_told_so(app: ConsoleApp) -> None:
+    page = await app.open(app.other_admin)
+    await page.get_by_text("You have no role yet.").wait_for()
+    await page.get_by_text("No service yet").wait_for()
+    await app.look(page, "home-empty")

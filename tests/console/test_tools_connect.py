@@ -1,0 +1,101 @@
+"""Accounts are connected and lost from the console, at real OAuth servers."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from core.directory.users import create_user
+from tests.broker.connect.connect_app import ConnectApp, vendors_on
+from tests.console.console_app import ConsoleApp, require_console
+from tests.support import postgres
+from tests.support.chromium import chromium
+from tests.support.product import ACTOR, Person
+
+expect.set_options(timeout=15_000)
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def vendors(
+    database_server: postgres.DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ConnectApp]:
+    require_console()
+    async with (
+        database_server.database() as database,
+        vendors_on(database, tmp_path_factory.mktemp("vendors")) as running,
+    ):
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def app(vendors: ConnectApp) -> AsyncIterator[ConsoleApp]:
+    """The console of a product whose services are at the two vendors."""
+    acme, umbrella = await vendors.tenant("acme"), await vendors.tenant("umbrella")
+    ben = await vendors.person("ben@acme.test", allow=["shop.*", "till:read", "stall:read"])
+    users = [await create_user(vendors.product.console, ACTOR, acme.id, "ada@acme.test", system_role="admin")]
+    users += [await create_user(vendors.product.console, ACTOR, umbrella.id, "eve@umbrella.test", system_role="admin")]
+    admin, other = Person(acme, users[0], "ada@acme.test"), Person(umbrella, users[1], "eve@umbrella.test")
+    async with chromium() as browser:
+        app = ConsoleApp(vendors.identity, browser, admin, ben, other)
+        yield app
+        for watched in app.watched:
+            watched.check(*vendors.identity.origins, vendors.vendor.issuer, vendors.other.issuer)
+
+
+def _card(page: Page, title: str):
+    return page.locator("section").filter(has=page.get_by_role("button", name=title, exact=True))
+
+
+async def test_a_person_connects_loses_and_regains_an_account(app: ConsoleApp, vendors: ConnectApp) -> None:
+    await vendors.vendor.sign_in_as("ben-there", email="ben@vendor.test")
+    page = await app.open(app.user, "/tools")
+    await _card(page, "Shop").get_by_role("button", name="Connect Shop").click()
+    dialog = page.get_by_role("dialog", name="Connect Shop")
+    await dialog.get_by_text("No client, model or module sees it").wait_for()
+    assert page.url.endswith("/tools?connect=shop")
+    await app.look(page, "tools-connect")
+    await dialog.get_by_role("button", name="Continue").click()
+    await page.get_by_role("button", name="Continue to Vendor").click()
+    await page.wait_for_url(re.compile(r"/console/tools\?returned=1"))
+    await expect(page.get_by_role("region", name="What came of connecting")).to_contain_text("ben@vendor.test")
+    await expect(_card(page, "Shop")).to_contain_text("Connected")
+    await expect(_card(page, "Shop")).to_contain_text("renewed by itself")
+    await app.look(page, "tools-returned")
+    await page.get_by_role("button", name="Close").click()
+    await page.wait_for_url(re.compile(r"/console/tools$"))
+    await vendors.execute("UPDATE vault.accounts SET status = 'needs_reauth', reason = 'revoked'")
+    await page.reload()
+    await expect(_card(page, "Shop")).to_contain_text("Broken")
+    await _card(page, "Shop").get_by_role("button", name="Connect again: Shop").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Connect again").click()
+    await page.get_by_role("button", name="Continue to Vendor").click()
+    await page.wait_for_url(re.compile(r"/console/tools\?returned=1"))
+    await expect(_card(page, "Shop")).to_contain_text("Connected")
+
+
+async def test_all_are_connected_in_one_go(app: ConsoleApp, vendors: ConnectApp) -> None:
+    await vendors.other.sign_in_as("ben-elsewhere", email="ben@other.test")
+    page = await app.open(app.user, "/tools")
+    await page.get_by_role("button", name=re.compile(r"^Connect all \(\d\)")).click()
+    await page.wait_for_url(re.compile("/connect/"))
+    while "/console/" not in page.url:
+        await page.get_by_role("button", name=re.compile("^Continue to")).click()
+        await page.wait_for_url(re.compile(r"/connect/\w+\?|/console/tools"))
+    await expect(page.get_by_role("button", name=re.compile("^Connect all"))).to_have_count(0)
+    assert await page.get_by_text("Needs connect").count() == 0
+
+
+async def test_disconnecting_says_what_ends_and_tells_the_vendor(app: ConsoleApp, vendors: ConnectApp) -> None:
+    page = await app.open(app.user, "/tools?disconnect=shop")
+    dialog = page.get_by_role("alertdialog")
+    await expect(dialog).to_contain_text("Disconnect Shop (ben@vendor.test)?")
+    await expect(dialog).to_contain_text("The same account is used by till.")
+    await app.look(page, "tools-disconnect-account")
+    before = await vendors.revoked()
+    await dialog.get_by_role("button", name="Disconnect").click()
+    await page.get_by_text("Shop was disconnected").wait_for()
+    await expect(_card(page, "Till")).to_contain_text("Needs connect")
+    assert await vendors.revoked() == before + 1
