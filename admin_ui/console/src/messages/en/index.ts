@@ -2,6 +2,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
@@ -16,6 +17,7 @@ export const messages = {
   common,
   connections,
   home,
+  playground,
   problems,
   profile,
   requests,

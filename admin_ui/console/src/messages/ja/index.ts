@@ -3,6 +3,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
@@ -17,6 +18,7 @@ export const messages: Messages = {
   common,
   connections,
   home,
+  playground,
   problems,
   profile,
   requests,
