@@ -115,7 +115,7 @@ node: setup
 	@if [ -e tests/node/package.json ]; then tools/node-packages; fi
 
 test-console: setup
-	@.venv/bin/python -m tools.console
+	@.venv/bin/python -m tools.console --tests
 
 wrk:
 	@command -v wrk >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \

@@ -16,6 +16,8 @@ class BuildWithMigrations(build_py):
     """Copies alembic/ to core/_alembic of the wheel; core.migration_scripts finds them in either place."""
 
     def run(self) -> None:
+        # The build folder outlives a build, and the console's files have another name in each.
+        shutil.rmtree(Path(self.build_lib) / "admin_ui" / "console_dist", ignore_errors=True)
         super().run()
         if self.editable_mode:
             return

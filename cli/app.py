@@ -19,6 +19,7 @@ from cli.commands import (
     connect,
     credential,
     doctor,
+    figures,
     identity_provider,
     issuer,
     keys,
@@ -31,6 +32,8 @@ from cli.commands import (
     provider,
     request,
     role,
+    role_mapping,
+    scim_token,
     serve,
     service,
     session,
@@ -95,6 +98,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")
 app.add_typer(role.app, name="role")
 app.add_typer(request.app, name="request")
+app.add_typer(role_mapping.app, name="role-mapping")
 app.add_typer(service.app, name="service")
 app.add_typer(module.app, name="module")
 app.add_typer(credential.app, name="credential")
@@ -107,9 +111,11 @@ app.add_typer(notification.app, name="notification")
 app.add_typer(notification_sender.app, name="notification-sender")
 app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")
+app.add_typer(scim_token.app, name="scim-token")
 app.add_typer(session.app, name="session")
 app.add_typer(audit.app, name="audit")
 call.register(app)
+figures.register(app)
 backup.register(app)
 doctor.register(app)
 

@@ -150,10 +150,10 @@ class LeaseCache:
     def _is_valid(self, caller: Caller, lease: CachedLease) -> bool:
         if lease.generation is None or self._clock() >= lease.valid_until:
             return False
-        tenant_id = caller.credential.tenant_id
-        if self._generations.is_dropped(tenant_id, lease.version):
-            return False
-        return lease.generation == self._generations.current(tenant_id)
+        tenant_id, generations = caller.credential.tenant_id, self._generations
+        return lease.generation == generations.current(tenant_id) and not generations.is_dropped(
+            tenant_id, lease.version
+        )
 
     async def _request_lease(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
         if request.subject is None:

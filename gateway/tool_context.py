@@ -10,8 +10,7 @@ import msgspec
 
 from core.caller import Caller
 from core.db import Database
-from core.scopes import covers
-from gateway.auth.tool_scopes import get_required_scope
+from gateway.auth.tool_scopes import has_scope
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
 from gateway.document_store import PersonalDocuments
@@ -123,8 +122,8 @@ class TaskExecution(msgspec.Struct, eq=False):
 
     def check(self, caller: Caller) -> None:
         tool = self._tool
-        is_visible = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
-        if not is_visible or not covers(caller.credential.scopes, get_required_scope(tool)):
+        is_visible = self._sieve.get_view(caller).find(tool.module, tool.name) is not None
+        if not is_visible or not has_scope(caller, tool):
             self.stop("the permission for this tool was revoked")
 
     def stop(self, reason: str) -> None:

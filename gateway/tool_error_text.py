@@ -25,7 +25,8 @@ def format_error(error: ToolError | MCPistError, changes: ChangeTracker) -> str:
         return str(error)
     text, retry = _split_error(error)
     # A transaction of a tool that gives up by itself was most likely one that read; the tool knows best what to say.
-    if changes.sent or (changes.stored and retry):
+    sent = changes.sent - 1 if isinstance(error, VendorProblem) and error.refused else changes.sent
+    if sent > 0 or (changes.stored and retry):
         return f"{text}; {CHANGED_BEFORE}"
     return f"{text}; {retry}" if retry else text
 

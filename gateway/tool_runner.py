@@ -6,16 +6,17 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import orjson
 from pydantic import BaseModel
 
 from core.audit.digest import compute_argument_digest
-from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
+from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_intent_event, build_outcome_event
 from core.audit.truncation import MAX_ARGUMENTS_BYTES
 from core.audit.writer import AuditWriter
+from core.caller import Caller
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
@@ -25,6 +26,7 @@ from core.observability.redaction import redact
 from core.secret import Secret
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.auth.tool_scopes import require_scope
+from gateway.caller_tools import CallerTool, CallerTools
 from gateway.catalogue import CatalogueTool
 from gateway.change_tracker import ChangeTracker
 from gateway.connection_messages import NotConnected
@@ -43,6 +45,7 @@ from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ConfirmationNeeded, TaskExecution, ToolContext
 from gateway.tool_error_text import build_error_object, format_error, format_internal_error
+from gateway.tool_run import ToolRun, ToolRunObserver
 from gateway.vendor_connections import VendorConnections
 from modules.kit import ToolError
 from modules.kit.text_cleaning import clean_text
@@ -51,6 +54,12 @@ from modules.kit.text_cleaning import clean_text
 NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
 
 log = logging.getLogger(__name__)
+
+_OK, _ERROR = CallOutcome.OK, CallOutcome.ERROR
+
+
+class _NoSuchTool(Exception):
+    """The tool does not exist for the caller."""
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
@@ -64,35 +73,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     question: ConfirmationQuestion | None = None
 
 
-class ToolRun(msgspec.Struct, frozen=True, eq=False):
-    """One finished run, for metrics and the log line. Holds no argument and no result."""
-
-    request_id: str
-    module: str
-    tool: str
-    outcome: CallOutcome
-    seconds: float
-    digest: bytes
-
-
-class ToolRunObserver(Protocol):
-    """Observer of tool runs for metrics, log and traces; it changes nothing."""
-
-    def on_run_start(self) -> None:
-        """Record the start of a tool run."""
-        ...
-
-    def on_run_end(self, run: ToolRun) -> None:
-        """Record the end of a tool run."""
-        ...
-
-    def on_run_refused(self, run: ToolRun) -> None:
-        """Record a tool that was not run: wrong arguments, or a missing scope."""
-        ...
-
-    def on_names_denied(self, run: ToolRun, names: int) -> None:
-        """Record a request for `names` tools that do not exist for the caller; `run` has the first of them."""
-        ...
+_NOTHING = ToolOutcome()
 
 
 class ToolRunner:
@@ -116,6 +97,7 @@ class ToolRunner:
         self._settings = settings
         self._audit = audit
         self._digest_key = digest_key
+        self._tools = CallerTools(sieve, digest_key)
         self._observer = observer
         self._traces = traces
         self._lookups = LookupRecorder(self._deny, charge)
@@ -134,72 +116,27 @@ class ToolRunner:
         arguments = orjson.dumps(params)
         if len(arguments) > LARGE_STEP_BYTES:
             await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
-        if end_reason := request.authority.ended:
-            return ToolOutcome(error=f"not run: {end_reason}")
-        tool = self._sieve.get_view(request.caller).find(module, name)
-        if tool is None:
-            await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
-            return ToolOutcome(error=NO_SUCH_TOOL)
+        authority = request.authority
+        if authority.ended:
+            return ToolOutcome(error=f"not run: {authority.ended}")
         try:
-            require_scope(request.caller, tool)
+            caller_tool = self._find_tool(authority.caller, module, name)
+            tool = caller_tool.tool
             model = validate_arguments(tool, arguments)
-        except InsufficientScope:
-            await self.refuse(request, tool, arguments, CallOutcome.DENIED, "scope")
-            raise
-        except InvalidToolArguments as error:
-            await self.refuse(request, tool, arguments, CallOutcome.ERROR, "arguments")
-            return ToolOutcome(error=str(error))
-        return await self._run_audited(request, tool, model, arguments)
-
-    async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
-        """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.
-
-        Raises:
-            core.errors.Unavailable: the audit event could not be written in time.
-        """
-        await self._lookups.record(request, count, missing)
-
-    async def _deny(self, request: RequestContext, missing: Sequence[MissingName]) -> None:
-        """Audit the use of names that do not exist for the caller, a sign of an attack."""
-        module, tool = redact_name(missing[0].module), redact_name(missing[0].tool)
-        digest = self._compute_digest(request, build_digest_input(missing))
-        outcome = CallOutcome.DENIED
-        event = self._build_event(
-            request, AuditEventKind.DENIED, module, tool, digest, outcome=outcome, detail=describe_missing(missing)
-        )
-        self._observer.on_names_denied(ToolRun(request.request_id, module, tool, outcome, 0.0, digest), len(missing))
-        await self._audit.write(event)
-
-    async def refuse(
-        self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: CallOutcome, reason: str
-    ) -> None:
-        """Record a call that was refused before its tool ran; durable before the answer."""
-        intent = self._build_intent(request, tool, arguments)
-        durable = self._audit.submit(intent)
-        self._observer.on_run_refused(
-            ToolRun(request.request_id, tool.module, tool.tool.name, outcome, 0.0, intent.digest)
-        )
-        try:
-            await durable
-        finally:
-            if not _was_refused(durable):
-                self._audit.enqueue(build_outcome_event(intent, outcome, 0, {"refused": reason}))
-
-    async def _run_audited(
-        self, request: RequestContext, tool: CatalogueTool, model: BaseModel, arguments: bytes
-    ) -> ToolOutcome:
-        """Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
-        while it is flushed, and only the answer waits."""
+        except (_NoSuchTool, InsufficientScope, InvalidToolArguments) as error:
+            return await self._refuse_call(request, module, name, arguments, error)
+        # Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
+        # while it is flushed, and only the answer waits.
         started_at = time.perf_counter()
-        intent = self._build_intent(request, tool, arguments)
+        intent = _build_intent(request, caller_tool, arguments)
         durable = self._audit.submit(intent)
         self._observer.on_run_start()
-        call_outcome, outcome = CallOutcome.ERROR, ToolOutcome()
+        call_outcome, outcome = _ERROR, _NOTHING
         detail: dict[str, str | int] | None = None
         execution = TaskExecution(self._sieve, tool, asyncio.current_task(self._loop))
-        request.authority.enter(execution)
+        authority.enter(execution)
         try:
-            if not tool.tool.hints.read_only:
+            if not tool.read_only:
                 await durable
             if len(arguments) > LARGE_STEP_BYTES:
                 await wait_for_turn(len(arguments))
@@ -215,7 +152,7 @@ class ToolRunner:
             if context.confirmation:
                 detail = {"confirmation": context.confirmation}
             await durable
-            call_outcome = CallOutcome.ERROR if outcome.error else CallOutcome.OK
+            call_outcome = _ERROR if outcome.error else _OK
         except MCPistError as error:
             outcome = ToolOutcome(error=format_error(error, ChangeTracker()))  # the audit log's: nothing has run
         except asyncio.CancelledError:
@@ -226,14 +163,90 @@ class ToolRunner:
             outcome = ToolOutcome(error=execution.text)
             detail = {"stopped": execution.reason}
         finally:
-            request.authority.leave(execution)
+            authority.leave(execution)
             seconds = time.perf_counter() - started_at
-            if not _was_refused(durable):
+            if call_outcome is _OK or not _was_refused(durable):
                 self._audit.enqueue(build_outcome_event(intent, call_outcome, int(seconds * 1e6), detail))
             self._observer.on_run_end(
-                ToolRun(request.request_id, tool.module, tool.tool.name, call_outcome, seconds, intent.digest)
+                ToolRun(request.request_id, tool.module, tool.name, call_outcome, seconds, intent.digest)
             )
         return outcome
+
+    def _find_tool(self, caller: Caller, module: str, name: str) -> CallerTool:
+        """Find a tool that the caller may use with their credential.
+
+        Raises:
+            _NoSuchTool: it does not exist for them.
+            InsufficientScope: the credential lacks the scope.
+        """
+        caller_tool = self._tools.find(caller, module, name)
+        if caller_tool is None:
+            raise _NoSuchTool
+        if not caller_tool.has_scope:
+            require_scope(caller, caller_tool.tool)
+        return caller_tool
+
+    async def _refuse_call(
+        self, request: RequestContext, module: str, name: str, arguments: bytes, error: Exception
+    ) -> ToolOutcome:
+        """Record a call that did not pass the checks, and tell why.
+
+        Raises:
+            InsufficientScope: the client has to hear of it as HTTP says it.
+        """
+        caller_tool = self._tools.find(request.caller, module, name)
+        if caller_tool is None:
+            await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
+            return ToolOutcome(error=NO_SUCH_TOOL)
+        if isinstance(error, InsufficientScope):
+            await self.refuse(request, caller_tool.tool, arguments, CallOutcome.DENIED, "scope")
+            raise error
+        await self.refuse(request, caller_tool.tool, arguments, CallOutcome.ERROR, "arguments")
+        return ToolOutcome(error=str(error))
+
+    async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
+        """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.
+
+        Raises:
+            core.errors.Unavailable: the audit event could not be written in time.
+        """
+        await self._lookups.record(request, count, missing)
+
+    async def _deny(self, request: RequestContext, missing: Sequence[MissingName]) -> None:
+        """Audit the use of names that do not exist for the caller, a sign of an attack."""
+        module, tool = redact_name(missing[0].module), redact_name(missing[0].tool)
+        credential = request.caller.credential
+        digest = compute_argument_digest(self._digest_key, credential.tenant_id, build_digest_input(missing))
+        outcome = CallOutcome.DENIED
+        event = AuditEvent(
+            at=time.time_ns(),
+            kind=AuditEventKind.DENIED,
+            tenant_id=credential.tenant_id,
+            user_id=credential.user_id,
+            credential_id=credential.id,
+            client=_redact_client_name(request.client_name),
+            request_id=request.request_id,
+            module=module,
+            tool=tool,
+            digest=digest,
+            detail=describe_missing(missing),
+            outcome=outcome,
+        )
+        self._observer.on_names_denied(ToolRun(request.request_id, module, tool, outcome, 0.0, digest), len(missing))
+        await self._audit.write(event)
+
+    async def refuse(
+        self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: CallOutcome, reason: str
+    ) -> None:
+        """Record a call that was refused before its tool ran; durable before the answer."""
+        intent = _build_intent(request, self._tools.prepare(request.caller, tool), arguments)
+        durable = self._audit.submit(intent)
+        self._observer.on_run_refused(ToolRun(request.request_id, tool.module, tool.name, outcome, 0.0, intent.digest))
+        try:
+            await durable
+        finally:
+            if not _was_refused(durable):
+                self._audit.enqueue(build_outcome_event(intent, outcome, 0, {"refused": reason}))
 
     def _build_failure(
         self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker, error: Exception
@@ -251,45 +264,13 @@ class ToolRunner:
         log.error("a tool failed", extra={"event": "tool_failed", **fields, **describe_error(error)})
         return ToolOutcome(error=format_internal_error(request.request_id, changes))
 
-    def _build_intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> AuditEvent:
-        digest = self._compute_digest(request, arguments)
-        recorded, detail = None, None
-        if request.caller.record_arguments:
-            recorded, detail = _redact_arguments(tool, arguments)
-        return self._build_event(
-            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, recorded, detail
-        )
 
-    def _compute_digest(self, request: RequestContext, arguments: bytes) -> bytes:
-        return compute_argument_digest(self._digest_key, request.caller.tenant_id, arguments)
-
-    def _build_event(
-        self,
-        request: RequestContext,
-        kind: AuditEventKind,
-        module: str,
-        tool: str,
-        digest: bytes,
-        arguments: bytes | None = None,
-        detail: dict[str, str | int] | None = None,
-        outcome: str = "",
-    ) -> AuditEvent:
-        credential = request.caller.credential
-        return AuditEvent(
-            at=time.time_ns(),
-            kind=kind,
-            tenant_id=credential.tenant_id,
-            user_id=credential.user_id,
-            credential_id=credential.id,
-            client=_redact_client_name(request.client_name),
-            request_id=request.request_id,
-            module=module,
-            tool=tool,
-            digest=digest,
-            arguments=arguments,
-            detail=detail,
-            outcome=outcome,
-        )
+def _build_intent(request: RequestContext, caller_tool: CallerTool, arguments: bytes) -> AuditEvent:
+    digest, client = caller_tool.compute_digest(arguments), _redact_client_name(request.client_name)
+    if not caller_tool.caller.record_arguments:
+        return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest)
+    recorded, detail = _redact_arguments(caller_tool.tool, arguments)
+    return build_intent_event(caller_tool.intent, time.time_ns(), request.request_id, client, digest, recorded, detail)
 
 
 _redact_client_name = lru_cache(1024)(redact)

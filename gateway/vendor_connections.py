@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from types import CoroutineType
 from typing import Any
 
 import msgspec
@@ -158,7 +157,7 @@ class _LeasedVendor(msgspec.Struct, eq=False):
     async def get_connection(self) -> Mapping[str, str]:
         return (await self._leases.get_lease(self._request, self._tool)).attributes
 
-    def request(
+    async def request(
         self,
         method: str,
         path: str,
@@ -169,27 +168,8 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         repeatable: bool | None = None,
         body: RawBody | MultipartBody | None = None,
         host: str = "",
-    ) -> "CoroutineType[Any, Any, VendorAnswer]":
-        lease = self._leases.find_lease(self._request, self._tool)
-        if lease is None or not (method in SAFE_METHODS if repeatable is None else repeatable):
-            return self._request_tracked(lease, method, path, query, json, headers, repeatable, body, host)
-        return self._create_client(lease, host).request(
-            method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
-        )
-
-    async def _request_tracked(
-        self,
-        lease: CachedLease | None,
-        method: str,
-        path: str,
-        query: Mapping[str, Any] | None,
-        json: Any,
-        headers: Mapping[str, str] | None,
-        repeatable: bool | None,
-        body: RawBody | MultipartBody | None,
-        host: str,
     ) -> VendorAnswer:
-        """Send a request that has to ask for a lease first, or that counts as a write."""
+        lease = self._leases.find_lease(self._request, self._tool)
         if lease is None:
             lease = await self._leases.get_lease(self._request, self._tool)
         client = self._create_client(lease, host)

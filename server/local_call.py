@@ -29,7 +29,8 @@ from gateway.module_manifests import build_module_manifests
 from gateway.observability.tracing import NoopTracer
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
-from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
+from gateway.tool_run import ToolRun
+from gateway.tool_runner import ToolOutcome, ToolRunner
 from gateway.vendor_connections import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN
 from server.operator_context import OperatorContext

@@ -15,8 +15,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from admin_ui.api.admin_dependencies import AdminDependencies
 from admin_ui.api.app import build_directory_section
 from admin_ui.api.deployment_checks import NoDeploymentChecks
+from admin_ui.api.event_streams import EventStreams
 from core.api.app import API_PREFIX, ApiSection, build_application
 from core.api.security import ApiSecurity
+from core.audit.change_feed import ChangeFeed
 from core.config.settings import Settings
 from core.db import Database
 from core.directory.account_revocation import RevocationResult
@@ -69,7 +71,13 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
         installed = build_installed_modules(load_installed_manifests(), _load_catalogue)
         checks, revoker = _OfflineChecks(deployment, console), _OnDemandRevoker(deployment, settings)
         dependencies = AdminDependencies(
-            console, InstalledToolCatalogue(_load_catalogue), tuple(installed), installed, checks, revoker
+            console,
+            InstalledToolCatalogue(_load_catalogue),
+            EventStreams(console, ChangeFeed(console, None)),
+            tuple(installed),
+            installed,
+            checks,
+            revoker,
         )
         yield OfflineAdminApi(_OfflineApplication(stack, deployment, settings, security, dependencies), access)
 

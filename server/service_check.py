@@ -109,7 +109,7 @@ class ServiceCheck:
 def _take_part(sample: ParameterSample, value: Any) -> Any:
     if sample.part is None or not isinstance(value, str):
         return value
-    parts = value.split("/")
+    parts = value.replace("/", " ").split()
     return parts[sample.part] if sample.part < len(parts) else None
 
 

@@ -9,12 +9,19 @@ import socket
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from typing import Protocol
 
 from broker.interface import Broker
+from core.audit.call_counts import COUNT_SECONDS, FORGET_SECONDS, CallCounter
+from core.audit.retention import drop_old_partitions
 from core.audit.sealer import AuditSealer
 from core.concurrency.background import run_in_background
+from core.concurrency.periodic import PeriodicTask
 from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
+from core.database_url import DatabaseAddress
+from core.db import Database
 from core.errors import Unavailable
 from core.http_server.asgi import Application
 from core.migrations import migrate
@@ -40,8 +47,17 @@ from server.wiring.web import open_web_application
 from server.workers.supervisor import Workers, run_workers
 from server.workers.worker import ONLY_WORKER, Worker
 
+RETENTION_SECONDS = 21_600.0
 NO_FIRST_ACCESS = FirstAccess("")
 Report = Callable[[str], None]
+
+
+class AdministeredDatabase(Protocol):
+    """A deployment's database as its administrator."""
+
+    @property
+    def admin(self) -> DatabaseAddress: ...
+
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +74,7 @@ async def serve_product(
     report("Checking the database")
     if await migrate(deployment.admin, deployment.passwords):
         report("The database has the newest schema")
-    async with open_operator_context_on(deployment) as context, _run_sealer(context):
+    async with open_operator_context_on(deployment) as context, _run_sealer(context, settings):
         access = await create_first_access(
             context.console, context.tokens, context.links, context.catalogue, settings.public_url
         )
@@ -84,7 +100,7 @@ async def open_product_application(settings: Settings, deployment: Deployment) -
     await migrate(deployment.admin, deployment.passwords)
     async with (
         open_operator_context_on(deployment) as context,
-        _run_sealer(context),
+        _run_sealer(context, settings),
         _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
     ):
         yield gateway.app
@@ -163,7 +179,7 @@ async def _run_broker_and_gateway(
         open_web_application(zone, settings, gateway.refusals, manifests, control_plane, worker) as app,
     ):
         gateway.app.otherwise = app
-        yield gateway
+        yield replace(gateway, end_event_streams=control_plane.end_event_streams)
 
 
 @contextlib.asynccontextmanager
@@ -215,6 +231,7 @@ async def _serve_gateway(
 def _drain(gateway: Gateway) -> None:
     gateway.health.drain()
     gateway.endpoint.end_streams()
+    gateway.end_event_streams()
     log.info("stopping: waiting for running requests", extra={"event": "server_draining"})
 
 
@@ -229,10 +246,38 @@ async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers 
 
 
 @contextlib.asynccontextmanager
-async def _run_sealer(context: OperatorContext) -> AsyncGenerator[None]:
-    sealer = AuditSealer(context.console, get_utc_now)
+async def run_retention(deployment: AdministeredDatabase, keep_months: int) -> AsyncGenerator[None]:
+    """Drop old months of the audit log at the start and then four times a day, where the settings say so."""
+    if not keep_months:
+        yield
+        return
+
+    async def drop() -> None:
+        database = Database(deployment.admin, max_connections=1)  # no application role may shorten the log
+        await database.open()
+        try:
+            await drop_old_partitions(database, keep_months, actor="retention")
+        finally:
+            await database.close()
+
+    task = PeriodicTask("deleting old audit events", drop, RETENTION_SECONDS, runs_at_start=True)
+    async with run_in_background(task.name, task.run()):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _run_sealer(context: OperatorContext, settings: Settings) -> AsyncGenerator[None]:
+    """Run the maintenance of the audit log: sealing, counting, and what the settings say of old events."""
+    sealer, counter = AuditSealer(context.console, get_utc_now), CallCounter(context.console)
+    counting = PeriodicTask("counting calls by the hour", counter.count_pending, COUNT_SECONDS)
+    forgetting = PeriodicTask("deleting old counts of calls", counter.forget_old, FORGET_SECONDS)
     try:
-        async with run_in_background("sealing the audit log", sealer.run()):
+        async with (
+            run_in_background("sealing the audit log", sealer.run()),
+            run_in_background(counting.name, counting.run()),
+            run_in_background(forgetting.name, forgetting.run()),
+            run_retention(context.deployment, settings.audit_keep_months),
+        ):
             yield
     finally:
         with contextlib.suppress(Unavailable):

@@ -2,6 +2,7 @@
 
     python -m tools.console              # for `make run`: where it cannot be built, say so and go on
     python -m tools.console --required   # fail then
+    python -m tools.console --tests      # the same, with the packages that tests and checks need too
     python -m tools.console --check      # types and lint of the sources
     python -m tools.console --dev        # serve the sources on port 5173
 
@@ -109,6 +110,16 @@ def install() -> NodeTools:
         return tools
 
 
+def prepare_tests() -> None:
+    """Install all packages and build the output, unless they are there.
+
+    Raises:
+        BuildError: it cannot be done.
+    """
+    install()
+    build()
+
+
 def check() -> None:
     """Check the types and the lint rules of the sources.
 
@@ -138,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
         elif "--dev" in arguments:
             run_script(install(), "vite")
         else:
-            build()
+            prepare_tests() if "--tests" in arguments else build()
     except BuildError as error:
         _say(str(error))
         if {"--required", "--check", "--dev"} & {*arguments}:
@@ -175,7 +186,7 @@ def _install(tools: NodeTools, extent: str) -> None:
         return
     _say("installing the packages of the console")
     omitted = [] if extent == EVERYTHING else ["--omit=dev"]
-    _run([*tools.npm, "ci", "--loglevel=error", *omitted, *_IMPATIENT], tools)
+    _run([*tools.npm, "ci", "--loglevel=error", "--no-update-notifier", *omitted, *_IMPATIENT], tools)
     INSTALLED.write_text(extent)
 
 

@@ -4,11 +4,12 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Path, Query, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import Field, StringConstraints
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps, ConsoleDatabase
 from admin_ui.api.roles import RoleView
+from admin_ui.api.tools import is_person_at_hand
 from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import (
     AdminRead,
@@ -84,19 +85,22 @@ class AccessRefusal(RequestModel):
 
 @routes.post("/access-requests", status_code=201, responses=describe_existing_response(AccessRequestView))
 async def add_access_request(
-    body: NewAccessRequest, caller: CurrentUserWrite, dependencies: AdminDeps, response: Response
+    body: NewAccessRequest, caller: CurrentUserWrite, dependencies: AdminDeps, request: Request, response: Response
 ) -> AccessRequestView:
     """Ask for a tool.
 
-    Repeating the request returns the open one with status 200. At most 20 requests of a person are open.
+    Repeating the request returns the open one with status 200. At most 20 requests of a person are open. A person asks,
+    in a browser or at MCPist's command line.
     """
+    if not is_person_at_hand(caller, request):
+        raise Conflict("access is asked for by a person, in the console or after mcpist login")
     await _check_requestable(caller, dependencies, body.module, body.tool)
-    request, is_new = await access_requests.create_request(
+    made, is_new = await access_requests.create_request(
         dependencies.console, caller.actor, caller.tenant_id, caller.user_id, body.module, body.tool, body.message
     )
     if not is_new:
         response.status_code = 200
-    return AccessRequestView.model_validate(request)
+    return AccessRequestView.model_validate(made)
 
 
 @routes.get("/access-requests")

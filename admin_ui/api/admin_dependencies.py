@@ -1,12 +1,15 @@
 """Dependencies of the control plane's routes."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from admin_ui.api.audit_export import AuditExports
 from admin_ui.api.deployment_checks import DeploymentChecks, NoDeploymentChecks
+from admin_ui.api.event_streams import EventStreams
 from admin_ui.api.installed_modules import InstalledModule
 from admin_ui.api.tool_catalogue import ToolCatalogue
 from core.connection_state import UserConnectionReader, read_no_connections
@@ -20,18 +23,23 @@ def _create_empty_modules() -> Mapping[str, InstalledModule]:
 
 @dataclass(frozen=True, slots=True)
 class AdminDependencies:
-    """`console` is the database in the control plane's role; `catalogue` knows the tools; `modules` are switched on in
+    """`console` is the database in the control plane's role; `catalogue` knows the tools, and
+    `events` the open event streams; `modules` are switched on in
     a new tenant; `checks` looks at keys and everything else that can be wrong; `account_revoker` revokes the vendor
     accounts of removed users, roles and tenants; `connections` tells how the services of a user stand.
     """
 
     console: Database
     catalogue: ToolCatalogue
+    events: EventStreams
     modules: tuple[str, ...] = ()
     installed: Mapping[str, InstalledModule] = field(default_factory=_create_empty_modules)
     checks: DeploymentChecks = field(default_factory=NoDeploymentChecks)
     account_revoker: AccountRevoker = revoke_nothing
     connections: UserConnectionReader = read_no_connections
+    audit_exports: AuditExports = field(default_factory=AuditExports)
+    verification_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """One verification of a chain at a time: each keeps the processor busy."""
 
 
 async def _get_dependencies(request: Request) -> AdminDependencies:

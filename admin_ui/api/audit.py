@@ -2,30 +2,50 @@
 ``/deployment/audit``: what belongs to no tenant, for the operator.
 """
 
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Query, Request
-from pydantic import Field
+from pydantic import Field, StringConstraints
+from starlette.responses import Response
 
-from admin_ui.api.admin_dependencies import ConsoleDatabase
+from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
+from admin_ui.api.audit_export import (
+    EXPORT_MEDIA_TYPES,
+    EXPORT_RESPONSES,
+    ExportForm,
+    build_export_headers,
+    encode_export,
+)
+from admin_ui.api.tool_catalogue import ModuleDescription
 from core.api.app import create_router
-from core.api.dependencies import OperatorRead, OwnerRead, resolve_owner
+from core.api.dependencies import AdminRead, AdminWrite, OperatorRead, OwnerRead, resolve_owner
 from core.api.pagination import Cursor, PageLimit
 from core.api.principal import Principal
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortText, UtcDatetime
 from core.api.security import get_security
+from core.api.streaming import SteadyStreamResponse
 from core.audit import query
-from core.audit.event import DEPLOYMENT_CHAIN
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind, CallOutcome
+from core.audit.query import ChainAnchor
 from core.audit.sealer import seal_pending_events
 from core.db import Database
+from core.directory.audit_trail import audit_change
+from core.errors import Invalid
 from core.scopes import ADMIN_READ
 
 routes = create_router("audit")
 
+Denial = Literal["", "hidden_tool", "unknown_tool", "tool", "scope"]
+ExistingTools = Mapping[str, ModuleDescription]
+NO_TOOLS: ExistingTools = {}
+MAX_VERIFIED_EVENTS = 50_000
+"""A request: some seconds."""
 
-class AuditQuery(RequestModel):
+
+class AuditFilters(RequestModel):
     """Filters of the audit log."""
 
     since: UtcDatetime | None = Field(default=None, description="Earliest time, inclusive.")
@@ -37,6 +57,11 @@ class AuditQuery(RequestModel):
     tool: ShortText | None = Field(default=None, description="Name of the tool.")
     outcome: ShortText | None = Field(default=None, description="Outcome, such as `ok` or `error`.")
     request_id: ShortText | None = Field(default=None, description="Identifier of the request.")
+
+
+class AuditQuery(AuditFilters):
+    """Filters of the audit log, and a page of it."""
+
     limit: PageLimit = 50
     cursor: Cursor = None
 
@@ -45,6 +70,13 @@ class TenantAuditQuery(AuditQuery):
     """Filters of the audit log of a tenant."""
 
     user: UUID | None = Field(default=None, description="Identifier of the acting user.")
+
+
+class AuditExportQuery(AuditFilters):
+    """Filters of an export of the audit log."""
+
+    user: UUID | None = Field(default=None, description="Identifier of the acting user.")
+    form: ExportForm = Field(default="csv", description="Form of the export: `csv` or `jsonl` (JSON Lines).")
 
 
 class AuditItemView(ResponseModel):
@@ -65,19 +97,116 @@ class AuditItemView(ResponseModel):
     arguments_digest: str = Field(description="Digest of the arguments of a tool call, in hexadecimal.")
     arguments: str | None = Field(description="Arguments of a tool call as JSON; null unless the tenant records them.")
     detail: dict[str, str | int] = Field(description="Further details, by name.")
+    denial: Denial = Field(
+        description="Kind of a denial: `hidden_tool` for a tool that exists and not for the caller (the signal of an "
+        "attack), `unknown_tool` for a made-up name, `tool` for either where an administrator alone may know, `scope` "
+        "for a credential that lacks one; empty for what was not denied."
+    )
+
+
+class VerificationRequest(RequestModel):
+    """Position from which a verification goes on; without one it begins at the first event that is kept."""
+
+    seq: int | None = Field(default=None, ge=1, lt=2**63, description="Sequence number of the last verified event.")
+    hash: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = Field(
+        default=None, description="Hash of the last verified event, in hexadecimal."
+    )
+
+    @property
+    def is_whole(self) -> bool:
+        """Check whether both parts of the position are there, or neither."""
+        return (self.seq is None) == (self.hash is None)
+
+
+class ChainPositionView(ResponseModel):
+    """An event of the chain."""
+
+    seq: int = Field(description="Sequence number of the event.")
+    hash: str = Field(description="Hash of the event, in hexadecimal.")
+
+
+class VerificationView(ResponseModel):
+    """Result of a verification of the audit log's chain."""
+
+    ok: bool = Field(description="True if no problem was found so far.")
+    complete: bool = Field(description="False if events are left: send `position` to go on.")
+    checked: int = Field(description="Number of events that were checked.")
+    first_bad: int | None = Field(description="Sequence number of the first wrong event; null if there is none.")
+    problem: str = Field(description="Explanation of the problem; empty if there is none.")
+    position: ChainPositionView | None = Field(description="Last verified event; null for an empty log or a problem.")
+    head: ChainPositionView | None = Field(description="Newest event of the log; null for an empty log.")
 
 
 @routes.get("/audit")
 async def list_audit(
-    filters: Annotated[TenantAuditQuery, Query()], caller: OwnerRead, console: ConsoleDatabase, request: Request
+    filters: Annotated[TenantAuditQuery, Query()], caller: OwnerRead, dependencies: AdminDeps, request: Request
 ) -> PageOf[AuditItemView]:
     """List the audit log of the tenant.
 
     Newest first. Administrators read everything of their tenant, users their own actions. Entries appear within
     seconds.
     """
+    console, user = dependencies.console, _resolve_user(caller, filters.user)
     await _seal_for_operator(caller, console, request)
-    return await _fetch_page(console, caller.tenant_id, filters, _resolve_user(caller, filters.user))
+    existing = dependencies.catalogue.list_modules() if caller.is_administrator_with(ADMIN_READ) else None
+    return await _fetch_page(console, caller.tenant_id, filters, user, existing)
+
+
+@routes.get("/audit/export", response_class=Response, responses=EXPORT_RESPONSES)
+async def export_audit(
+    filters: Annotated[AuditExportQuery, Query()], caller: AdminRead, dependencies: AdminDeps
+) -> Response:
+    """Export the audit log of the tenant.
+
+    As CSV or JSON Lines, newest first, streamed. The export is recorded in the log itself.
+    """
+    console = dependencies.console
+    async with console.tenant(caller.tenant_id) as work:
+        await audit_change(work, caller.actor, AuditEventKind.AUDIT_EXPORTED, form=filters.form)
+    existing, exports = dependencies.catalogue.list_modules(), dependencies.audit_exports
+    exports.admit(caller.user_id)
+
+    async def fetch_views() -> AsyncIterator[list[AuditItemView]]:
+        cursor: str | None = None
+        while True:
+            page = await query.fetch_audit_page(
+                console, caller.tenant_id, _build_filter(filters, filters.user), cursor, query.MAX_ITEMS
+            )
+            yield [_build_view(item, existing) for item in page.items]
+            if (cursor := page.next_cursor) is None:
+                return
+
+    chunks = exports.count(caller.user_id, encode_export(fetch_views(), [*AuditItemView.model_fields], filters.form))
+    return SteadyStreamResponse(chunks, EXPORT_MEDIA_TYPES[filters.form], build_export_headers(filters.form))
+
+
+@routes.post("/audit/verification")
+async def verify_audit(body: VerificationRequest, caller: AdminWrite, dependencies: AdminDeps) -> VerificationView:
+    """Verify the chain of the tenant's audit log.
+
+    Checks up to 50,000 events, and answers where to go on. What the product says of its own log is a sign and no
+    proof: `mcpist audit verify` compares with anchors that are kept elsewhere.
+    """
+    if not body.is_whole:
+        raise Invalid("send both seq and hash of the last position, or neither")
+    start = None if body.seq is None else ChainAnchor(caller.tenant_id, body.seq, bytes.fromhex(body.hash or ""))
+    async with dependencies.verification_turn:
+        found = await query.verify_chain(
+            dependencies.console, caller.tenant_id, start=start, max_events=MAX_VERIFIED_EVENTS
+        )
+    return VerificationView(
+        ok=found.ok,
+        complete=found.complete,
+        checked=found.checked,
+        first_bad=found.first_bad,
+        problem=found.problem,
+        position=_build_position(found.position),
+        head=_build_position(found.head),
+    )
+
+
+def _build_position(anchor: ChainAnchor | None) -> ChainPositionView | None:
+    return None if anchor is None else ChainPositionView(seq=anchor.seq, hash=anchor.hash.hex())
 
 
 @routes.get("/deployment/audit")
@@ -89,7 +218,7 @@ async def list_deployment_audit(
     Newest first: keys, removed tenants, and credentials and sign-ins that belong to no tenant.
     """
     await _seal_for_operator(caller, console, request)
-    return await _fetch_page(console, DEPLOYMENT_CHAIN, filters, None)
+    return await _fetch_page(console, DEPLOYMENT_CHAIN, filters, None, NO_TOOLS)
 
 
 async def _seal_for_operator(caller: Principal, console: Database, request: Request) -> None:
@@ -101,8 +230,15 @@ async def _seal_for_operator(caller: Principal, console: Database, request: Requ
         await seal_pending_events(console, get_security(request).clock)
 
 
-async def _fetch_page(console: Database, chain: UUID, filters: AuditQuery, user: UUID | None) -> PageOf[AuditItemView]:
-    audit_filter = query.AuditFilter(
+async def _fetch_page(
+    console: Database, chain: UUID, filters: AuditQuery, user: UUID | None, existing: ExistingTools | None
+) -> PageOf[AuditItemView]:
+    page = await query.fetch_audit_page(console, chain, _build_filter(filters, user), filters.cursor, filters.limit)
+    return PageOf(items=[_build_view(item, existing) for item in page.items], next_cursor=page.next_cursor)
+
+
+def _build_filter(filters: AuditFilters, user: UUID | None) -> query.AuditFilter:
+    return query.AuditFilter(
         since=filters.since,
         until=filters.until,
         user=user,
@@ -112,8 +248,16 @@ async def _fetch_page(console: Database, chain: UUID, filters: AuditQuery, user:
         outcome=filters.outcome,
         request_id=filters.request_id,
     )
-    page = await query.fetch_audit_page(console, chain, audit_filter, filters.cursor, filters.limit)
-    return PageOf(items=[_build_view(item) for item in page.items], next_cursor=page.next_cursor)
+
+
+def _find_denial(item: query.AuditEntry, existing: ExistingTools | None) -> Denial:
+    """Find the kind of a denial. Without `existing` tools the reader must not learn which of them there are."""
+    if item.kind == AuditEventKind.DENIED:
+        if existing is None:
+            return "tool"
+        module = existing.get(item.module)
+        return "hidden_tool" if module is not None and item.tool in ("", *module.tools) else "unknown_tool"
+    return "scope" if item.outcome == CallOutcome.DENIED else ""
 
 
 def _resolve_user(caller: Principal, user: UUID | None) -> UUID | None:
@@ -123,7 +267,7 @@ def _resolve_user(caller: Principal, user: UUID | None) -> UUID | None:
     )
 
 
-def _build_view(item: query.AuditEntry) -> AuditItemView:
+def _build_view(item: query.AuditEntry, existing: ExistingTools | None) -> AuditItemView:
     arguments = None if item.arguments is None else item.arguments.decode("utf-8", "replace")
     return AuditItemView(
         seq=item.seq,
@@ -141,4 +285,5 @@ def _build_view(item: query.AuditEntry) -> AuditItemView:
         arguments_digest=item.digest.hex(),
         arguments=arguments,
         detail=dict(item.detail),
+        denial=_find_denial(item, existing),
     )

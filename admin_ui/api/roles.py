@@ -1,6 +1,6 @@
 """``/roles``: named sets of tool permissions, and who has them."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
@@ -12,7 +12,10 @@ from admin_ui.api.users import UserView, build_users_page
 from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite, RolePath, UserPath
 from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
+from core.api.principal import Principal
 from core.api.schemas import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, ShortText, build_removal_view
+from core.api.versions import ExpectedVersion, describe_conflict, set_etag
+from core.db import Database
 from core.directory import roles
 from core.directory.roles import MAX_PERMISSIONS, PermissionGrants, RoleRecord
 from core.directory.search import RoleSearch, RoleSortKey, search_roles
@@ -69,6 +72,25 @@ class RolePermissions(RequestModel):
     @property
     def grants(self) -> PermissionGrants:
         return _build_grants(self.allow, self.deny)
+
+
+class PermissionSet(RequestModel):
+    """Permissions of each effect."""
+
+    allow: Permissions = Field(default=[], description="Allowed permissions.")
+    deny: Permissions = Field(default=[], description="Denied permissions.")
+
+    @property
+    def grants(self) -> PermissionGrants:
+        return _build_grants(self.allow, self.deny)
+
+
+class PermissionChanges(RequestModel):
+    """Changes to the permissions of a role; what stands in both is added."""
+
+    add: PermissionSet = Field(default=PermissionSet(), description="Permissions to add.")
+    remove: PermissionSet = Field(default=PermissionSet(), description="Permissions to remove.")
+    allow_unknown: bool = Field(default=False, description="Accept permissions that match no installed tool.")
 
 
 def _build_grants(allow: list[str], deny: list[str]) -> PermissionGrants:
@@ -130,18 +152,32 @@ async def add_role(body: NewRole, caller: AdminWrite, dependencies: AdminDeps, r
 
 
 @routes.get("/roles/{role_id}")
-async def show_role(role_id: RolePath, caller: AdminRead, console: ConsoleDatabase) -> RoleView:
+async def show_role(role_id: RolePath, caller: AdminRead, console: ConsoleDatabase, response: Response) -> RoleView:
     """Get a role."""
+    await set_etag(response, console, caller, "role", role_id)
     return RoleView.model_validate(await roles.get_role(console, caller.tenant_id, role_id))
 
 
 @routes.patch("/roles/{role_id}")
-async def change_role(role_id: RolePath, body: RoleChange, caller: AdminWrite, console: ConsoleDatabase) -> RoleView:
+async def change_role(
+    role_id: RolePath,
+    body: RoleChange,
+    caller: AdminWrite,
+    console: ConsoleDatabase,
+    response: Response,
+    expected_version: ExpectedVersion,
+) -> RoleView:
     """Rename a role or change its priority."""
-    role = await roles.change_role(
-        console, caller.actor, caller.tenant_id, role_id, name=body.name, priority=body.priority
+    change = roles.change_role(
+        console,
+        caller.actor,
+        caller.tenant_id,
+        role_id,
+        name=body.name,
+        priority=body.priority,
+        expected_version=expected_version,
     )
-    return RoleView.model_validate(role)
+    return await _answer_change(change, role_id, caller, console, response)
 
 
 @routes.delete("/roles/{role_id}")
@@ -159,14 +195,60 @@ async def remove_role(role_id: RolePath, caller: AdminWrite, dependencies: Admin
 
 @routes.put("/roles/{role_id}/permissions")
 async def replace_permissions(
-    role_id: RolePath, body: RolePermissions, caller: AdminWrite, dependencies: AdminDeps
+    role_id: RolePath,
+    body: RolePermissions,
+    caller: AdminWrite,
+    dependencies: AdminDeps,
+    response: Response,
+    expected_version: ExpectedVersion,
 ) -> RoleView:
     """Replace all permissions of a role."""
     console = dependencies.console
     if not body.allow_unknown:
         before = await roles.get_role(console, caller.tenant_id, role_id)
         _check_installed(dependencies, body.grants - _build_grants([*before.allow], [*before.deny]))
-    role = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, grants=body.grants)
+    change = roles.change_role(
+        console, caller.actor, caller.tenant_id, role_id, grants=body.grants, expected_version=expected_version
+    )
+    return await _answer_change(change, role_id, caller, console, response)
+
+
+@routes.patch("/roles/{role_id}/permissions")
+async def change_permissions(
+    role_id: RolePath,
+    body: PermissionChanges,
+    caller: AdminWrite,
+    dependencies: AdminDeps,
+    response: Response,
+    expected_version: ExpectedVersion,
+) -> RoleView:
+    """Add and remove permissions of a role.
+
+    What is not named stays, also what somebody else changes at the same moment.
+    """
+    added, removed = body.add.grants, body.remove.grants
+    if not body.allow_unknown:
+        _check_installed(dependencies, added)
+    change = roles.change_role(
+        dependencies.console,
+        caller.actor,
+        caller.tenant_id,
+        role_id,
+        added=added,
+        removed=removed,
+        expected_version=expected_version,
+    )
+    return await _answer_change(change, role_id, caller, dependencies.console, response)
+
+
+async def _answer_change(
+    change: Awaitable[RoleRecord], role_id: UUID, caller: Principal, console: Database, response: Response
+) -> RoleView:
+    async def load_state() -> RoleView:
+        return RoleView.model_validate(await roles.get_role(console, caller.tenant_id, role_id))
+
+    role = await describe_conflict(change, load_state)
+    await set_etag(response, console, caller, "role", role_id)
     return RoleView.model_validate(role)
 
 

@@ -4,15 +4,17 @@ from collections.abc import Callable
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import Path
+from fastapi import Path, Response
 from pydantic import Field, JsonValue, StringConstraints
 
-from admin_ui.api.admin_dependencies import AdminDeps
+from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
 from admin_ui.api.installed_modules import InstalledModule, InstalledModules, ModuleSettingValues
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.principal import Principal
 from core.api.schemas import PageOf, RequestModel, ResponseModel
+from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.db import Database
 from core.directory import services
 from core.directory.services import TenantService
@@ -84,23 +86,28 @@ async def list_services(
 
 
 @routes.get("/services/{module}")
-async def show_service(module: ModulePath, caller: AdminRead, dependencies: AdminDeps) -> TenantServiceDetails:
+async def show_service(
+    module: ModulePath, caller: AdminRead, dependencies: AdminDeps, response: Response
+) -> TenantServiceDetails:
     """Get a service.
 
     Returns its settings with the schema by which a page can draw them.
     """
+    await set_etag(response, dependencies.console, caller, "service", module)
     service = await _find_service(dependencies.console, caller.tenant_id, module)
-    installed_module = dependencies.installed.get(module)
-    if service is None and installed_module is None:
+    if service is None and module not in dependencies.installed:
         raise NotFound("there is no such service")
-    view = _build_view(module, service, dependencies.installed)
-    schema = dict(installed_module.settings_schema) if installed_module else {}
-    return TenantServiceDetails(**dict(view), settings_schema=schema)
+    return _build_details(module, service, dependencies.installed)
 
 
 @routes.patch("/services/{module}")
 async def change_service(
-    module: ModulePath, body: ServiceChange, caller: AdminWrite, dependencies: AdminDeps
+    module: ModulePath,
+    body: ServiceChange,
+    caller: AdminWrite,
+    dependencies: AdminDeps,
+    response: Response,
+    expected_version: ExpectedVersion,
 ) -> TenantServiceView:
     """Enable or disable a service, or change its settings.
 
@@ -109,20 +116,35 @@ async def change_service(
     installed_module = dependencies.installed.get(module)
     if installed_module is None:
         raise NotFound("there is no such service")
-    changes = body.settings or {}
+
+    async def load_state() -> TenantServiceDetails:
+        service = await _find_service(dependencies.console, caller.tenant_id, module)
+        return _build_details(module, service, dependencies.installed)
+
+    await describe_conflict(_apply_change(installed_module, body, caller, dependencies, expected_version), load_state)
+    await set_etag(response, dependencies.console, caller, "service", module)
+    service = await _find_service(dependencies.console, caller.tenant_id, module)
+    return _build_view(module, service, dependencies.installed)
+
+
+async def _apply_change(
+    module: InstalledModule,
+    body: ServiceChange,
+    caller: Principal,
+    dependencies: AdminDependencies,
+    expected_version: int | None,
+) -> None:
+    changes, whose = body.settings or {}, (dependencies.console, caller.actor, caller.tenant_id, module.name)
     if changes:
-        change = _get_apply_change(installed_module)
+        change = _get_apply_change(module)
         try:
             await services.set_settings(
-                dependencies.console, caller.actor, caller.tenant_id, module, lambda stored: change(stored, changes)
+                *whose, lambda stored: change(stored, changes), enabled=body.enabled, expected_version=expected_version
             )
         except InvalidFields as error:
             raise error.locate("body.settings") from None
-    if body.enabled is not None:
-        await services.set_service(dependencies.console, caller.actor, caller.tenant_id, module, enabled=body.enabled)
-    return _build_view(
-        module, await _find_service(dependencies.console, caller.tenant_id, module), dependencies.installed
-    )
+    elif body.enabled is not None:
+        await services.set_service(*whose, enabled=body.enabled, expected_version=expected_version)
 
 
 def _get_apply_change(
@@ -136,6 +158,12 @@ def _get_apply_change(
 async def _find_service(console: Database, tenant_id: UUID, module: str) -> TenantService | None:
     tenant_services = await services.list_services(console, tenant_id)
     return next((service for service in tenant_services if service.module == module), None)
+
+
+def _build_details(module: str, service: TenantService | None, installed: InstalledModules) -> TenantServiceDetails:
+    installed_module = installed.get(module)
+    schema = dict(installed_module.settings_schema) if installed_module else {}
+    return TenantServiceDetails(**dict(_build_view(module, service, installed)), settings_schema=schema)
 
 
 def _build_view(module: str, service: TenantService | None, installed: InstalledModules) -> TenantServiceView:

@@ -22,6 +22,7 @@ from core.api.schemas import (
     ResponseModel,
     build_removal_view,
 )
+from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.db import Database
 from core.directory.deletion import remove_tenant
 from core.directory.provisioning import provision_tenant
@@ -176,18 +177,34 @@ async def remove_any_tenant(
 
 
 @routes.get("/tenant")
-async def show_own_tenant(caller: AdminRead, console: ConsoleDatabase) -> TenantView:
+async def show_own_tenant(caller: AdminRead, console: ConsoleDatabase, response: Response) -> TenantView:
     """Get the caller's tenant."""
+    await set_etag(response, console, caller, "tenant", caller.tenant_id)
     return TenantView.model_validate(await get_tenant(console, caller.tenant_id))
 
 
 @routes.patch("/tenant")
-async def change_own_tenant(body: TenantChange, caller: AdminWrite, console: ConsoleDatabase) -> TenantView:
+async def change_own_tenant(
+    body: TenantChange,
+    caller: AdminWrite,
+    console: ConsoleDatabase,
+    response: Response,
+    expected_version: ExpectedVersion,
+) -> TenantView:
     """Change the caller's tenant."""
-    return await _apply_change(console, caller, caller.tenant_id, body)
+
+    async def load_state() -> TenantView:
+        return TenantView.model_validate(await get_tenant(console, caller.tenant_id))
+
+    change = _apply_change(console, caller, caller.tenant_id, body, expected_version)
+    view = await describe_conflict(change, load_state)
+    await set_etag(response, console, caller, "tenant", caller.tenant_id)
+    return view
 
 
-async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, change: TenantChange) -> TenantView:
+async def _apply_change(
+    console: Database, caller: Principal, tenant_id: UUID, change: TenantChange, expected_version: int | None = None
+) -> TenantView:
     tenant = await get_tenant(console, tenant_id)
     sets_limit = "max_token_lifetime_days" in change.model_fields_set
     now = await change_tenant(
@@ -199,6 +216,7 @@ async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, c
         max_token_lifetime_days=change.max_token_lifetime_days if sets_limit else tenant.max_token_lifetime_days,
         shows_hidden_tools=change.shows_hidden_tools,
         accepts_access_requests=change.accepts_access_requests,
+        expected_version=expected_version,
     )
     return TenantView.model_validate(now)
 

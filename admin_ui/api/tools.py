@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import Field
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
@@ -19,6 +19,7 @@ from core.api.dependencies import CurrentUserRead
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.principal import Principal
 from core.api.schemas import PageOf, ResponseModel, ShortText
+from core.api.security import get_security
 from core.connection_state import ConnectionState, UserConnection
 from core.directory.tenants import get_tenant
 from core.errors import NotFound
@@ -136,6 +137,7 @@ class _Visible:
 async def list_tools(
     caller: CurrentUserRead,
     dependencies: AdminDeps,
+    request: Request,
     q: SearchText = "",
     module: ModuleFilter = None,
     permitted: Permitted = True,
@@ -144,10 +146,11 @@ async def list_tools(
 ) -> PageOf[ToolView]:
     """List the caller's tools.
 
-    By module and name. With `permitted=false` returns names and titles of those that the caller may not use.
+    By module and name. With `permitted=false` returns names and titles of those that the caller may not use, to people
+    in a browser or at MCPist's command line alone.
     """
     after = ("", "") if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey])
-    visible = await _load_visible(caller, dependencies)
+    visible = await _load_visible(caller, dependencies, request)
     names = [name for name in sorted(visible.modules) if module in (None, name) and name >= after[0]]
     found = [
         tool
@@ -161,10 +164,10 @@ async def list_tools(
 
 @routes.get("/tools/{module}/{tool}")
 async def show_tool(
-    module: ModulePath, tool: ToolPath, caller: CurrentUserRead, dependencies: AdminDeps
+    module: ModulePath, tool: ToolPath, caller: CurrentUserRead, dependencies: AdminDeps, request: Request
 ) -> ToolDetailView:
     """Get a tool that the caller may use, with its schemas."""
-    visible = await _load_visible(caller, dependencies)
+    visible = await _load_visible(caller, dependencies, request)
     if tool not in visible.permitted.get(module, ()):
         raise NotFound("there is no such tool")
     schemas = dependencies.catalogue.find_schemas(module, tool)
@@ -176,6 +179,7 @@ async def show_tool(
 async def list_tool_modules(
     caller: CurrentUserRead,
     dependencies: AdminDeps,
+    request: Request,
     q: SearchText = "",
     state: Annotated[
         ConnectionFilter | None,
@@ -193,7 +197,7 @@ async def list_tool_modules(
     order, where the tenant shows them.
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    visible = await _load_visible(caller, dependencies)
+    visible = await _load_visible(caller, dependencies, request)
     connections = await dependencies.connections(caller.tenant_id, caller.user_id)
     views = (_build_module_view(visible, name, q, connections) for name in sorted(visible.modules) if name > after)
     found = [view for view in views if view is not None and (state is None or _has_state(view, state))]
@@ -202,9 +206,11 @@ async def list_tool_modules(
 
 
 @routes.get("/tool-modules/{module}")
-async def show_tool_module(module: ModulePath, caller: CurrentUserRead, dependencies: AdminDeps) -> ToolModuleView:
+async def show_tool_module(
+    module: ModulePath, caller: CurrentUserRead, dependencies: AdminDeps, request: Request
+) -> ToolModuleView:
     """Get a module of the caller's tools."""
-    visible = await _load_visible(caller, dependencies)
+    visible = await _load_visible(caller, dependencies, request)
     connections = await dependencies.connections(caller.tenant_id, caller.user_id)
     view = _build_module_view(visible, module, "", connections) if module in visible.modules else None
     if view is None:
@@ -212,7 +218,13 @@ async def show_tool_module(module: ModulePath, caller: CurrentUserRead, dependen
     return view
 
 
-async def _load_visible(caller: Principal, dependencies: AdminDependencies) -> _Visible:
+def is_person_at_hand(caller: Principal, request: Request) -> bool:
+    """Check whether a person asks, in a browser or by a client that is part of MCPist: an API token or another client
+    may speak for a model, which must not learn what there is that it may not use."""
+    return caller.authentication_method == "session" or caller.client in get_security(request).own_clients
+
+
+async def _load_visible(caller: Principal, dependencies: AdminDependencies, request: Request) -> _Visible:
     async with dependencies.console.tenant(caller.tenant_id) as work:
         policy = await load_policy_of_user(work, caller.user_id)
     tenant = await get_tenant(dependencies.console, caller.tenant_id)
@@ -221,7 +233,7 @@ async def _load_visible(caller: Principal, dependencies: AdminDependencies) -> _
     return _Visible(
         {name: module for name, module in installed.items() if name in policy.services},
         {name: frozenset(tools) for name, tools in permitted.items()},
-        tenant.shows_hidden_tools,
+        tenant.shows_hidden_tools and is_person_at_hand(caller, request),
     )
 
 

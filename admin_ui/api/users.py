@@ -22,6 +22,7 @@ from core.api.schemas import (
     ShortText,
     build_removal_view,
 )
+from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.directory import users
 from core.directory.search import UserSearch, UserSortKey, search_users
 from core.directory.users import change_user, get_user, remove_user
@@ -117,18 +118,30 @@ async def add_user(body: NewUser, caller: AdminWrite, console: ConsoleDatabase, 
 
 
 @routes.get("/users/{user_id}")
-async def show_user(user_id: UserPath, caller: AdminRead, console: ConsoleDatabase) -> UserView:
+async def show_user(user_id: UserPath, caller: AdminRead, console: ConsoleDatabase, response: Response) -> UserView:
     """Get a user."""
+    await set_etag(response, console, caller, "user", user_id)
     return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
 
 
 @routes.patch("/users/{user_id}")
-async def update_user(user_id: UserPath, body: UserChange, caller: AdminWrite, console: ConsoleDatabase) -> UserView:
+async def update_user(
+    user_id: UserPath,
+    body: UserChange,
+    caller: AdminWrite,
+    console: ConsoleDatabase,
+    response: Response,
+    expected_version: ExpectedVersion,
+) -> UserView:
     """Change a user.
 
     A suspended user loses all sessions and tokens within a second.
     """
-    user = await change_user(
+
+    async def load_state() -> UserView:
+        return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
+
+    change = change_user(
         console,
         caller.actor,
         caller.tenant_id,
@@ -136,7 +149,10 @@ async def update_user(user_id: UserPath, body: UserChange, caller: AdminWrite, c
         name=body.name,
         system_role=body.system_role,
         status=body.status,
+        expected_version=expected_version,
     )
+    user = await describe_conflict(change, load_state)
+    await set_etag(response, console, caller, "user", user_id)
     return UserView.model_validate(user)
 
 

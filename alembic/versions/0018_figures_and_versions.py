@@ -11,8 +11,9 @@ down_revision = "0017"
 branch_labels = None
 depends_on = None
 
-# `seq` is the last event of the tenant's chain that is counted. Of a duration only its bucket is kept: bucket n ends at
-# the square root of 2 to the power of n, in milliseconds. `hours` has a bit for each hour of the day (UTC).
+# `seq` is the last event of the tenant's chain that is counted. The module '*' is all of them together. `durations` are
+# how many calls fell into each bucket: bucket n ends at the square root of 2 to the power of n, in milliseconds.
+# `hours` has a bit for each hour of the day (UTC).
 FIGURES = """
 CREATE TABLE core.count_positions (
     tenant_id uuid PRIMARY KEY REFERENCES core.tenants ON DELETE CASCADE,
@@ -20,21 +21,29 @@ CREATE TABLE core.count_positions (
 );
 CREATE TABLE core.hourly_calls (
     tenant_id uuid NOT NULL REFERENCES core.tenants ON DELETE CASCADE,
-    hour timestamptz NOT NULL,
+    period timestamptz NOT NULL,
     module text NOT NULL CHECK (length(module) <= 63),
     calls bigint NOT NULL,
     errors bigint NOT NULL,
     denied bigint NOT NULL,
-    PRIMARY KEY (tenant_id, hour, module)
+    durations bigint[] NOT NULL CHECK (cardinality(durations) <= 41),
+    PRIMARY KEY (tenant_id, module, period)
 );
-CREATE TABLE core.hourly_durations (
+CREATE TABLE core.daily_calls (
     tenant_id uuid NOT NULL REFERENCES core.tenants ON DELETE CASCADE,
-    hour timestamptz NOT NULL,
+    period timestamptz NOT NULL,
     module text NOT NULL CHECK (length(module) <= 63),
-    bucket smallint NOT NULL CHECK (bucket BETWEEN 0 AND 40),
     calls bigint NOT NULL,
-    PRIMARY KEY (tenant_id, hour, module, bucket)
+    errors bigint NOT NULL,
+    denied bigint NOT NULL,
+    durations bigint[] NOT NULL CHECK (cardinality(durations) <= 41),
+    PRIMARY KEY (tenant_id, module, period)
 );
+CREATE INDEX ON core.hourly_calls (tenant_id, period);
+CREATE INDEX ON core.daily_calls (tenant_id, period);
+CREATE FUNCTION core.add_counts(a bigint[], b bigint[]) RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT coalesce(array_agg(coalesce(x, 0) + coalesce(y, 0) ORDER BY n), '{}')
+        FROM unnest(a, b) WITH ORDINALITY AS u (x, y, n));
 CREATE TABLE core.active_people (
     tenant_id uuid NOT NULL,
     day date NOT NULL,
@@ -57,7 +66,7 @@ CREATE TABLE core.versions (
 TABLES = (
     "core.count_positions",
     "core.hourly_calls",
-    "core.hourly_durations",
+    "core.daily_calls",
     "core.active_people",
     "core.versions",
 )
@@ -66,9 +75,10 @@ TABLES = (
 GRANTS = """
 CREATE POLICY deployment_lists_positions ON core.count_positions FOR SELECT TO mcpist_console
     USING (current_setting('app.deployment', true) = 'list');
-GRANT SELECT, INSERT, UPDATE, DELETE ON core.count_positions, core.hourly_calls, core.hourly_durations,
+GRANT SELECT, INSERT, UPDATE, DELETE ON core.count_positions, core.hourly_calls, core.daily_calls,
     core.active_people, core.versions TO mcpist_console;
 GRANT SELECT, INSERT, UPDATE, DELETE ON core.versions TO mcpist_broker;
+GRANT EXECUTE ON FUNCTION core.add_counts(bigint[], bigint[]) TO mcpist_console;
 """
 
 # An announcement is a hint, as that of a generation is: the head is read.
@@ -94,7 +104,8 @@ DELETE FROM auth.grants WHERE session_id IS NOT NULL;
 ALTER TABLE auth.grants DROP COLUMN session_id;
 DROP TRIGGER announce_head ON audit.heads;
 DROP FUNCTION audit.announce_head;
-DROP TABLE core.versions, core.active_people, core.hourly_durations, core.hourly_calls, core.count_positions;
+DROP TABLE core.versions, core.active_people, core.daily_calls, core.hourly_calls, core.count_positions;
+DROP FUNCTION core.add_counts;
 """
 
 

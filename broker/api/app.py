@@ -7,6 +7,7 @@ from broker.api import (
     identities,
     notification_settings,
     registered_clients,
+    scim_tokens,
     secret_scanning,
     session_tokens,
     sessions,
@@ -31,6 +32,7 @@ ROUTERS = tuple(
         sign_in_links,
         secret_scanning,
         notification_settings,
+        scim_tokens,
     )
 )
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from broker.identity.browser_sessions import Sessions
 from broker.interface import CredentialRefusal, Verifier
 from broker.web.cookies import Cookies
-from core.api.principal import ADMIN_SYSTEM_ROLE, AuthenticationRequired, Principal
+from core.api.principal import ADMIN_SYSTEM_ROLE, PASSIVE_REQUEST, AuthenticationRequired, Principal
 from core.caller import Credential
 from core.db import Database, Row
 from core.scopes import ADMIN_READ, ADMIN_SCOPES, ADMIN_WRITE, ALL_SCOPES, MCP_SCOPES, READ, WRITE
@@ -66,11 +66,12 @@ class ApiAuthenticator:
             raise AuthenticationRequired("sign in, or send an API token as a bearer token")
         self._refusals.admit(address)
         if cookie is not None:
-            return await self._authenticate_session(cookie, address)
+            is_use = not request.scope.get(PASSIVE_REQUEST, False)
+            return await self._authenticate_session(cookie, address, is_use)
         return await self._authenticate_bearer(headers, address)
 
-    async def _authenticate_session(self, cookie: Secret, address: str) -> Principal:
-        session = await self._sessions.find(cookie)
+    async def _authenticate_session(self, cookie: Secret, address: str, is_use: bool) -> Principal:
+        session = await self._sessions.find(cookie, is_use=is_use)
         if session is None:
             self._refusals.record_malformed(address)
             raise _build_invalid_credentials()

@@ -32,6 +32,7 @@ class GrantView(ResponseModel):
     created_at: datetime = Field(description="Time at which access was granted.")
     last_used_at: datetime = Field(description="Time of the latest use.")
     expires_at: datetime = Field(description="Time at which the grant expires.")
+    current: bool = Field(default=False, description="True for the grant of the access token that sends this request.")
 
 
 @routes.get("/oauth/grants")
@@ -47,7 +48,10 @@ async def list_grants(
         caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1
     )
     shown, following = split_page(grants, limit, lambda grant: (grant.created_at, grant.id))
-    return PageOf(items=[GrantView.model_validate(grant) for grant in shown], next_cursor=following)
+    views = [GrantView.model_validate(grant) for grant in shown]
+    current = caller.credential_id if caller.authentication_method == "oauth" else None
+    items = [grant.model_copy(update={"current": str(grant.id) == current}) for grant in views]
+    return PageOf(items=items, next_cursor=following)
 
 
 @routes.delete("/oauth/grants/{grant_id}", status_code=204)

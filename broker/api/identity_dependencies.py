@@ -14,6 +14,7 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.scim_tokens import ScimTokens
 from broker.notifications.preferences import NotificationPreferences
 from core.secret import Secret
 
@@ -39,6 +40,7 @@ class IdentityDependencies:
     identities: Identities
     issuers: TrustedIssuers
     notifications: NotificationPreferences
+    scim_tokens: ScimTokens
     access_tokens: AccessTokenMinter | None = None
     resource: str = ""
 

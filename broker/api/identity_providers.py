@@ -40,6 +40,7 @@ class IdentityProviderView(ResponseModel):
     tenant: str = Field(description="Identifier of the Microsoft directory; empty for other kinds.")
     base_url: str = Field(description="Address of the GitHub server or of the Microsoft cloud; empty for other kinds.")
     api_url: str = Field(description="Address of the GitHub server's API; empty for other kinds.")
+    groups_claim: str = Field(description="Claim of ID tokens that names groups; empty if none is read.")
     redirect_uri: str = Field(description="Redirect URI to register at the provider.")
     source: Literal["file", "database"] = Field(
         description="Place of the provider: `file` for identity.toml, which can only be changed there."
@@ -91,6 +92,9 @@ class IdentityProviderSettings(RequestModel):
     tenant: Url = Field(default="", description="Identifier of the directory; required for the kind `microsoft`.")
     base_url: Url = Field(default="", description="Address of a GitHub Enterprise server or a national cloud.")
     api_url: Url = Field(default="", description="Address of the API of a GitHub Enterprise server.")
+    groups_claim: Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_CHARACTERS)] = Field(
+        default="", description="Claim of ID tokens that names groups; empty for `groups`, where its kind has any."
+    )
 
 
 class IdentityProviderTrial(IdentityProviderSettings):
@@ -185,7 +189,7 @@ def _build_change(provider_id: str, body: IdentityProviderSettings) -> ProviderC
         provider_id,
         {
             name: getattr(body, name)
-            for name in ("kind", "label", "client_id", "issuer", "tenant", "base_url", "api_url")
+            for name in ("kind", "label", "client_id", "issuer", "tenant", "base_url", "api_url", "groups_claim")
         },
         None if secret is None else Secret(secret.get_secret_value()),
     )
@@ -202,6 +206,7 @@ def _build_view(provider: ProviderOverview, public_url: str) -> IdentityProvider
         tenant=settings.tenant,
         base_url=settings.base_url,
         api_url=settings.api_url,
+        groups_claim=settings.groups_claim,
         redirect_uri=_build_redirect_uri(public_url, settings.id),
         source=provider.source,
         in_use=provider.in_use,

@@ -4,16 +4,18 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import Path
+from fastapi import Path, Response
 from pydantic import Field, StringConstraints, model_validator
 
-from broker.api.identity_dependencies import IdentityDeps
+from broker.api.identity_dependencies import IdentityDependencies, IdentityDeps
 from broker.api.tokens import Scope
 from broker.authorization_server.registered_clients import MAX_REDIRECT_URIS, ListedClient, NewClient
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite, RecentlySignedInAdmin, check_grantable_scopes
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.principal import Principal
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortName
+from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.errors import Invalid, NotFound
 from core.known_clients import ToolResultFormat
 
@@ -144,13 +146,39 @@ async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, par
     return CreatedClientView(id=client.id, secret=None if secret is None else secret.reveal())
 
 
+@routes.get("/oauth/clients/{client_id}")
+async def show_client(client_id: ClientId, caller: AdminRead, parts: IdentityDeps, response: Response) -> ClientView:
+    """Get a registered OAuth client."""
+    await set_etag(response, parts.clients.database, caller, "client", client_id)
+    return await _load_view(parts, caller, client_id)
+
+
 @routes.patch("/oauth/clients/{client_id}", status_code=204)
-async def change_client(client_id: ClientId, body: ClientUpdate, caller: AdminWrite, parts: IdentityDeps) -> None:
+async def change_client(
+    client_id: ClientId,
+    body: ClientUpdate,
+    caller: AdminWrite,
+    parts: IdentityDeps,
+    expected_version: ExpectedVersion,
+) -> None:
     """Change a registered OAuth client."""
-    if "tool_result_format" in body.model_fields_set:
-        await parts.clients.set_tool_result_format(caller.actor, caller.tenant_id, client_id, body.tool_result_format)
-    if "enabled" in body.model_fields_set:
-        await parts.clients.set_enabled(caller.actor, caller.tenant_id, client_id, body.enabled)
+    sets_format = "tool_result_format" in body.model_fields_set
+    change = parts.clients.change(
+        caller.actor,
+        caller.tenant_id,
+        client_id,
+        enabled=body.enabled if "enabled" in body.model_fields_set else None,
+        tool_result_format=body.tool_result_format if sets_format else "",
+        expected_version=expected_version,
+    )
+    await describe_conflict(change, lambda: _load_view(parts, caller, client_id))
+
+
+async def _load_view(parts: IdentityDependencies, caller: Principal, client_id: str) -> ClientView:
+    for listed in await parts.clients.list(caller.tenant_id):
+        if listed.client.id == client_id:
+            return _build_view(listed)
+    raise NotFound("there is no such client")
 
 
 @routes.delete("/oauth/clients/{client_id}", status_code=204)

@@ -17,7 +17,8 @@ from broker.api.oauth_clients import (
 )
 from broker.connect.client_registration import build_redirect_uri
 from broker.connect.connect_services import ConnectServices
-from broker.connections.oauth_client_store import MAX_CLIENT_ID_LENGTH, MAX_SECRET_LENGTH, OAuthClientRegistration
+from broker.connections.oauth_client_store import MAX_CLIENT_ID_LENGTH, OAuthClientRegistration
+from broker.oauth_client.client_assertion import MAX_PEM_LENGTH
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
@@ -44,10 +45,12 @@ class ServiceOAuthClientUpsert(RequestModel):
     client_id: Annotated[
         str, StringConstraints(min_length=1, max_length=MAX_CLIENT_ID_LENGTH, pattern=NO_CONTROL_CHARACTERS)
     ] = Field(description="OAuth client identifier at the provider.")
-    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_SECRET_LENGTH)] | None = Field(
-        default=None, description="Client secret; null keeps the stored one if `client_id` does not change."
+    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_PEM_LENGTH)] | None = Field(
+        default=None,
+        description="Client secret, or for `private_key_jwt` a private key and its certificate as PEM; null keeps the "
+        "stored one if `client_id` does not change.",
     )
-    auth_method: Annotated[str, StringConstraints(pattern="^(?:|basic|basic_raw|post|none)$")] = Field(
+    auth_method: Annotated[str, StringConstraints(pattern="^(?:|basic|basic_raw|post|private_key_jwt|none)$")] = Field(
         default="", description="Client authentication method at the token endpoint; empty for the provider's default."
     )
     settings: Annotated[dict[SettingText, SettingText], Field(max_length=10)] | None = Field(

@@ -27,9 +27,11 @@ class SessionView(ResponseModel):
     method: str = Field(description="Identity provider that the user signed in with, or `link`.")
     address: str = Field(description="IP address of the browser.")
     user_agent: str = Field(description="User agent of the browser.")
+    browser: str = Field(description="Browser and system by name, such as `Firefox, Windows`; empty if unknown.")
     created_at: datetime = Field(description="Time of the sign-in.")
     last_seen_at: datetime = Field(description="Time of the latest request.")
     expires_at: datetime = Field(description="Time at which the session ends.")
+    idle_expires_at: datetime = Field(description="Time at which the session ends if it is not used any more.")
     current: bool = Field(default=False, description="True for the session that sends this request.")
 
 

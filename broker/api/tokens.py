@@ -54,6 +54,7 @@ class TokenView(ResponseModel):
         description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
         "client."
     )
+    current: bool = Field(default=False, description="True for the token that sends this request.")
 
 
 class TokenCreate(RequestModel):
@@ -102,7 +103,10 @@ async def list_tokens(
     after = None if cursor is None else decode_cursor(cursor, tuple[datetime, TextKey])
     tokens = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1)
     shown, following = split_page(tokens, limit, lambda token: (token.created_at, token.id))
-    return PageOf(items=[TokenView.model_validate(token) for token in shown], next_cursor=following)
+    views = [TokenView.model_validate(token) for token in shown]
+    current = caller.credential_id if caller.authentication_method == "token" else None
+    items = [token.model_copy(update={"current": token.id == current}) for token in views]
+    return PageOf(items=items, next_cursor=following)
 
 
 @routes.post("/tokens", status_code=201)

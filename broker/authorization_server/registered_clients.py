@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import orjson
@@ -30,6 +30,7 @@ from broker.identity.api_tokens import Peppers
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import lock_version, record_change
 from core.errors import Invalid, LimitReached, NotFound
 from core.known_clients import ToolResultFormat
 from core.scopes import ALL_SCOPES, MCP_SCOPES
@@ -72,10 +73,10 @@ class ListedClient:
 
 
 class RegisteredClients:
-    """The clients of all tenants, behind the broker's own database role."""
+    """The clients of all tenants, behind the broker's own database role: `database`."""
 
     def __init__(self, database: Database, peppers: Peppers, *, clock: Callable[[], datetime]) -> None:
-        self._database = database
+        self.database = self._database = database
         self._peppers = peppers
         self._clock = clock
 
@@ -103,38 +104,51 @@ class RegisteredClients:
         async with self._database.tenant(tenant_id) as work:
             return [_build_listed_client(row) for row in await work.fetch(_LIST)]
 
-    async def set_enabled(self, actor: Actor, tenant_id: UUID, client_id: str, enabled: bool) -> None:
-        """Switch a client on, or off: then everything that was ever granted to it ends within a second.
-
-        Raises:
-            NotFound: the tenant has no such client.
-        """
-        async with self._database.tenant(tenant_id) as work:
-            if not await work.execute(_ENABLE, client_id, None if enabled else self._clock()):
-                raise _build_not_found(client_id)
-            ended = 0 if enabled else await work.execute(_END_GRANTS, client_id, self._clock(), "client_disabled")
-            await audit_change(
-                work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, enabled=int(enabled), grants_ended=ended
-            )
-
-    async def set_tool_result_format(
-        self, actor: Actor, tenant_id: UUID, client_id: str, tool_result_format: ToolResultFormat | None
+    async def change(
+        self,
+        actor: Actor,
+        tenant_id: UUID,
+        client_id: str,
+        *,
+        enabled: bool | None = None,
+        tool_result_format: ToolResultFormat | Literal[""] | None = "",
+        expected_version: int | None = None,
     ) -> None:
-        """Say what the client is sent beside a result's structured part; with None, what is known of it decides.
+        """Switch a client on, or off: then everything that was ever granted to it ends within a second; say what it is
+        sent beside a result's structured part: with None, what is known of it decides, and '' keeps it.
 
         Raises:
             NotFound: the tenant has no such client.
+            VersionConflict: its version is not the expected one.
         """
         async with self._database.tenant(tenant_id) as work:
-            if not await work.execute(_SET_TOOL_RESULT_FORMAT, client_id, tool_result_format):
+            if not await work.fetchval(_EXISTS, client_id):
                 raise _build_not_found(client_id)
-            await audit_change(
-                work,
-                actor,
-                AuditEventKind.CLIENT_CHANGED,
-                client=client_id,
-                tool_result_format=tool_result_format or "default",
-            )
+            await lock_version(work, "client", client_id, expected_version)
+            await record_change(work, actor, "client", client_id)
+            if tool_result_format != "":
+                await self._set_tool_result_format(work, actor, client_id, tool_result_format)
+            if enabled is not None:
+                await self._set_enabled(work, actor, client_id, enabled)
+
+    async def _set_enabled(self, work: UnitOfWork, actor: Actor, client_id: str, enabled: bool) -> None:
+        await work.execute(_ENABLE, client_id, None if enabled else self._clock())
+        ended = 0 if enabled else await work.execute(_END_GRANTS, client_id, self._clock(), "client_disabled")
+        await audit_change(
+            work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, enabled=int(enabled), grants_ended=ended
+        )
+
+    async def _set_tool_result_format(
+        self, work: UnitOfWork, actor: Actor, client_id: str, tool_result_format: ToolResultFormat | None
+    ) -> None:
+        await work.execute(_SET_TOOL_RESULT_FORMAT, client_id, tool_result_format)
+        await audit_change(
+            work,
+            actor,
+            AuditEventKind.CLIENT_CHANGED,
+            client=client_id,
+            tool_result_format=tool_result_format or "default",
+        )
 
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: str) -> None:
         """Forget a client and what people have agreed to for it; what was granted to it ends within a second.
@@ -243,6 +257,7 @@ _LIST = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.jwks, c.redirect_u
     c.result_text, c.created_at, c.disabled_at, u.email AS user_email
     FROM auth.clients c LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     WHERE c.tenant_id = $1 ORDER BY c.created_at DESC, c.id LIMIT 1000"""
+_EXISTS = "SELECT true FROM auth.clients WHERE tenant_id = $1 AND id = $2"
 _ENABLE = "UPDATE auth.clients SET disabled_at = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_TOOL_RESULT_FORMAT = "UPDATE auth.clients SET result_text = $3 WHERE tenant_id = $1 AND id = $2"
 _REMOVE = "DELETE FROM auth.clients WHERE tenant_id = $1 AND id = $2"

@@ -26,7 +26,7 @@ from broker.connections.connect_methods import (
 from broker.connections.credential_origins import resolve_module_origins
 from broker.connections.oauth_client_store import SealedOAuthClient
 from broker.identity.browser_sessions import Session
-from broker.oauth_client.requests import build_authorize_url, get_expected_issuer
+from broker.oauth_client.requests import build_authorize_url, build_install_url, get_expected_issuer
 from broker.oauth_client.types import OAuthClientConfig
 from broker.providers.catalogue import ProviderRegistry
 from broker.providers.schema import Provider
@@ -35,14 +35,17 @@ from core.errors import NotFound
 from core.secret import Secret
 
 MAX_CODE_LENGTH = 4_096
+INSTALL_REQUESTED = "request"
+"""``setup_action`` of a person who may not install the app and has asked an owner to."""
+SETUP_ACTIONS = ("install", "update", INSTALL_REQUESTED)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectRequest:
     """Choices of a person on the connect page.
 
-    `also` are other modules of the same grant, `writing` requests the scopes of tools that write, `next` is the page to
-    return to afterwards.
+    `also` are other modules of the same grant, `writing` requests the scopes of tools that write, `install` begins with
+    the installation of the vendor's app, `next` is the page to return to afterwards.
     """
 
     module: str
@@ -50,6 +53,7 @@ class ConnectRequest:
     role_id: UUID | None = None
     also: frozenset[str] = frozenset()
     writing: bool = False
+    install: bool = False
     next: str = ""
 
 
@@ -170,6 +174,8 @@ class ConnectAuthorization:
                 session, await self._build_error(session, flow, answer["error"]), flow.provider
             )
         code = answer.get("code", "")
+        if not code and answer.get("setup_action") == INSTALL_REQUESTED:
+            raise ConnectError("connect_install_requested", "install_requested", module=flow.modules[0])
         if not 1 <= len(code) <= MAX_CODE_LENGTH:
             raise ConnectError("connect_code", "code", module=flow.modules[0])
         return await self._redeeming.redeem(session, flow, Secret(code))
@@ -200,6 +206,9 @@ class ConnectAuthorization:
             redirect_uri=back,
             next=connect_request.next,
         )
+        if connect_request.install:  # its page has no place for a challenge; the code is bound to our secret
+            begun = await self._flows.begin(work, session, new, pkce=False)
+            return build_install_url(provider, client_config, state=begun.state.reveal())
         pkce = provider.oauth is not None and provider.oauth.pkce == "S256"
         begun = await self._flows.begin(work, session, new, pkce=pkce)
         state = begun.state.reveal()
@@ -224,6 +233,12 @@ class ConnectAuthorization:
 
     async def _audit_refusal(self, session: Session, refused: ConnectError, provider: str) -> ConnectError:
         return await audit_refusal(self._database, session, refused, provider)
+
+
+def is_installation_notice(answer: Mapping[str, str]) -> bool:
+    """Check whether a browser comes from an installation that was not begun here: it has no state. Nothing that it
+    brings is used: whoever made the link could have chosen it, the ``installation_id`` too."""
+    return not answer.get("state") and answer.get("setup_action") in SETUP_ACTIONS
 
 
 def _find_oauth_method(ways: Sequence[ConnectMethod], provider: str) -> ConnectMethod:

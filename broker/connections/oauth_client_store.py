@@ -1,6 +1,6 @@
 """Our OAuth clients at vendors: registered by an administrator, for a whole tenant or for one role's members."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,13 @@ import orjson
 
 from broker.connections.account_repository import insert_client, update_client
 from broker.connections.account_snapshot import build_client_context
+from broker.oauth_client.client_assertion import (
+    MAX_PEM_LENGTH,
+    PEM_FORM,
+    PRIVATE_KEY_JWT,
+    read_signing_certificate,
+)
+from broker.oauth_client.error_classifier import utc_now
 from broker.oauth_client.types import OAuthClientConfig
 from broker.providers.catalogue import ProviderRegistry
 from broker.providers.custom import get_url_origin
@@ -75,7 +82,15 @@ class SealedOAuthClient:
 class OAuthClientStore:
     """The OAuth clients of all tenants, behind the broker's own database role."""
 
-    def __init__(self, database: Database, vault: Vault, book: ProviderRegistry) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        book: ProviderRegistry,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._clock = clock
         self._database = database
         self._vault = vault
         self._book = book
@@ -184,7 +199,7 @@ class OAuthClientStore:
         self, work: UnitOfWork, actor: Actor, registration: OAuthClientRegistration, provider: Provider
     ) -> UUID:
         resolve_settings(provider, registration.settings or {})
-        _check_secret(provider, registration, registration.secret)
+        _check_secret(provider, registration, registration.secret, self._clock())
         client = OAuthClientConfig(
             registration.client_id, registration.secret, registration.auth_method, registration.settings or {}
         )
@@ -204,7 +219,7 @@ class OAuthClientStore:
         secret = registration.secret
         if secret is None and before.client_id == registration.client_id:
             secret = (await self.decrypt_client(work, before)).secret
-        _check_secret(provider, registration, secret)
+        _check_secret(provider, registration, secret, self._clock())
         settings = before.settings if registration.settings is None else registration.settings
         if used or (secret is not None and registration.secret is None):
             _check_origins(provider, before.settings, settings)
@@ -217,17 +232,36 @@ class OAuthClientStore:
 def _check_text(registration: OAuthClientRegistration) -> None:
     if not 1 <= len(registration.client_id) <= MAX_CLIENT_ID_LENGTH or not registration.client_id.isprintable():
         raise Invalid(f"a client id is one line of 1 to {MAX_CLIENT_ID_LENGTH} characters")
-    secret = registration.secret.reveal() if registration.secret else "x"
-    if not secret.isprintable() or secret != secret.strip() or not 1 <= len(secret) <= MAX_SECRET_LENGTH:
+    if registration.auth_method not in ("", "basic", "basic_raw", "post", PRIVATE_KEY_JWT, "none"):
+        raise Invalid(
+            f"auth_method is basic, basic_raw, post, {PRIVATE_KEY_JWT} or none; left out, it is the provider's own"
+        )
+
+
+def _check_secret_form(secret: Secret, auth_method: str, now: datetime) -> None:
+    """Check a new secret: one line, or a private key with its certificate."""
+    if auth_method == PRIVATE_KEY_JWT:
+        if len(secret.reveal()) > MAX_PEM_LENGTH:
+            raise Invalid(f"key and certificate have more than {MAX_PEM_LENGTH} characters: {PEM_FORM}")
+        if read_signing_certificate(secret).ends_at <= now:
+            raise Invalid("the certificate has ended: give the new one with its key")
+        return
+    text = secret.reveal()
+    if not text.isprintable() or text != text.strip() or not 1 <= len(text) <= MAX_SECRET_LENGTH:
         raise Invalid(f"a client secret is one line of 1 to {MAX_SECRET_LENGTH} printable characters")
-    if registration.auth_method not in ("", "basic", "basic_raw", "post", "none"):
-        raise Invalid("auth_method is basic, basic_raw, post or none; left out, it is the provider's own")
 
 
-def _check_secret(provider: Provider, registration: OAuthClientRegistration, secret: Secret | None) -> None:
+def _check_secret(
+    provider: Provider, registration: OAuthClientRegistration, secret: Secret | None, now: datetime
+) -> None:
+    """Check the secret that the client will have, which may be the one that is stored, by its way to prove itself."""
     assert provider.oauth is not None
-    if secret is None and (registration.auth_method or provider.oauth.client_auth) != "none":
-        raise Invalid(f"{provider.title} wants a client secret")
+    auth_method = registration.auth_method or provider.oauth.client_auth
+    if secret is None and auth_method != "none":
+        wanted = "a private key with its certificate" if auth_method == PRIVATE_KEY_JWT else "a client secret"
+        raise Invalid(f"{provider.title} wants {wanted}")
+    if secret is not None:
+        _check_secret_form(secret, auth_method, now)
 
 
 def _check_origins(provider: Provider, before: Mapping[str, str], settings: Mapping[str, str]) -> None:

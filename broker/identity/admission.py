@@ -21,6 +21,7 @@ from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.allow_list import list_matching_entries
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.role_mappings import apply_sign_in_mappings
 from core.errors import Conflict
 from core.secret import Secret
 
@@ -101,6 +102,8 @@ class Admission:
             user_id = await self._admit_in_transaction(work, account)
             if isinstance(user_id, AdmissionDenied):
                 return user_id
+            actor = Actor(account.email or account.subject, user_id)
+            await apply_sign_in_mappings(work, actor, user_id, method, account.email, account.groups)
             return await self._sessions.begin_in_transaction(work, user_id, method, address, user_agent)
 
     async def _admit_in_transaction(self, work: UnitOfWork, account: VerifiedAccount) -> UUID | AdmissionDenied:

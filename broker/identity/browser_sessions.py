@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from broker.identity.browser_names import get_browser_name
 from broker.identity.random_secrets import hash_of, new_secret
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
@@ -62,6 +63,16 @@ class SessionEntry:
     last_seen_at: datetime
     expires_at: datetime
 
+    @property
+    def browser(self) -> str:
+        """Browser and system by name, such as ``Firefox, Windows``; empty where it does not say."""
+        return get_browser_name(self.user_agent)
+
+    @property
+    def idle_expires_at(self) -> datetime:
+        """When it ends if it is not used any more."""
+        return min(self.last_seen_at + IDLE_TIMEOUT, self.expires_at)
+
 
 class Sessions:
     """The sessions of all tenants, behind the broker's own database role."""
@@ -107,8 +118,8 @@ class Sessions:
         )
         return secret
 
-    async def find(self, secret: Secret) -> Session | None:
-        """The live session that a cookie names; its last use is noted, to the minute.
+    async def find(self, secret: Secret, *, is_use: bool = True) -> Session | None:
+        """The live session that a cookie names; its last use is noted, to the minute, if this `is_use`.
 
         Raises:
             core.errors.Unavailable: the database is away.
@@ -124,7 +135,7 @@ class Sessions:
             row = await work.fetchrow(_LIVE, hashed, now, now - IDLE_TIMEOUT)
             if row is None:
                 return None
-            if row["last_seen_at"] < now - timedelta(minutes=1):
+            if is_use and row["last_seen_at"] < now - timedelta(minutes=1):
                 await work.execute(_SEEN, row["id"], now)
             return _build_session(row)
 

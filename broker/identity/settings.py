@@ -68,7 +68,8 @@ class ProviderSettings(_Table):
     """An identity provider that people sign in at. `id` is part of its redirect URI, so it is not changed lightly.
 
     `issuer` is the provider's for oidc and google; `tenant` is the directory of microsoft; `base_url` and `api_url` are
-    those of a GitHub Enterprise server, `base_url` also that of a national cloud of Microsoft.
+    those of a GitHub Enterprise server, `base_url` also that of a national cloud of Microsoft. `groups_claim` is the
+    claim of ID tokens that names groups.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
@@ -80,6 +81,7 @@ class ProviderSettings(_Table):
     tenant: Annotated[str, Field(pattern=r"^([0-9A-Za-z][0-9A-Za-z.-]{0,252})?$")] = ""
     base_url: BaseUrl | Literal[""] = ""
     api_url: BaseUrl | Literal[""] = ""
+    groups_claim: Annotated[str, Field(max_length=200)] = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -104,8 +106,12 @@ _DEFAULTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "google": {"label": "Google", "issuer": GOOGLE_ISSUER},
         "github": {"label": "GitHub", "base_url": "https://github.com", "api_url": "https://api.github.com"},
-        "microsoft": {"label": "Microsoft", "base_url": "https://login.microsoftonline.com"},
-        "oidc": {"label": "Single sign-on"},
+        "microsoft": {
+            "label": "Microsoft",
+            "base_url": "https://login.microsoftonline.com",
+            "groups_claim": "groups",
+        },
+        "oidc": {"label": "Single sign-on", "groups_claim": "groups"},
     }
 )
 _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -114,6 +120,7 @@ _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
         "tenant": frozenset({"microsoft"}),
         "base_url": frozenset({"github", "microsoft"}),
         "api_url": frozenset({"github"}),
+        "groups_claim": frozenset({"oidc", "microsoft"}),
     }
 )
 

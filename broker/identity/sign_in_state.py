@@ -10,7 +10,7 @@ from uuid import UUID
 from broker.identity.admission import TenantChoice
 from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.random_secrets import hash_of
-from core.db import Database
+from core.db import Database, Row
 from core.errors import MCPistError
 from core.secret import Secret
 
@@ -76,22 +76,27 @@ class PendingSignIns:
     async def store_verified(self, binding: Secret, account: VerifiedAccount) -> None:
         """Keep whose sign-in it is until they have chosen a tenant; only after :meth:`take`."""
         until = self._clock() + SIGN_IN_LIFETIME
-        values = (account.issuer, account.subject, account.email, account.name, until)
+        groups = None if account.groups is None else list(account.groups)
+        values = (account.issuer, account.subject, account.email, account.name, until, groups)
         await self._database.fetch(_VERIFIED, hash_of(binding), *values)
 
     async def find_verified(self, binding: Secret) -> VerifiedSignIn | None:
         """A sign-in that has to choose, without using it up."""
         rows = await self._database.fetch(_CHOOSING, hash_of(binding) or b"", self._clock())
-        return _build_verified(*rows[0].values()) if rows else None
+        return _build_verified(rows[0]) if rows else None
 
     async def consume_verified(self, binding: Secret) -> VerifiedSignIn | None:
         """Use up a sign-in that has to choose."""
         rows = await self._database.fetch(_CHOSEN, hash_of(binding) or b"", self._clock())
-        return _build_verified(*rows[0].values()) if rows else None
+        return _build_verified(rows[0]) if rows else None
 
 
-def _build_verified(provider: str, next_path: str, issuer: str, subject: str, email: str, name: str) -> VerifiedSignIn:
-    return VerifiedSignIn(provider, next_path, VerifiedAccount(issuer, subject, email, bool(email), name))
+def _build_verified(row: Row) -> VerifiedSignIn:
+    email, groups = row["email"], row["groups"]
+    account = VerifiedAccount(
+        row["issuer"], row["subject"], email, bool(email), row["name"], None if groups is None else tuple(groups)
+    )
+    return VerifiedSignIn(row["provider"], row["next"], account)
 
 
 _FORGET = """DELETE FROM auth.sign_ins WHERE browser_hash IN (
@@ -101,17 +106,17 @@ _BEGIN = """INSERT INTO auth.sign_ins (browser_hash, provider, next, linking, cr
 _TAKE = """UPDATE auth.sign_ins SET state = 'done'
     WHERE browser_hash = $1 AND provider = $2 AND state = 'started' AND expires_at > $3 RETURNING next, linking"""
 _VERIFIED = """UPDATE auth.sign_ins SET state = 'verified', issuer = $2, subject = $3, email = $4, name = $5,
-    expires_at = $6 WHERE browser_hash = $1 AND state = 'done'"""
-_CHOOSING = """SELECT provider, next, issuer, subject, email, name FROM auth.sign_ins
+    expires_at = $6, groups = $7::text[] WHERE browser_hash = $1 AND state = 'done'"""
+_CHOOSING = """SELECT provider, next, issuer, subject, email, name, groups FROM auth.sign_ins
     WHERE browser_hash = $1 AND state = 'verified' AND expires_at > $2"""
 _CHOSEN = """UPDATE auth.sign_ins SET state = 'done' WHERE browser_hash = $1 AND state = 'verified' AND expires_at > $2
-    RETURNING provider, next, issuer, subject, email, name"""
+    RETURNING provider, next, issuer, subject, email, name, groups"""
 
 
 DEFAULT_PATH = "/account"
 MAX_PATH_LENGTH = 8_000
 _ALLOWED = re.compile(
-    r"(?:/oauth/authorize|/account|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"
+    r"(?:/oauth/authorize|/account|/docs|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"
     r"|/console|/console/(?:[0-9A-Za-z_-]+/)*[0-9A-Za-z_-]*)"
     r"(?:\?[0-9A-Za-z\-._~!$&'()*+,;=:@/?%]*)?"
 )

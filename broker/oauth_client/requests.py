@@ -3,10 +3,12 @@
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit, urlunsplit
 
 import orjson
 
+from broker.oauth_client.client_assertion import PRIVATE_KEY_JWT, build_client_assertion
 from broker.oauth_client.types import OAuthClientConfig
 from broker.oauth_client.vendor_http import VendorRequest
 from broker.oauth_client.vendor_scopes import join_scopes
@@ -15,13 +17,20 @@ from broker.providers.templates import fill_parameters, fill_template, fill_url,
 from core.errors import Invalid
 from core.secret import Secret
 
-_AUTH_METHODS = ("basic", "basic_raw", "post", "none", "nothing")
+_AUTH_METHODS = ("basic", "basic_raw", "post", PRIVATE_KEY_JWT, "none", "nothing")
 
 
 def build_code_request(
-    provider: Provider, client: OAuthClientConfig, code: Secret, redirect_uri: str, verifier: Secret | None
+    provider: Provider,
+    client: OAuthClientConfig,
+    code: Secret,
+    redirect_uri: str,
+    verifier: Secret | None,
+    *,
+    now: datetime,
 ) -> VendorRequest:
-    """Build the request that exchanges a code; `verifier` is left out where the provider has no PKCE.
+    """Build the request that exchanges a code; `verifier` is left out where the provider has no PKCE. `now` dates what
+    is signed.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -30,24 +39,27 @@ def build_code_request(
     form = {"grant_type": "authorization_code", "code": code.reveal(), "redirect_uri": redirect_uri}
     if verifier is not None and oauth.pkce != "none":
         form["code_verifier"] = verifier.reveal()
-    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.code_params, values), **form})
+    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.code_params, values), **form}, now)
 
 
-def build_refresh_request(provider: Provider, client: OAuthClientConfig, refresh: Secret) -> VendorRequest:
-    """Build the request that presents a refresh token.
+def build_refresh_request(
+    provider: Provider, client: OAuthClientConfig, refresh: Secret, *, now: datetime
+) -> VendorRequest:
+    """Build the request that presents a refresh token. `now` dates what is signed.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
     """
     oauth, values = _require_oauth(provider), resolve_settings(provider, client.settings)
     form = {"grant_type": "refresh_token", "refresh_token": refresh.reveal()}
-    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.refresh_params, values), **form})
+    return _build_token_request(oauth, client, values, {**fill_parameters(oauth.refresh_params, values), **form}, now)
 
 
 def build_revocation_request(
-    provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None
+    provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None, now: datetime
 ) -> VendorRequest | None:
-    """Build the request that revokes a grant; None where the provider has no endpoint for it.
+    """Build the request that revokes a grant; None where the provider has no endpoint for it. `now` dates what is
+    signed.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -62,7 +74,8 @@ def build_revocation_request(
     if revoke.hint:
         fields["token_type_hint"] = kind
     auth = revoke.auth or client.auth_method or oauth.client_auth
-    return _build_request(url, client, auth, revoke.body, fields, oauth.token_headers, method=revoke.method)
+    proof = _authenticate_client(client, auth, fill_url(oauth.token_url, values), now)
+    return _build_request(url, proof, revoke.body, fields, oauth.token_headers, method=revoke.method)
 
 
 def _require_oauth(provider: Provider) -> OAuthServer:
@@ -72,30 +85,34 @@ def _require_oauth(provider: Provider) -> OAuthServer:
 
 
 def _build_token_request(
-    oauth: OAuthServer, client: OAuthClientConfig, values: Mapping[str, str], fields: dict[str, str]
+    oauth: OAuthServer, client: OAuthClientConfig, values: Mapping[str, str], fields: dict[str, str], now: datetime
 ) -> VendorRequest:
     url = fill_url(oauth.token_url, values)
-    return _build_request(url, client, client.auth_method or oauth.client_auth, oauth.body, fields, oauth.token_headers)
+    proof = _authenticate_client(client, client.auth_method or oauth.client_auth, url, now)
+    return _build_request(url, proof, oauth.body, fields, oauth.token_headers)
+
+
+_ClientProof = tuple[dict[str, str], dict[str, str]]
+"""Headers and form fields by which the client proves itself."""
 
 
 def _build_request(
     url: str,
-    client: OAuthClientConfig,
-    auth: str,
+    proof: _ClientProof,
     form: BodyForm,
     fields: dict[str, str],
     more_headers: Mapping[str, str],
     *,
     method: str = "POST",
 ) -> VendorRequest:
-    headers, own = _authenticate_client(client, auth)
+    headers, own = proof
     content_type, body = _encode_body(form, {**fields, **own})
-    headers |= {**more_headers, "Content-Type": content_type}
+    headers = {**headers, **more_headers, "Content-Type": content_type}
     return VendorRequest("DELETE" if method == "DELETE" else "POST", url, headers, body)
 
 
-def _authenticate_client(client: OAuthClientConfig, auth: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the client authentication of a request as headers and form fields (RFC 6749 §2.3.1)."""
+def _authenticate_client(client: OAuthClientConfig, auth: str, token_url: str, now: datetime) -> _ClientProof:
+    """Authenticate a request (RFC 6749 §2.3.1, RFC 7523 §2.2)."""
     if auth not in _AUTH_METHODS:
         raise Invalid(f"the client authentication method must be one of {', '.join(_AUTH_METHODS[:-1])}")
     if auth == "nothing":
@@ -104,7 +121,11 @@ def _authenticate_client(client: OAuthClientConfig, auth: str) -> tuple[dict[str
         return {}, {"client_id": client.client_id}
     if client.secret is None:
         raise Invalid("the OAuth client has no secret")
+    if auth == PRIVATE_KEY_JWT:
+        return {}, build_client_assertion(client.client_id, client.secret, token_url, now)
     user, password = client.client_id, client.secret.reveal()
+    if "\n" in password:  # a private key, stored when the client proved itself by one: it is never sent anywhere
+        raise Invalid("what is stored is a private key, and this way to authenticate needs a secret")
     if auth == "post":
         return {}, {"client_id": user, "client_secret": password}
     if auth == "basic":
@@ -148,6 +169,21 @@ def build_authorize_url(
         query |= {"code_challenge": compute_code_challenge(verifier), "code_challenge_method": "S256"}
     if login_hint:
         query["login_hint"] = login_hint
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query), ""))
+
+
+def build_install_url(provider: Provider, client: OAuthClientConfig, *, state: str) -> str:
+    """Build the URL of the page that installs the vendor's app and authorizes it in one step.
+
+    Raises:
+        Invalid: a setting of the client is missing or wrong, or there is no such page.
+    """
+    values = resolve_settings(provider, client.settings)
+    url = fill_url(provider.oauth.install_url or "", values) if provider.oauth else ""
+    if not url:
+        raise Invalid(f"provider {provider.id} has no page that installs its app")
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True)) | {"state": state}
     return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(query), ""))
 
 

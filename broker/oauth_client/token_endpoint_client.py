@@ -30,7 +30,8 @@ LONGEST_PATH = 200
 
 
 class HttpTokenEndpointClient:
-    """Implements :class:`broker.oauth_client.types.TokenEndpointClient`. `now` is for dates in Retry-After only."""
+    """Implements :class:`broker.oauth_client.types.TokenEndpointClient`. `now` is for signed assertions
+    and for dates in Retry-After."""
 
     def __init__(self, http: VendorHttpClient, *, now: Callable[[], datetime] = utc_now) -> None:
         self._http = http
@@ -40,7 +41,7 @@ class HttpTokenEndpointClient:
         self, provider: Provider, client: OAuthClientConfig, code: Secret, redirect_uri: str, verifier: Secret | None
     ) -> TokenResult:
         try:
-            request = build_code_request(provider, client, code, redirect_uri, verifier)
+            request = build_code_request(provider, client, code, redirect_uri, verifier, now=self._now())
         except Invalid:
             return _build_settings_failure("authorization_code")
         return await self._request_tokens(provider, client, "authorization_code", request, allow_sending)
@@ -54,7 +55,7 @@ class HttpTokenEndpointClient:
         may_send: Callable[[], bool] = allow_sending,
     ) -> TokenResult:
         try:
-            request = build_refresh_request(provider, client, refresh)
+            request = build_refresh_request(provider, client, refresh, now=self._now())
         except Invalid:
             return _build_settings_failure("refresh_token")
         return await self._request_tokens(provider, client, "refresh_token", request, may_send)
@@ -63,7 +64,7 @@ class HttpTokenEndpointClient:
         self, provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None
     ) -> VendorRevocation:
         try:
-            request = build_revocation_request(provider, client, access=access, refresh=refresh)
+            request = build_revocation_request(provider, client, access=access, refresh=refresh, now=self._now())
         except Invalid:
             return VendorRevocation(False, _build_settings_failure("revoke").exchange)
         if request is None:

@@ -22,8 +22,9 @@ from broker.providers.field_types import (
 )
 from core.http.credential_headers import CredentialScheme, SchemeKind, is_reserved
 
-ClientAuth = Literal["basic", "basic_raw", "post", "none"]
-"""How our client proves itself: Basic as RFC 6749 §2.3.1 has it, Basic without its encoding, in the body, or not."""
+ClientAuth = Literal["basic", "basic_raw", "post", "private_key_jwt", "none"]
+"""How our client proves itself: Basic as RFC 6749 §2.3.1 has it, Basic without its encoding, in the body, by a signed
+assertion (RFC 7523), or not."""
 BodyForm = Literal["form", "json"]
 RefreshProfile = Literal["non_rotating", "grace", "strict"]
 ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
@@ -136,6 +137,9 @@ class OAuthServer(Table):
     """The OAuth server. `issuer` is what its authorization answers name (RFC 9207), where they name any."""
 
     authorize_url: Url
+    install_url: Url | None = None
+    """Page on which a person installs the vendor's app and authorizes it in one step: it takes ``state`` and comes back
+    like the authorization, without PKCE. Not offered where it is empty."""
     token_url: Url
     issuer: Annotated[str, Field(max_length=1000)] = ""
     issuer_required: bool = False
@@ -177,6 +181,10 @@ class OAuthServer(Table):
     def _check_client_proof(self) -> "OAuthServer":
         if self.client_documents and self.pkce == "none":
             raise ValueError("client_documents requires pkce = S256, because such a client has no secret")
+        if self.client_auth == "private_key_jwt" and (self.registration_url or self.client_documents):
+            raise ValueError(
+                "client_auth private_key_jwt is for clients that an administrator registers with a certificate"
+            )
         return self
 
 

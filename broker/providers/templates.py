@@ -83,7 +83,15 @@ def list_outbound_urls(provider: Provider, values: Mapping[str, str]) -> Iterato
 
 
 _FOR_BROWSERS = frozenset(
-    {"console_url", "docs_url", "manage_url", "oauth.authorize_url", "reach.help_url", "key.help_url"}
+    {
+        "console_url",
+        "docs_url",
+        "manage_url",
+        "oauth.authorize_url",
+        "oauth.install_url",
+        "reach.help_url",
+        "key.help_url",
+    }
 )
 
 
@@ -119,6 +127,7 @@ def _list_url_templates(provider: Provider) -> Iterator[tuple[str, str]]:
         "docs_url": provider.docs_url,
         "manage_url": provider.manage_url,
         "oauth.authorize_url": oauth and oauth.authorize_url,
+        "oauth.install_url": oauth and oauth.install_url,
         "oauth.token_url": oauth and oauth.token_url,
         "oauth.registration_url": oauth and oauth.registration_url,
         "oauth.revoke.url": oauth and oauth.revoke and oauth.revoke.url,

@@ -14,13 +14,14 @@ from starlette.routing import Route
 from broker.authorization_server.grant_records import GrantEntry
 from broker.authorization_server.grants import Grants
 from broker.identity.api_tokens import ApiToken, ApiTokens
+from broker.identity.browser_names import get_browser_name
 from broker.identity.browser_sessions import SessionEntry
 from broker.identity.identities import Identity
 from broker.identity.identity_services import IdentityServices
 from broker.identity.provider_registry import ListedProvider
 from broker.identity.sign_in_state import SignInRefused
 from broker.web.cookies import find_browser_session
-from broker.web.i18n import PageError, get_browser_name
+from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
 from broker.web.sign_in_pages import FLOW_SECONDS, identify_browser
 from broker.web.web_dependencies import WebDependencies

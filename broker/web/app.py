@@ -30,6 +30,7 @@ PROGRAM_PATHS = (
     "/register",
     "/oauth/jwks.json",
     "/api/",
+    "/scim/",
     CLIENT_DOCUMENTS_PATH,
 )
 """What programs call: errors are JSON. Elsewhere errors are pages; an unknown path answers as `Accept` says."""
@@ -37,7 +38,7 @@ PROGRAM_PATHS = (
 HOME_PATH = "/account"
 """Where a person begins who types nothing but the host."""
 
-COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect", "/console")
+COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect", "/console", "/docs")
 
 log = logging.getLogger(__name__)
 

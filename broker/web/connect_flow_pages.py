@@ -6,7 +6,12 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from broker.connect.authorization import ConnectAuthorization, ConnectRequest, ConsentDeclined
+from broker.connect.authorization import (
+    ConnectAuthorization,
+    ConnectRequest,
+    ConsentDeclined,
+    is_installation_notice,
+)
 from broker.connect.confirmation import ConnectedAccount, GrantConfirmation, PendingConfirmation
 from broker.connect.connect_session_store import ConnectSessionStore
 from broker.connect.flow_store import ConnectFlow
@@ -60,6 +65,7 @@ class ConnectFlowPages:
             role_id=parse_role_id(fields),
             also=frozenset(name.removeprefix("also.") for name in fields if name.startswith("also.")),
             writing=fields.get("writing") == "on",
+            install=fields.get("install") == "on",
             next=build_path("", parse_queue(fields).to_fields()),
         )
         try:
@@ -69,10 +75,12 @@ class ConnectFlowPages:
 
     async def callback(self, request: Request) -> Response:
         """The browser is back from a vendor. Whoever has no session here began nothing here."""
+        query = read_query(request)
+        if is_installation_notice(query):
+            return RedirectResponse(CONNECT_PATH, 303)
         session = await self._find_session(request)
         if session is None:
             raise PageError("connect_unknown", 403)
-        query = read_query(request)
         try:
             outcome = await self._authorization.handle_callback(session, request.path_params["provider"], query)
         except ConnectError as refused:

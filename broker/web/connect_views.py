@@ -185,7 +185,19 @@ def _build_method_view(service: AvailableService, way: ConnectMethod) -> Mapping
         ],
         "manage_url": _get_fixed_url(provider.manage_url),
         "reach_url": _build_reach_url(way),
+        "installs": _has_install_page(way),
     }
+
+
+def _has_install_page(way: ConnectMethod) -> bool:
+    """Check whether the vendor's app can be installed and authorized in one step."""
+    provider = way.provider
+    if provider is None or provider.oauth is None or provider.oauth.install_url is None or way.client is None:
+        return False
+    try:
+        return bool(fill_url(provider.oauth.install_url, resolve_settings(provider, way.client.settings)))
+    except Invalid:
+        return False
 
 
 def _build_reach_url(way: ConnectMethod) -> str:

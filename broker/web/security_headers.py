@@ -57,9 +57,10 @@ def check_same_origin(request: Request, own_origin: str) -> None:
 
 
 def _is_bearer_api_call(request: Request) -> bool:
-    """A call of the API with a bearer token: no page of another site can make a browser send one for us."""
-    headers = request.headers
-    return request.scope["path"].startswith("/api/") and "authorization" in headers and "cookie" not in headers
+    """A call of the API, or of SCIM, with a bearer token: no page of another site can make a browser send one of
+    ours."""
+    headers, path = request.headers, request.scope["path"]
+    return path.startswith(("/api/", "/scim/")) and "authorization" in headers and "cookie" not in headers
 
 
 def create_form_token(session: Secret, content: str) -> str:

@@ -24,6 +24,7 @@ class IdentityProviderEntry(msgspec.Struct, frozen=True):
     tenant: str
     base_url: str
     api_url: str
+    groups_claim: str
     redirect_uri: str
     source: str
     in_use: bool

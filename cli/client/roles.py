@@ -58,10 +58,8 @@ def delete_role(api: AdminApiClient, name: str) -> Sequence[RevocationResult]:
 
 def grant(api: AdminApiClient, name: str, effect: str, permission: str, *, allow_unknown: bool = False) -> None:
     """Add a permission to what a role allows or denies; one that matches no tool there only if `allow_unknown`."""
-    parsed, role = parse_permission(permission), fetch_role(api, name)
-    allow, deny = {*role.allow}, {*role.deny}
-    (allow if effect == "allow" else deny).add(parsed)
-    _put_permissions(api, role, allow, deny, allow_unknown=allow_unknown)
+    body = {"add": {effect: [parse_permission(permission)]}, "allow_unknown": allow_unknown}
+    api.change("PATCH", "/roles/{}/permissions", body, str(fetch_role(api, name).id))
 
 
 def revoke(api: AdminApiClient, name: str, permission: str) -> None:
@@ -73,11 +71,5 @@ def revoke(api: AdminApiClient, name: str, permission: str) -> None:
     parsed, role = parse_permission(permission), fetch_role(api, name)
     if parsed not in (*role.allow, *role.deny):
         raise NotFound(f"role {name!r} has no permission {parsed}")
-    _put_permissions(api, role, {*role.allow} - {parsed}, {*role.deny} - {parsed})
-
-
-def _put_permissions(
-    api: AdminApiClient, role: RoleRecord, allow: set[str], deny: set[str], *, allow_unknown: bool = False
-) -> None:
-    body = {"allow": sorted(allow), "deny": sorted(deny)} | ({"allow_unknown": True} if allow_unknown else {})
-    api.change("PUT", "/roles/{}/permissions", body, str(role.id))
+    body = {"remove": {"allow": [parsed], "deny": [parsed]}}
+    api.change("PATCH", "/roles/{}/permissions", body, str(role.id))

@@ -62,6 +62,9 @@ def set_(
         str, typer.Option("--base-url", metavar="URL", help="A GitHub Enterprise server, or a national cloud.")
     ] = "",
     api_url: Annotated[str, typer.Option("--api-url", metavar="URL", help="For github: the server's API.")] = "",
+    groups_claim: Annotated[
+        str, typer.Option("--groups-claim", metavar="NAME", help="The claim that names groups; default groups.")
+    ] = "",
     label: Annotated[str, typer.Option("--label", metavar="TEXT", help="The text of the sign-in button.")] = "",
     keep_secret: Annotated[bool, typer.Option("--keep-secret", help="The stored secret stays.")] = False,
     from_file: Annotated[
@@ -81,7 +84,7 @@ def set_(
     refuse_on_command_line(context.args)
     secret = None if keep_secret else read_secret(f"Client secret for {provider}", from_file, stdin)
     values = {"kind": kind, "label": label, "client_id": client_id, "issuer": issuer, "tenant": directory}
-    settings = {**values, "base_url": base_url, "api_url": api_url}
+    settings = {**values, "base_url": base_url, "api_url": api_url, "groups_claim": groups_claim}
 
     def call_api(api: "AdminApiClient") -> "IdentityProviderTrialResult | SavedIdentityProvider":
         from cli.client.identity_providers import put_identity_provider, try_identity_provider

@@ -43,11 +43,16 @@ def set_(
     ] = None,
     auth_method: Annotated[
         str,
-        typer.Option("--auth-method", metavar="METHOD", help="basic, basic_raw, post or none; else the vendor's own."),
+        typer.Option(
+            "--auth-method",
+            metavar="METHOD",
+            help="basic, basic_raw, post, private_key_jwt or none; else the vendor's.",
+        ),
     ] = "",
     public: Annotated[bool, typer.Option("--no-secret", help="It has no secret, or the stored one stays.")] = False,
     from_file: Annotated[
-        Path | None, typer.Option("--from-file", metavar="FILE", help="Read the secret from a file.")
+        Path | None,
+        typer.Option("--from-file", metavar="FILE", help="Read the secret, or key and certificate (PEM), from a file."),
     ] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the secret from standard input.")] = False,
     tenant: TenantOption = None,
@@ -55,8 +60,9 @@ def set_(
 ) -> None:
     """Register an OAuth app that you have made at a vendor, for the whole tenant or for one role.
 
-    The secret is read at a prompt, from --stdin or from a file, never from the command line. What it prints is the
-    redirect URI that the app has to have at the vendor.
+    The secret is read at a prompt, from --stdin or from a file, never from the command line. With --auth-method
+    private_key_jwt it is a private key and its certificate, as PEM in one file. What it prints is the redirect URI that
+    the app has to have at the vendor.
     """
     refuse_on_command_line(context.args)
     settings = _parse_settings(setting)

@@ -41,7 +41,7 @@ def list_(
             session.id,
             session.method,
             session.address,
-            session.user_agent,
+            session.browser or session.user_agent,
             session.created_at,
             session.last_seen_at,
             session.expires_at,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from core.api.principal import MissingCredentialScope, Principal, RecentSignInRequired
+from core.api.principal import PASSIVE_REQUEST, MissingCredentialScope, Principal, RecentSignInRequired
 from core.api.security import get_security
 from core.errors import Forbidden
 from core.scopes import covers
@@ -23,13 +23,15 @@ class RouteAccess:
     One of `scopes` is enough; none means that any credential is. `recent_sign_in` routes make credentials: they need a
     person who signed in less than ten minutes ago, in a browser or with one of MCPist's own clients, never an API
     token. The operator's credential is no user's: routes of users take it only if `operator_allowed`, and are told
-    which user is meant. It needs no sign-in: whoever has it could give themselves any credential.
+    which user is meant. It needs no sign-in: whoever has it could give themselves any credential. A `passive` route is
+    asked by a page by itself: it does not count as a use that keeps a session alive.
     """
 
     required_role: RequiredRole
     scopes: tuple[str, ...] = ()
     recent_sign_in: bool = False
     operator_allowed: bool = False
+    passive: bool = False
 
     async def __call__(self, request: Request) -> Principal:
         """Return the principal, checked before anything else of the request is read."""
@@ -42,6 +44,7 @@ class RouteAccess:
             core.errors.MCPistError: they may not; the error says why.
         """
         security = get_security(request)
+        request.scope[PASSIVE_REQUEST] = self.passive
         principal = await security.authenticate_request(request)
         if self.required_role == "user" and principal.is_operator_credential and not self.operator_allowed:
             raise Forbidden("the operator's credential is no user's: this needs a signed-in person")
@@ -73,9 +76,11 @@ def allow(
     scope: str | tuple[str, ...] = (),
     recent_sign_in: bool = False,
     operator_allowed: bool = False,
+    passive: bool = False,
 ) -> RouteAccess:
     """Declare who may call a route: ``Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]``."""
-    return RouteAccess(required_role, (scope,) if isinstance(scope, str) else scope, recent_sign_in, operator_allowed)
+    scopes = (scope,) if isinstance(scope, str) else scope
+    return RouteAccess(required_role, scopes, recent_sign_in, operator_allowed, passive)
 
 
 class DeclaredRoute(APIRoute):

@@ -17,6 +17,9 @@ CurrentUser = Annotated[Principal, Depends(allow("user"))]
 CurrentUserRead = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ)))]
 """A person who reads what is theirs."""
 
+WatchingUser = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ), passive=True))]
+"""A person whose page waits for changes."""
+
 CurrentUserWrite = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE)))]
 """A person who changes what is theirs."""
 

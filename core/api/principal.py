@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 ADMIN_SYSTEM_ROLE = "admin"
+PASSIVE_REQUEST = "mcpist.passive_request"
+"""Entry of a request's scope: true where a page asks by itself, which is no use of its session."""
 
 
 @dataclass(frozen=True, slots=True)

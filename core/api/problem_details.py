@@ -1,6 +1,7 @@
 """Problem documents (RFC 9457) for every error, with a stable `code` and no text of an exception or a database."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from core.api.principal import AuthenticationRequired, MissingCredentialScope
 from core.api.security import get_security
+from core.directory.versions import VersionConflict
 from core.disk_errors import DiskFull
 from core.errors import InvalidFields, LimitReached, MCPistError, NotFound, Unavailable
 
@@ -43,6 +45,17 @@ class FieldProblem(BaseModel):
     problem: str = Field(description="Explanation of the error.")
 
 
+class ConflictDetails(BaseModel):
+    """Present state of an object whose version is not the expected one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    etag: str = Field(description='Entity tag of the present version, such as `"v17"`.')
+    changed_at: datetime | None = Field(description="Time of the latest change; null if unknown.")
+    changed_by: str = Field(description="Name of the person who made the latest change; empty if unknown.")
+    state: dict[str, Any] | None = Field(description="Object as it is now; null where it cannot be shown.")
+
+
 class ProblemDetails(BaseModel):
     """Problem document (RFC 9457). `code` is stable and meant for programs, `detail` for people."""
 
@@ -57,6 +70,9 @@ class ProblemDetails(BaseModel):
     errors: list[FieldProblem] | None = Field(
         default=None, description="Errors of single fields; null if there are none."
     )
+    current: ConflictDetails | None = Field(
+        default=None, description="Present state of an object that somebody else has changed (412); null otherwise."
+    )
 
 
 def build_problem_response(
@@ -66,6 +82,7 @@ def build_problem_response(
     request_id: str,
     *,
     errors: Sequence[Mapping[str, str]] = (),
+    current: ConflictDetails | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Build the answer that says what went wrong."""
@@ -79,6 +96,8 @@ def build_problem_response(
     }
     if errors:
         body["errors"] = errors
+    if current is not None:
+        body["current"] = current.model_dump(mode="json")
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
@@ -105,7 +124,23 @@ async def _handle_expected_error(request: Request, error: Exception) -> Response
     fields = error.problems.items() if isinstance(error, InvalidFields) else ()
     errors = [{"field": name, "problem": problem[:300]} for name, problem in fields][:MAX_FIELD_PROBLEMS]
     return build_problem_response(
-        error.status, error.code, _get_safe_detail(error), _get_request_id(request), errors=errors, headers=headers
+        error.status,
+        error.code,
+        _get_safe_detail(error),
+        _get_request_id(request),
+        current=_build_conflict(error) if isinstance(error, VersionConflict) else None,
+        errors=errors,
+        headers=headers,
+    )
+
+
+def _build_conflict(error: VersionConflict) -> ConflictDetails:
+    current = error.current
+    return ConflictDetails(
+        etag=f'"v{current.version}"',
+        changed_at=current.changed_at,
+        changed_by=current.changed_by,
+        state=error.state,
     )
 
 

@@ -7,9 +7,9 @@ look at every element of an array. asyncpg connects, logs in and encrypts; the c
 
 import asyncio
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
-from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
 
@@ -23,10 +23,13 @@ _ALL_APPENDED = b"2\0\0\0\x04D\0\0\0\n\0\1\xff\xff\xff\xffC\0\0\0\rSELECT 1\0Z\0
 """The answer where nothing was refused: BindComplete, a row that is null, CommandComplete, ReadyForQuery."""
 _HEADER_BYTES = 5
 _pack_int = struct.Struct(">i").pack
-_pack_array = struct.Struct(">iiiii").pack
+_pack_array = struct.Struct(">iiiiii").pack
+_ARRAY_BYTES = 20
+# The unnamed portal; all parameters and the result in binary form.
+_BIND, _BIND_SIGNED = (b"\0%b\0\1\0\1\0%c" % (_STATEMENT, parameters) for parameters in (2, 3))
+_RESULT_IN_BINARY = b"\0\1\0\1"
 _read_header = struct.Struct(">ci").unpack_from
 _read_int = struct.Struct(">i").unpack_from
-_get_uuid_bytes = attrgetter("bytes")
 
 OnDurable = Callable[[Sequence[int]], None]
 """Takes the places of the records that were refused."""
@@ -85,15 +88,18 @@ class AppendChannel(asyncio.Protocol):
         self, tenants: Sequence[UUID], passes: Sequence[str], records: Sequence[bytes], on_durable: OnDurable
     ) -> None:
         """Write a batch; `on_durable` is called when it is."""
-        uuids = _encode_array(_UUID, tuple(map(_get_uuid_bytes, tenants)))
+        # Without a loop in Python: a flush is on the path of every call.
+        count = len(records)
+        parts = [_BIND_SIGNED if self._signed else _BIND, *_encode_array(_UUID, count, map(_encode_uuid, tenants))]
         if self._signed:
-            parameters = (uuids, _encode_array(_TEXT, tuple(map(str.encode, passes))), _encode_array(_BYTEA, records))
-        else:
-            parameters = (uuids, _encode_array(_BYTEA, records))
-        # The unnamed portal; all parameters and the result in binary form.
-        body = b"\0%b\0\x01\0\x01\0%c%b\0\x01\0\x01" % (_STATEMENT, len(parameters), _encode_values(parameters))
+            parts += _encode_array(_TEXT, count, map(_encode_text, passes))
+        parts += _encode_array(
+            _BYTEA, count, chain.from_iterable(zip(map(_pack_int, map(len, records)), records, strict=True))
+        )
+        parts.append(_RESULT_IN_BINARY)
+        body = b"".join(parts)
         self._on_durable = on_durable
-        self._transport.write(_build_message(b"B", body) + _EXECUTE_SYNC)
+        self._transport.write(b"B%b%b%b" % (_pack_int(len(body) + 4), body, _EXECUTE_SYNC))
 
     def is_closing(self) -> bool:
         """Check whether the connection is lost or being closed."""
@@ -142,14 +148,21 @@ def _build_message(kind: bytes, body: bytes) -> bytes:
     return b"%b%b%b" % (kind, _pack_int(len(body) + 4), body)
 
 
-def _encode_array(element: int, items: Sequence[bytes]) -> bytes:
-    return _pack_array(1, 0, element, len(items), 1) + _encode_values(items)
+def _encode_array(element: int, count: int, items: Iterable[bytes]) -> tuple[bytes, bytes]:
+    """Encode an array as a parameter, behind its length; `items` are the elements, each with its own before it."""
+    encoded = b"".join(items)
+    return _pack_array(_ARRAY_BYTES + len(encoded), 1, 0, element, count, 1), encoded
 
 
-def _encode_values(values: Sequence[bytes]) -> bytes:
-    """Encode values one after the other, each behind its length."""
-    # Without a loop in Python: a flush is on the path of every call.
-    return b"".join(chain.from_iterable(zip(map(_pack_int, map(len, values)), values, strict=True)))
+@lru_cache(4096)
+def _encode_uuid(value: UUID) -> bytes:
+    return b"\0\0\0\x10" + value.bytes
+
+
+@lru_cache(4096)
+def _encode_text(value: str) -> bytes:
+    encoded = value.encode()
+    return _pack_int(len(encoded)) + encoded
 
 
 def _decode_integers(row: bytes) -> Sequence[int]:

@@ -93,8 +93,8 @@ class RecordQueue:
             if waiter is not None and not waiter.done():
                 reject_waiter(waiter)
         settled = 0
-        for _tenant, _record, waiter, _deadline in batch:
-            if waiter is not None and not waiter.done():
+        for record in batch:
+            if (waiter := record[2]) is not None and not waiter.done():
                 waiter.set_result(None)
                 settled += 1
         return settled

@@ -50,6 +50,13 @@ class ChainVerification:
     head: ChainAnchor | None
     first_bad: int | None = None
     problem: str = ""
+    position: ChainAnchor | None = None
+    """The last event that was checked; before the head, where it was asked for less than all."""
+
+    @property
+    def complete(self) -> bool:
+        """True if the verification has come to the head of the chain, or to a problem."""
+        return not self.ok or self.head is None or self.position is None or self.position.seq >= self.head.seq
 
     @property
     def ok(self) -> bool:
@@ -103,9 +110,18 @@ async def list_anchors(database: Database) -> list[ChainAnchor]:
 
 
 async def verify_chain(
-    database: Database, tenant_id: UUID, since: datetime | None = None, *, against: Sequence[ChainAnchor] = ()
+    database: Database,
+    tenant_id: UUID,
+    since: datetime | None = None,
+    *,
+    against: Sequence[ChainAnchor] = (),
+    start: ChainAnchor | None = None,
+    max_events: int | None = None,
 ) -> ChainVerification:
     """Walk the chain (from the first event sealed at or after `since`) to its head, and through the given anchors.
+
+    `start` is the position of a verification that goes on here, whose hash is believed; at most `max_events` are
+    checked, to the next batch.
 
     Raises:
         core.errors.Unavailable: the database is away.
@@ -114,13 +130,16 @@ async def verify_chain(
     try:
         async with database.tenant(tenant_id) as work:
             await _start(work, walk, since)
-        while walk.head and walk.seq < walk.head.seq:
+        if start is not None and start.seq > walk.seq:
+            walk.seq, walk.hash = start.seq, start.hash
+        while walk.head and walk.seq < walk.head.seq and (max_events is None or walk.checked < max_events):
             async with database.tenant(tenant_id) as work:  # one short transaction a batch: nothing waits for us
                 await _advance(work, walk)
-        _finish(walk)
+        if walk.head is None or walk.seq >= walk.head.seq:
+            _finish(walk)
     except _ChainBroken as broken:
         return ChainVerification(tenant_id, walk.checked, walk.head, broken.seq, broken.problem)
-    return ChainVerification(tenant_id, walk.checked, walk.head)
+    return ChainVerification(tenant_id, walk.checked, walk.head, position=ChainAnchor(tenant_id, walk.seq, walk.hash))
 
 
 async def _start(work: UnitOfWork, walk: _ChainWalk, since: datetime | None) -> None:

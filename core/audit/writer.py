@@ -87,6 +87,7 @@ class AuditWriter:
         self._connection_end: asyncio.Future[None] | None = None
         self._is_closing = False
         self._is_running = False
+        self._has_stopped = False
         self._stopped = asyncio.Event()
         self._unreported_losses = 0
         self.flushes = 0
@@ -128,17 +129,18 @@ class AuditWriter:
 
     def submit(self, event: AuditEvent) -> "asyncio.Future[None]":
         """Like :meth:`write`, to be awaited later (or never): the flush starts at once."""
-        loop = self._loop
+        loop, waiting = self._loop, self._waiting
         waiter = loop.create_future()
-        if self._is_closing or self._waiting.size >= self._max_waiting_bytes or self.stalled:
-            reject_waiter(waiter, self._waiting.reason)
+        is_away = self._away_since is not None and self.stalled
+        if is_away or self._is_closing or waiting.size >= self._max_waiting_bytes:
+            reject_waiter(waiter, waiting.reason)
             return waiter
-        self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._wait_timeout)
+        waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._wait_timeout)
         if self._expiry is None:
             self._expiry = loop.call_later(self._wait_timeout, self._expire_waiters)
         if self._is_flushing:
             return waiter
-        if not self._gathers or self._waiting.awaited == self._expected:
+        if not self._gathers or waiting.awaited == self._expected:
             # In this turn of the loop others may submit, and the tool sends its request to the vendor first.
             self._gathers = True
             self._flush_timer.stop()
@@ -152,7 +154,7 @@ class AuditWriter:
         An event is lost only if the database is away until twice ``max_waiting_bytes`` have piled up: that is
         logged, counted in `lost` and, when the database is back, recorded as an event of its own.
         """
-        if self._waiting.size >= 2 * self._max_waiting_bytes or self._stopped.is_set():
+        if self._has_stopped or self._waiting.size >= 2 * self._max_waiting_bytes:
             self._record_loss(1)
             return
         self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), None, 0.0)
@@ -228,9 +230,10 @@ class AuditWriter:
         which the next call's may come."""
         self._hang_timer.stop()
         self._is_flushing = False
-        self.written += self._waiting.in_flight - len(refused)
+        waiting = self._waiting
+        self.written += waiting.in_flight - len(refused)
         self.flushes += 1
-        settled = self._waiting.settle_batch(refused)
+        settled = waiting.settle_batch(refused)
         if self._failures or self._unreported_losses:
             self._handle_recovery()
         if refused:
@@ -241,11 +244,11 @@ class AuditWriter:
             self._flush()
         elif settled > 1:  # calls run in parallel: the next flush is worth more with the records of more of them
             self._gathers = True
-            self._expected = settled + self._waiting.awaited
+            self._expected = settled + waiting.awaited
             self._flush_timer.start(GATHER_SECONDS)
-        elif self._waiting.awaited:
+        elif waiting.awaited:
             self._flush()
-        elif self._waiting:
+        elif waiting:
             self._flush_timer.start(HOLD_SECONDS)
 
     def _handle_loss(self, error: Exception) -> None:
@@ -312,6 +315,7 @@ class AuditWriter:
         self._waiting.reject_all()
         if self._expiry is not None:
             self._expiry.cancel()
+        self._has_stopped = True
         self._stopped.set()
 
 

@@ -34,16 +34,19 @@ class CallerLimits:
         self._max_keys = max_keys
         self._buckets: dict[str, _Bucket] = {}
 
-    def enter(self, key: str) -> None:
-        """Count one call in; every `enter` that returns is followed by one :meth:`leave`.
+    def enter(self, key: str) -> Callable[[], None]:
+        """Count one call in; every `enter` that returns is followed by one :meth:`leave`, or by one call of what it
+        returns.
 
         Raises:
             LimitReached: the caller has too many calls running, or made too many lately.
         """
         bucket = self._buckets.get(key) or self._admit(key)
-        self._check_concurrency(bucket.running)
+        if bucket.running >= self._concurrency:
+            self._check_concurrency(bucket.running)
         bucket.full_at = self._take_token(bucket.full_at)
         bucket.running += 1
+        return bucket.leave
 
     def charge(self, key: str, calls: int) -> None:
         """Take `calls` more tokens from the bucket of a running call whose cost is known only now.
@@ -55,7 +58,7 @@ class CallerLimits:
 
     def leave(self, key: str) -> None:
         """Count one call out."""
-        self._buckets[key].running -= 1
+        self._buckets[key].leave()
 
     @contextlib.contextmanager
     def track(self, key: str) -> Generator[None]:
@@ -110,6 +113,9 @@ class _Bucket:
     def __init__(self) -> None:
         self.full_at = 0.0
         self.running = 0
+
+    def leave(self) -> None:
+        self.running -= 1
 
 
 class AttemptLimits:

@@ -12,6 +12,7 @@ import mmap
 import os
 import secrets
 from collections.abc import Callable
+from functools import partial
 
 from core.concurrency.rate_limits import ATTEMPT_SLOTS, AttemptLimits, CallerLimits, get_network
 from core.config.settings import MAX_WORKERS
@@ -149,7 +150,7 @@ class _SharedCallerLimits(CallerLimits):
         self._running = memory.view_running(offset + 16 * _SLOTS)
         self._own_running = self._running[memory.worker - 1]
 
-    def enter(self, key: str) -> None:
+    def enter(self, key: str) -> Callable[[], None]:
         tag, first = self._locate_set(key)
         lock = self._offset + first
         self._memory.lock(lock)
@@ -162,6 +163,7 @@ class _SharedCallerLimits(CallerLimits):
             self._own_running[slot] += 1
         finally:
             self._memory.unlock(lock)
+        return partial(self.leave, key)
 
     def charge(self, key: str, calls: int) -> None:
         tag, first = self._locate_set(key)

@@ -221,6 +221,13 @@ class Settings:
         "Failed authentications a minute per client address (IPv6: one /64) before it has to wait.",
         60,
     )
+    audit_keep_months: int = declare_setting(
+        "MCPIST_AUDIT_KEEP_MONTHS",
+        values.make_integer_parser(0, 1_200),
+        "a whole number from 0 to 1200",
+        "Whole months of the audit log that are kept, of all tenants; older ones are deleted day by day. 0 keeps all.",
+        0,
+    )
     metrics_host: str = declare_setting(
         "MCPIST_METRICS_HOST",
         values.parse_host,

@@ -10,6 +10,7 @@ from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.account_revocation import AccountRevoker, RevocationResult, revoke_nothing
 from core.directory.audit_trail import Actor, audit_change, audit_list_change
+from core.directory.versions import lock_version, record_change
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
 
@@ -116,25 +117,38 @@ async def change_role(
     name: str | None = None,
     priority: int | None = None,
     grants: PermissionGrants | None = None,
+    added: PermissionGrants = NO_GRANTS,
+    removed: PermissionGrants = NO_GRANTS,
+    expected_version: int | None = None,
 ) -> RoleRecord:
-    """Change what is not None, where `grants` replaces all permissions at once; return the changed role.
+    """Change what is not None, where `grants` replaces all permissions at once; then `removed` ones go and `added` ones
+    come. Return the changed role.
 
     Raises:
         NotFound: the tenant has no such role.
         Invalid: a value has the wrong form.
         Conflict: the tenant has another role of that name.
+        VersionConflict: the role's version is not the expected one.
     """
     permissions = None if grants is None else validate_permissions(grants)
+    added, removed = validate_permissions(added), validate_permissions(removed)
     try:
         async with console.tenant(tenant_id) as work:
+            await _fetch_role(work, role_id)
+            await lock_version(work, "role", str(role_id), expected_version)
             await _lock_role(work, role_id)
             before = await _fetch_role(work, role_id)
             await _update_name_and_priority(
                 work, actor, before, name or before.name, before.priority if priority is None else priority
             )
+            if added or removed:
+                permissions = validate_permissions(((permissions or _collect_grants(before)) - removed) | added)
             if permissions is not None:
                 await _replace_permissions(work, actor, before, permissions)
-            return await _fetch_role(work, role_id)
+            after = await _fetch_role(work, role_id)
+            if after != before:
+                await record_change(work, actor, "role", str(role_id))
+            return after
     except asyncpg.UniqueViolationError:
         raise Conflict("there is another role of this name") from None
 
@@ -146,11 +160,15 @@ async def allow_permission(work: UnitOfWork, actor: Actor, role_id: UUID, permis
         NotFound: the tenant has no such role.
         Invalid: the role would have too many permissions.
     """
+    await _fetch_role(work, role_id)
+    await lock_version(work, "role", str(role_id))
     await _lock_role(work, role_id)
     role = await _fetch_role(work, role_id)
     current = _collect_grants(role)
     requested = validate_permissions({*current, ("allow", permission)})
-    await _insert_permissions(work, actor, role.id, role.name, requested - current)
+    if requested != current:
+        await record_change(work, actor, "role", str(role_id))
+        await _insert_permissions(work, actor, role.id, role.name, requested - current)
 
 
 async def remove_role(

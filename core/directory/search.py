@@ -1,5 +1,6 @@
 """Search in the people and roles of a tenant, sorted and a page at a time. Width, case and kana do not count."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,10 @@ from core.db import Database
 from core.directory.roles import RoleRecord, fetch_roles
 from core.directory.users import User, fetch_users
 from core.text_folding import HIRAGANA, KATAKANA, fold_text
+
+_ESCAPED = re.compile(r"[\\%_]")
+_KANA = frozenset(KATAKANA + HIRAGANA + "".join(map(chr, range(0xFF66, 0xFF9E))))
+"""Full width, and half width, which becomes full."""
 
 UserSortKey = Literal["email", "name", "created_at"]
 RoleSortKey = Literal["priority", "name"]
@@ -40,7 +45,7 @@ async def search_users(
 ) -> Sequence[User]:
     """Find users, after the one with that value of the sort key and that address."""
     statement = _USERS[search.sort, search.descending]
-    filters = (fold_text(search.text).split(), search.status, search.system_role)
+    filters = (*_build_word_filter(search.text), search.status, search.system_role)
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(statement, *filters, *(after or (None, None)), limit)
         return await fetch_users(work, [row["id"] for row in rows])
@@ -51,16 +56,24 @@ async def search_roles(
 ) -> Sequence[RoleRecord]:
     """Find roles, after the one with that value of the sort key and that name."""
     statement = _ROLES[search.sort, search.descending]
-    words = fold_text(search.text).split()
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(statement, words, *(after or (None, None)), limit)
+        rows = await work.fetch(statement, *_build_word_filter(search.text), *(after or (None, None)), limit)
         return await fetch_roles(work, [row["id"] for row in rows])
 
 
+def _build_word_filter(text: str) -> tuple[Sequence[str], bool]:
+    """Build the values of $2 and $3: patterns of which all have to match, and whether kana have to be folded."""
+    words = [_ESCAPED.sub(r"\\\g<0>", word) for word in fold_text(text).split()]
+    return [f"%{word}%" for word in words], not _KANA.isdisjoint(text)
+
+
 def _match_words(text: LiteralString) -> LiteralString:
-    """Build the condition that every word of $2 stands in a text, folded as core.text_folding does it."""
-    folded = f"translate(lower(normalize({text}, NFKC)), '{KATAKANA}', '{HIRAGANA}')"
-    return f"NOT EXISTS (SELECT FROM unnest($2::text[]) AS word WHERE position(word IN {folded}) = 0)"
+    """Build the condition that a text, folded as core.text_folding does it, matches every pattern of $2.
+
+    Folding kana takes ten times as long as all the rest, so it is left out where the words have none.
+    """
+    folded: LiteralString = f"lower(normalize({text}, NFKC))"
+    return f"CASE WHEN $3 THEN translate({folded}, '{KATAKANA}', '{HIRAGANA}') ELSE {folded} END LIKE ALL ($2::text[])"
 
 
 def _build_user_statement(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
@@ -68,19 +81,19 @@ def _build_user_statement(key: LiteralString, kind: LiteralString, descending: b
     direction: LiteralString = "DESC" if descending else "ASC"
     return f"""SELECT u.id FROM core.users u
         WHERE u.tenant_id = $1 AND {_match_words("u.name || ' ' || u.email")}
-          AND $3 IN ('', u.status) AND $4 IN ('', u.system_role)
-          AND ($5::{kind} IS NULL OR (u.{key}, u.email) {beyond} ($5, $6))
-        ORDER BY u.{key} {direction}, u.email {direction} LIMIT $7"""  # noqa: S608 our own words
+          AND $4 IN ('', u.status) AND $5 IN ('', u.system_role)
+          AND ($6::{kind} IS NULL OR (u.{key}, u.email) {beyond} ($6, $7))
+        ORDER BY u.{key} {direction}, u.email {direction} LIMIT $8"""  # noqa: S608 our own words
 
 
 def _build_role_statement(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
     """Roles of one priority are always by name."""
     beyond: LiteralString = "<" if descending else ">"
     direction: LiteralString = "DESC" if descending else "ASC"
-    after = f"r.{key} {beyond} $3 OR (r.{key} = $3 AND r.name > $4)"
+    after: LiteralString = f"r.{key} {beyond} $4 OR (r.{key} = $4 AND r.name > $5)"
     return f"""SELECT r.id FROM core.roles r
-        WHERE r.tenant_id = $1 AND {_match_words("r.name")} AND ($3::{kind} IS NULL OR {after})
-        ORDER BY r.{key} {direction}, r.name LIMIT $5"""  # noqa: S608 our own words
+        WHERE r.tenant_id = $1 AND {_match_words("r.name")} AND ($4::{kind} IS NULL OR {after})
+        ORDER BY r.{key} {direction}, r.name LIMIT $6"""  # noqa: S608 our own words
 
 
 _USER_KEYS: Mapping[UserSortKey, LiteralString] = {"email": "text", "name": "text", "created_at": "timestamptz"}

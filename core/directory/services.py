@@ -8,8 +8,9 @@ from uuid import UUID
 import orjson
 
 from core.audit.event import AuditEventKind
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import lock_version, record_change
 
 MAX_SERVICES = 10_000
 ServiceSettingValues = Mapping[str, Any]
@@ -24,12 +25,24 @@ class TenantService:
     settings: ServiceSettingValues
 
 
-async def set_service(console: Database, actor: Actor, tenant_id: UUID, module: str, *, enabled: bool) -> None:
-    """Switch a module on or off for a tenant. The caller has made sure that the module exists."""
+async def set_service(
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    module: str,
+    *,
+    enabled: bool,
+    expected_version: int | None = None,
+) -> None:
+    """Switch a module on or off for a tenant. The caller has made sure that the module exists.
+
+    Raises:
+        VersionConflict: the service's version is not the expected one.
+    """
     async with console.tenant(tenant_id) as work:
-        await work.execute(_SET, module, enabled)
-        kind = AuditEventKind.SERVICE_ENABLED if enabled else AuditEventKind.SERVICE_DISABLED
-        await audit_change(work, actor, kind, module=module)
+        await lock_version(work, "service", module, expected_version)
+        await record_change(work, actor, "service", module)
+        await _set_enabled(work, actor, module, enabled)
 
 
 async def set_settings(
@@ -38,13 +51,21 @@ async def set_settings(
     tenant_id: UUID,
     module: str,
     change: Callable[[ServiceSettingValues], ServiceSettingValues],
+    *,
+    enabled: bool | None = None,
+    expected_version: int | None = None,
 ) -> TenantService:
     """Give a tenant's service the settings that `change` makes of its present ones; the service as it is now.
 
     `change` checks what it makes, and whatever it raises leaves everything as it was. A service that was never switched
-    on stays off. The caller has made sure that the module exists.
+    on stays off, unless `enabled` says otherwise. The caller has made sure that the module exists.
+
+    Raises:
+        VersionConflict: the service's version is not the expected one.
     """
     async with console.tenant(tenant_id) as work:
+        await lock_version(work, "service", module, expected_version)
+        await record_change(work, actor, "service", module)
         await work.execute(_ADD, module)
         row = await work.fetchrow(_LOCK, module)
         assert row is not None
@@ -54,7 +75,9 @@ async def set_settings(
             await work.execute(_CHANGE, module, orjson.dumps(after).decode())
             difference = orjson.dumps(_compute_difference(before, after)).decode()
             await audit_change(work, actor, AuditEventKind.SERVICE_CHANGED, module=module, settings=difference)
-        return TenantService(module, row["enabled"], after)
+        if enabled is not None:
+            await _set_enabled(work, actor, module, enabled)
+        return TenantService(module, row["enabled"] if enabled is None else enabled, after)
 
 
 async def list_services(
@@ -64,6 +87,12 @@ async def list_services(
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(_LIST, after, limit)
         return [TenantService(row["module"], row["enabled"], orjson.loads(row["settings"])) for row in rows]
+
+
+async def _set_enabled(work: UnitOfWork, actor: Actor, module: str, enabled: bool) -> None:
+    await work.execute(_SET, module, enabled)
+    kind = AuditEventKind.SERVICE_ENABLED if enabled else AuditEventKind.SERVICE_DISABLED
+    await audit_change(work, actor, kind, module=module)
 
 
 def _compute_difference(before: ServiceSettingValues, after: ServiceSettingValues) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import asyncpg
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import lock_version, record_change
 from core.errors import Conflict, Invalid, NotFound
 
 _STATUS = {"active": AuditEventKind.TENANT_RESUMED, "suspended": AuditEventKind.TENANT_SUSPENDED}
@@ -110,6 +111,7 @@ async def change_tenant(
     max_token_lifetime_days: int | None,
     shows_hidden_tools: bool | None = None,
     accepts_access_requests: bool | None = None,
+    expected_version: int | None = None,
 ) -> Tenant:
     """Set these, where None keeps one of the last two; the tenant as it is now. A shorter life of API tokens holds for
     those made from now on.
@@ -117,10 +119,13 @@ async def change_tenant(
     Raises:
         NotFound: there is none of that id.
         Invalid: a value has the wrong form.
+        VersionConflict: the tenant's version is not the expected one.
     """
     if max_token_lifetime_days is not None and not 1 <= max_token_lifetime_days <= MAX_TOKEN_DAYS:
         raise Invalid(f"API tokens may live for at most 1 to {MAX_TOKEN_DAYS} days")
     async with console.tenant(tenant_id) as work:
+        await _fetch_tenant(work)
+        await lock_version(work, "tenant", str(tenant_id), expected_version)
         before = await _fetch_tenant(work)
         validate_tenant(before.slug, name)
         requested = {
@@ -136,6 +141,7 @@ async def change_tenant(
             field: _to_audit_detail(value) for field, value in requested.items() if getattr(before, field) != value
         }
         if detail:
+            await record_change(work, actor, "tenant", str(tenant_id))
             await work.execute(_CHANGE, *requested.values())
             await audit_change(work, actor, AuditEventKind.TENANT_CHANGED, **detail)
         return await _fetch_tenant(work)

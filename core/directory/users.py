@@ -12,6 +12,7 @@ from core.db import Database, Row, UnitOfWork
 from core.directory.account_revocation import AccountRevoker, RevocationResult, revoke_nothing
 from core.directory.allow_list import insert_entry
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import lock_version, record_change
 from core.email_address import normalize_address
 from core.errors import Conflict, Invalid, NotFound
 
@@ -112,6 +113,7 @@ async def change_user(
     name: str | None = None,
     system_role: str | None = None,
     status: str | None = None,
+    expected_version: int | None = None,
 ) -> User:
     """Change what is not None; the user as they are now. Whoever is suspended loses all access within a second.
 
@@ -119,14 +121,19 @@ async def change_user(
         NotFound: the tenant has no such user.
         Invalid: a value has the wrong form.
         Conflict: the tenant would be left without an active administrator.
+        VersionConflict: the user's version is not the expected one.
     """
     _validate_changes(name, system_role, status)
     async with console.tenant(tenant_id) as work:
+        await _fetch_user(work, user_id)
+        await lock_version(work, "user", str(user_id), expected_version)
         administrators = await _lock_administrators(work)
         before = await _fetch_user(work, user_id)
         requested = (before.name if name is None else name, system_role or before.system_role, status or before.status)
         if user_id in administrators and requested[1:] != ("admin", "active"):
             _check_administrator_remains(administrators)
+        if requested != (before.name, before.system_role, before.status):
+            await record_change(work, actor, "user", str(user_id))
         await work.execute(_CHANGE, user_id, *requested)
         await _audit_user_change(work, actor, before, *requested)
         return await _fetch_user(work, user_id)
@@ -156,7 +163,7 @@ async def remove_user(
 
 
 async def assign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
-    """Give a user a role; one that they have already stays.
+    """Give a user a role by hand; one that they have already stays, and a sign-in takes it away no more.
 
     Raises:
         NotFound: the tenant has no such user, or no such role.
@@ -169,11 +176,13 @@ async def assign_role_in_transaction(work: UnitOfWork, actor: Actor, user_id: UU
     """Do what :func:`assign_role` does, together with other changes."""
     user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
     if await work.execute(_ASSIGN, user_id, role_id):
+        await record_change(work, actor, "user", str(user_id))
         await audit_change(work, actor, AuditEventKind.ROLE_ASSIGNED, email=user.email, role=role)
 
 
 async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
-    """Take a role from a user; one that they do not have is no error.
+    """Take a role from a user, wherever they have it from; one that they do not have is no error. A mapping may give it
+    again at the next sign-in.
 
     Raises:
         NotFound: the tenant has no such user, or no such role.
@@ -181,6 +190,7 @@ async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_i
     async with console.tenant(tenant_id) as work:
         user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
         if await work.execute(_UNASSIGN, user_id, role_id):
+            await record_change(work, actor, "user", str(user_id))
             await audit_change(work, actor, AuditEventKind.ROLE_UNASSIGNED, email=user.email, role=role)
 
 
@@ -281,8 +291,9 @@ _BY_IDS = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = ANY($2::uuid[]) ORDER 
 _LOCK_ADMINISTRATORS = """SELECT id FROM core.users
     WHERE tenant_id = $1 AND system_role = 'admin' AND status = 'active' ORDER BY id FOR UPDATE"""
 _CHANGE = "UPDATE core.users SET name = $3, system_role = $4, status = $5 WHERE tenant_id = $1 AND id = $2"
-_ASSIGN = """INSERT INTO core.role_assignments (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
-    ON CONFLICT DO NOTHING"""
+_ASSIGN = """INSERT INTO core.role_assignments AS a (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
+    ON CONFLICT (tenant_id, user_id, role_id) DO UPDATE SET sources = array_append(a.sources, 'hand')
+    WHERE NOT 'hand' = ANY (a.sources)"""
 _UNASSIGN = "DELETE FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $2 AND role_id = $3"
 _GET = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = $2"""
 _MEMBERS = (

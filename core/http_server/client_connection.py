@@ -129,13 +129,12 @@ class ClientConnection(asyncio.Protocol):
 
     def start_request(self, request: RequestHead, body: bytes) -> None:
         """Start the application for a complete request head, and its body where that came with it."""
-        scope = request.scope
-        scope["client"], scope["server"] = self._peer
+        request.scope["client"], request.scope["server"] = self._peer
         self._rests_since = None
         self._awaited_since = None if self._reader.part is NEXT else self._clock()
-        self._exchange = HttpExchange(self, request, body)
+        self._exchange = exchange = HttpExchange(self, request, body)
         self._idle.pop(self, None)
-        self._server.run(self._exchange)
+        self._server.run(exchange)
 
     def add_body(self, data: bytes) -> None:
         if self._exchange is not None and self._exchange.feed(data) > self._limits.buffered_body:
@@ -157,8 +156,9 @@ class ClientConnection(asyncio.Protocol):
     @property
     def may_keep(self) -> bool:
         reader = self._reader
-        fits = reader.unread_length <= self._limits.unread_body
-        return fits and reader.part is not CHUNKS and not reader.has_dropped
+        if reader.part is not NEXT and reader.unread_length > self._limits.unread_body:
+            return False
+        return reader.part is not CHUNKS and not reader.has_dropped
 
     def write(self, data: bytes) -> None:
         self._written += len(data)
@@ -183,7 +183,7 @@ class ClientConnection(asyncio.Protocol):
         self._leave_exchange()
         if not keep:
             self.close()
-        elif not self.body_is_whole:
+        elif self._reader.part is not NEXT:
             self.read_more()
         elif self._writable is None:
             self._start_next()
@@ -208,10 +208,11 @@ class ClientConnection(asyncio.Protocol):
         """Read the next request; the client has taken the answer before."""
         self._reader.start_next()
         self._rests_since = self._clock()
-        unread, self._rest = self._rest, b""
-        if unread:
+        if self._rest:
+            unread, self._rest = self._rest, b""
             self.data_received(unread)
-        self.read_more()
+        if not self._reads:
+            self.read_more()
 
     def close(self) -> None:
         """End it in order: what was written arrives, then nothing more is read."""

@@ -132,9 +132,9 @@ class HttpExchange:
         if self._head is not None or self.started:
             raise InvalidAsgiMessage
         self.started = True
-        self.keep = self._can_keep()
+        self.keep = keep = self._can_keep()
         head = b"%b%b%bcontent-length: %d\r\n%b\r\n" % (
-            _STATUS_LINES[status], _get_date_line(), lines, len(body), b"" if self.keep else _CLOSE
+            _STATUS_LINES[status], _get_date_line(), lines, len(body), b"" if keep else _CLOSE
         )  # fmt: skip
         self._wire.write(head if status in _NO_BODY or self._scope["method"] == "HEAD" else head + body)
         self._finish()
@@ -234,9 +234,8 @@ class HttpExchange:
         return b"%b%b%b\r\n%b" % (_build_status_line(status), _get_date_line(), lines, piece)
 
     def _can_keep(self) -> bool:
-        wire = self._wire
         # Whether the body will come that was not asked for is unknown.
-        return self.keep and wire.may_keep and (not self._expects_continue or wire.body_is_whole)
+        return self.keep and self._wire.may_keep and (not self._expects_continue or self._wire.body_is_whole)
 
     def _choose_framing(self, status: int, headers: dict[bytes, bytes], size: int, *, more_body: bool) -> None:
         """Choose how the end of the answer is marked (RFC 9112 §6.3). `_bytes_left` counts Content-Length down; None
@@ -269,7 +268,8 @@ class HttpExchange:
     def _finish(self) -> None:
         self.complete = True
         self._body = b""
-        self._wake()
+        if self._body_event is not None:
+            self._body_event.set()
         self._wire.end_exchange(keep=self.keep)
 
 

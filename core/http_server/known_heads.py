@@ -17,8 +17,8 @@ from core.http_server.request_head import RawHeaders
 MAX_KNOWN_HEADS = 1024
 MAX_HEAD_BYTES = 4096
 MAX_LENGTH_DIGITS = 8
-_CONTENT_LENGTH = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
-_PREFIX_BYTES = len(_CONTENT_LENGTH[0])
+_TITLE_CASE, _LOWER_CASE = b"\r\nContent-Length: ", b"\r\ncontent-length: "
+_PREFIX_BYTES = len(_TITLE_CASE)
 _NO_SECRETS: Mapping[bytes, slice] = MappingProxyType({})
 _SECRETS = (b"authorization", b"proxy-authorization", b"cookie")
 _SCOPE_OF_HEAD = (
@@ -67,13 +67,15 @@ class _KnownHead(NamedTuple):
 def split_head(data: bytes) -> RawHead | None:
     """Split the head that `data` begins with; None where it is not complete, too long, or without Content-Length."""
     end = data.find(b"\r\n\r\n", 0, MAX_HEAD_BYTES)
-    start = data.find(_CONTENT_LENGTH[0], 0, end)
-    if start < 0 and (start := data.find(_CONTENT_LENGTH[1], 0, end)) < 0:
+    start = data.find(_TITLE_CASE, 0, end)
+    if start < 0:
+        start = data.find(_LOWER_CASE, 0, end)
+    if start < 0 or end < 0:
         return None
     start += _PREFIX_BYTES
     length_end = data.find(b"\r\n", start, end + 2)
     length = data[start:length_end]
-    if end < 0 or not length.isdigit() or len(length) > MAX_LENGTH_DIGITS:
+    if not length.isdigit() or len(length) > MAX_LENGTH_DIGITS:
         return None
     text = data[:start] + data[length_end:end]
     return RawHead(hashlib.sha256(text).digest(), text, length)

@@ -1,6 +1,7 @@
 """JSON-RPC batches, which two old revisions have: members run side by side, and each is answered for itself."""
 
 import asyncio
+import math
 
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached
@@ -44,7 +45,7 @@ class BatchDispatcher:
             )
         await wait_for_turn(len(body))
         messages = await self._parse(split_batch(body, self._limit))
-        with self._watch.watch_departure(request.receive):
+        with self._watch.watch(math.inf, request.receive, None, None):
             answers = await asyncio.gather(
                 *(self._answer_member(message, n, request, revision) for n, message in enumerate(messages))
             )

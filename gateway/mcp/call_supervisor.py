@@ -5,7 +5,6 @@ The price is that a deadline is met to within a tick.
 """
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable
 from enum import Enum
 from functools import cached_property
@@ -16,7 +15,6 @@ import msgspec
 from core.errors import MCPistError
 from gateway.mcp.authority import Authority
 from gateway.mcp.errors import ClientDisconnected
-from gateway.mcp.request_context import RequestContext
 from gateway.mcp.sse import EventStream
 
 TICK_SECONDS = 0.05  # seconds
@@ -91,19 +89,10 @@ class CallSupervisor:
         return asyncio.get_running_loop()
 
     def watch(
-        self, context: RequestContext, receive: Receive | None, stream: EventStream | None = None
-    ) -> SupervisedCall:
-        """Watch the current task while it runs the handler of a request. Without `receive` a departed client is not
-        noticed."""
-        return self._enter(context.deadline, receive, stream, context.authority)
-
-    def watch_departure(self, receive: Receive | None) -> SupervisedCall:
-        """Watch whether the client of the current task leaves."""
-        return self._enter(math.inf, receive, None, None)
-
-    def _enter(
         self, deadline: float, receive: Receive | None, stream: EventStream | None, authority: Authority | None
     ) -> SupervisedCall:
+        """Watch the current task while the block lasts. `deadline` is in the loop's time; without `receive` a departed
+        client is not noticed, without `authority` a credential that has ended is not."""
         loop = self._loop
         task = asyncio.current_task(loop)
         assert task is not None

@@ -19,7 +19,7 @@ from gateway.mcp.interfaces import IsCurrent
 from gateway.mcp.jsonrpc import INTERNAL_ERROR, METHOD_NOT_FOUND, JsonRpcMessage
 from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
 from gateway.mcp.request_context import Handler, ProtocolError, RequestContext, Result
-from gateway.mcp.request_headers import VERSION_HEADER, choose_traceparent
+from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, choose_traceparent
 from gateway.mcp.revisions import (
     CLIENT_KEY,
     REVISIONS,
@@ -93,7 +93,7 @@ class Dispatcher:
                 stream = _open_stream(revision, message, request)
                 try:
                     context = self._build_context(revision, message, request, stream)
-                    with self._watch.watch(context, request.receive, stream):
+                    with self._watch.watch(context.deadline, request.receive, stream, context.authority):
                         result = await handler(context, message.params)
                     if type(result) is not dict:
                         raise TypeError("a handler returns a dict")
@@ -119,12 +119,10 @@ class Dispatcher:
     ) -> RequestContext:
         caller, meta, elicitation = request.caller, message.meta, NO_ELICITATION
         assert caller is not None
-        if revision.has_url_elicitation and self._elicitation is not None:
+        if self._elicitation is not None and (revision.modern or SESSION_HEADER in request.headers.values):
             elicitation = self._elicitation.choose_elicitation(revision, message, caller, request.headers)
-        if "traceparent" in meta or b"traceparent" in request.headers.values:
-            request.trace = choose_traceparent(meta.get("traceparent"), request.headers.get_text(b"traceparent"))
-        if CLIENT_KEY in meta:
-            request.client_name = _parse_client_name(meta[CLIENT_KEY])
+        if meta or b"traceparent" in request.headers.values:
+            _read_meta(meta, request)
         return RequestContext(
             Authority(caller, request.authenticate, self._is_current),
             request.request_id,
@@ -136,7 +134,7 @@ class Dispatcher:
             elicitation.elicit_url,
             elicitation.page_accepted,
             elicitation.confirmations,
-            _wants_short_text(revision, caller, request.client_name),
+            revision.structured and _get_result_format(revision, caller, request.client_name) == "short",
             request.changes,
             message.size,
         )
@@ -164,13 +162,18 @@ class Dispatcher:
         raise _build_internal_error(error, method, request) from None
 
 
-def _wants_short_text(revision: Revision, caller: Caller, client_name: str) -> bool:
-    """Check whether this client shows its model the structured part: its credential decides, else the name that it
-    states in a request of a revision that has a field for it."""
+def _get_result_format(revision: Revision, caller: Caller, client_name: str) -> str:
+    """Return what the client is sent beside a result's structured part, which it may show its model itself: its
+    credential decides, else the name that it states in a request of a revision that has a field for it."""
     result_format = caller.credential.tool_result_format
-    if not result_format and revision.modern:
-        result_format = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(client_name)
-    return result_format == "short" and revision.structured
+    return result_format or (TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(client_name, "") if revision.modern else "")
+
+
+def _read_meta(meta: Mapping[str, Any], request: TransportContext) -> None:
+    """Read what a client may state about each of its requests."""
+    request.trace = choose_traceparent(meta.get("traceparent"), request.headers.get_text(b"traceparent"))
+    if CLIENT_KEY in meta:
+        request.client_name = _parse_client_name(meta[CLIENT_KEY])
 
 
 def _parse_client_name(info: Any) -> str:

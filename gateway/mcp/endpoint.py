@@ -23,7 +23,6 @@ from gateway.mcp.call_supervisor import CallSupervisor, Receive
 from gateway.mcp.dispatcher import Dispatcher
 from gateway.mcp.elicitation import Elicitor, create_session_id, has_url_session
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
-from gateway.mcp.forwarded_headers import ForwardedHeaders
 from gateway.mcp.http_validation import (
     ALLOW_HEADER,
     AcceptedTypes,
@@ -38,7 +37,7 @@ from gateway.mcp.lifecycle import BuildInstructions
 from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
 from gateway.mcp.request_body import read_body, take_body
 from gateway.mcp.request_context import Handler, ProtocolError
-from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
+from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, ForwardedHeaders, RequestHeaders
 from gateway.mcp.responses import DirectExchange, Send
 from gateway.mcp.revisions import REVISIONS, JsonRpcAnswer, build_error_answer, get_revision_by_header
 from gateway.mcp.settings import McpSettings
@@ -113,9 +112,8 @@ class McpEndpoint:
             settings.max_depth,
         )
         self._authenticate = authenticate
-        self._compute_key, self._find_caller = (
-            (callers.compute_key, callers.find) if callers else (_get_no_key, _find_nobody)
-        )
+        self._compute_key = _get_no_key if callers is None else callers.compute_key
+        self._find_caller = _find_nobody if callers is None else callers.find
         self._admit = admit
         self._observe = observe
         self._hosts = AllowedHosts(settings.public_url)

@@ -47,6 +47,7 @@ class _Envelope(msgspec.Struct):
 
 
 _METHODS = {b'"%b"' % method.encode(): method for method in ("tools/call", "tools/list")}
+_VERSION = b'"2.0"'
 _decode: Callable[[Any], _Envelope] = msgspec.json.Decoder(_Envelope).decode
 _decode_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
@@ -107,10 +108,11 @@ def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
     if len(body) > MAX_FIELDS:  # a shorter one cannot have too many
         _check_values(body)
     envelope = _decode_envelope(body)
-    id = _parse_id(bytes(envelope.id))
-    method = _parse_method(envelope, id)
-    raw = bytes(envelope.params)
-    if not method:
+    id, raw = bytes(envelope.id), bytes(envelope.params)
+    if not id.isdigit() or len(id) > MAX_ID:
+        id = _parse_id(id)
+    method = _METHODS.get(bytes(envelope.method)) if bytes(envelope.jsonrpc) == _VERSION else None
+    if method is None and not (method := _parse_method(envelope, id)):
         return JsonRpcMessage(id, method, {})
     expected = _QUOTES + 2 * bool(raw) + (2 + id.count(b'"') if id else 0)
     extra = body.count(b'"') - raw.count(b'"') - expected
@@ -118,7 +120,8 @@ def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
         raise MalformedJsonRpc(INVALID_REQUEST, "Invalid request: too many members", id)
     if extra > 0:
         _refuse_repeated_members(body, raw, id)
-    _check_brackets(body, raw, max_depth, id)
+    if body.count(b"{") + body.count(b"[") > max_depth:  # counting brackets is all that most messages cost
+        _check_brackets(body, raw, max_depth, id)
     if not raw or raw == b"null":
         return JsonRpcMessage(id, method, {})
     try:
@@ -156,11 +159,9 @@ def _parse_id(raw: bytes) -> bytes:
 
 
 def _parse_method(envelope: _Envelope, id: bytes) -> str:
-    if bytes(envelope.jsonrpc) != b'"2.0"':
+    if bytes(envelope.jsonrpc) != _VERSION:
         raise MalformedJsonRpc(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0"', id)
     raw = bytes(envelope.method)
-    if (known := _METHODS.get(raw)) is not None:
-        return known
     if not raw and (bytes(envelope.result) or bytes(envelope.error)):
         return ""
     try:
@@ -208,10 +209,8 @@ def _check_values(body: bytes) -> None:
 
 
 def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> None:
-    """Depth is settled on the bytes, before anything is built; counting brackets is all that most messages cost."""
+    """Depth is settled on the bytes, before anything is built."""
     opening_brackets = _count_opening_brackets(body)
-    if opening_brackets <= max_depth:
-        return
     # What the envelope holds besides params is never read; a forest of brackets there is no honest message.
     steps = _extract_bracket_steps(params)
     _check_containers(steps, id)  # first: of millions, the depth takes a fifth of a second to find out

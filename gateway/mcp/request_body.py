@@ -15,7 +15,9 @@ def take_body(direct: DirectExchange | None, limit: int) -> bytes | None:
     Raises:
         HttpRefusal: 413 over `limit` bytes.
     """
-    body = None if direct is None else direct.take_body()
+    if direct is None:
+        return None
+    body = direct.take_body()
     if body is not None and len(body) > limit:
         raise _build_too_large(limit)
     return body

@@ -1,9 +1,12 @@
-"""Request headers: folded once, read many times; and the rules of the headers that mirror the body."""
+"""Request headers: folded once, read many times; rules of those that mirror the body and of those that proxies set."""
 
 import base64
 import binascii
 import re
 from collections.abc import Sequence
+from typing import Any
+
+from core.http.trusted_proxies import TrustedProxies
 
 VERSION_HEADER = b"mcp-protocol-version"
 METHOD_HEADER = b"mcp-method"
@@ -62,6 +65,31 @@ class RequestHeaders:
     def without(self, *names: bytes) -> "RequestHeaders":
         """Return the headers but for `names`."""
         return RequestHeaders([(name, value) for name, value in self.values.items() if name not in names])
+
+
+class ForwardedHeaders:
+    """The proxies whose `X-Forwarded-*` headers are believed.
+
+    Raises:
+        ValueError: an entry is neither an address nor a network.
+    """
+
+    def __init__(self, trusted: tuple[str, ...]) -> None:
+        self._trusted_proxies = TrustedProxies(trusted)
+
+    def get_client_address(self, scope: dict[str, Any], headers: RequestHeaders) -> str:
+        """Return the caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
+        peer = scope.get("client")
+        return self._trusted_proxies.client(peer[0] if peer else "", headers.get_text(b"x-forwarded-for"))
+
+    def get_host(self, scope: dict[str, Any], headers: RequestHeaders) -> str | None:
+        """Return the host that the client asked for."""
+        peer = scope.get("client")
+        if self._trusted_proxies.trusts(peer[0] if peer else ""):
+            forwarded = headers.get_text(b"x-forwarded-host")
+            if forwarded is not None:
+                return forwarded
+        return headers.get_text(b"host")
 
 
 def decode_value(value: bytes | None) -> str | None:

@@ -209,8 +209,7 @@ class ResultRenderer:
 
     def render(self, method: str, result: Result) -> bytes:
         """`result` as JSON, with what the revision adds and without what it does not know."""
-        shape = self._shapes.get(method)
-        if shape is not None:
+        if (shape := self._shapes.get(method)) is not None:
             result = shape(result)
         if not self._modern:
             return orjson.dumps(result)

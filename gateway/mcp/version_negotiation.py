@@ -31,14 +31,14 @@ def check_params(message: JsonRpcMessage) -> None:
     """
     params = message.params
     if message.method == "tools/call":
-        name = params.get("name")
-        if type(name) is not str or not name:
+        if type(name := params.get("name")) is not str or not name:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: name must be the name of a tool")
         arguments = params.get("arguments")
-        if arguments is None:
-            params["arguments"] = {}
-        elif type(arguments) is not dict:
+        if type(arguments) is dict:
+            return
+        if arguments is not None:
             raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+        params["arguments"] = {}
     elif type(params.get("cursor", "")) not in (str, type(None)):
         raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
 

@@ -18,6 +18,7 @@ from gateway.vendor_connections import VendorConnections
 
 INVALID_PARAMS = -32602
 MAX_PARAMS_DEPTH = 61  # of params: within a message, its params and their arguments it is 64, as for all messages
+_NO_PARAMS: dict[str, Any] = {}
 MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 
@@ -52,7 +53,7 @@ class MetaTools:
             raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
         return build_definitions(self._sieve.get_view(request.caller))
 
-    async def call_tool(self, request: RequestContext, params: Params) -> Result:
+    def call_tool(self, request: RequestContext, params: Params) -> Awaitable[Result]:
         """Run one of the three. The transport has checked that `name` is a text and `arguments` an object
         (gateway.mcp.version_negotiation.check_params).
 
@@ -66,9 +67,9 @@ class MetaTools:
         try:
             parsed = parse_arguments(name, params["arguments"])
         except InvalidMetaToolArguments as error:
-            return build_error_result(str(error))
-        result = await tool(request, parsed.known)
-        return add_note(result, parsed.note) if parsed.note else result
+            return _give_error(str(error))
+        running = tool(request, parsed.known)
+        return _give_with_note(running, parsed.note) if parsed.note else running
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
         view = self._sieve.get_view(request.caller)
@@ -80,10 +81,11 @@ class MetaTools:
         module, name = params.get("module"), params.get("tool_name")
         if not isinstance(module, str) or not isinstance(name, str):
             return build_error_result("call needs module and tool_name, both strings")
-        # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
-        module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
+        if len(module) > MAX_NAME_LENGTH or len(name) > MAX_NAME_LENGTH:
+            # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
+            module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
         try:
-            tool_params = _parse_params(params.get("params", {}))
+            tool_params = _parse_params(params.get("params", _NO_PARAMS))
         except InvalidObjectText as error:
             return build_error_result(str(error))
         if request.page_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
@@ -102,7 +104,15 @@ class MetaTools:
         return build_error_result(outcome.error or TOOL_FAILED, outcome.error_object, short=request.short_text)
 
 
+async def _give_error(text: str) -> Result:
+    return build_error_result(text)
+
+
+async def _give_with_note(running: Awaitable[Result], note: str) -> Result:
+    return add_note(await running, note)
+
+
 def _parse_params(params: Any) -> dict[str, Any]:
-    if isinstance(params, dict):
+    if type(params) is dict:
         return cast("dict[str, Any]", params)
     return parse_object("params", params if isinstance(params, str) else "", MAX_PARAMS_DEPTH)

@@ -4,11 +4,13 @@ from core.audit.event import CallOutcome
 from gateway.mcp.interfaces import Observation
 from gateway.observability.call_log import CallLog
 from gateway.observability.metrics import Metrics
-from gateway.tool_runner import ToolRun
+from gateway.tool_run import ToolRun
+
+_OK = CallOutcome.OK
 
 
 class CallObserver:
-    """Implements :class:`gateway.tool_runner.ToolRunObserver`, and observes requests for the transport."""
+    """Implements :class:`gateway.tool_run.ToolRunObserver`, and observes requests for the transport."""
 
     def __init__(self, metrics: Metrics, call_log: CallLog) -> None:
         self._metrics = metrics
@@ -18,9 +20,11 @@ class CallObserver:
         self._metrics.running_calls += 1
 
     def on_run_end(self, run: ToolRun) -> None:
-        self._metrics.running_calls -= 1
-        self._metrics.count_call(run.module, run.tool, run.outcome, run.seconds)
-        self._log(run, f"{run.module}.{run.tool}")
+        metrics = self._metrics
+        metrics.running_calls -= 1
+        metrics.count_call(run.module, run.tool, run.outcome, run.seconds)
+        error = None if run.outcome is _OK else run.outcome.value
+        self._call_log.add_run(run.request_id, f"{run.module}.{run.tool}", run.digest[:8].hex(), run.seconds, error)
 
     def on_run_refused(self, run: ToolRun) -> None:
         self._metrics.count_call(run.module, run.tool, run.outcome, run.seconds)
@@ -36,5 +40,5 @@ class CallObserver:
         self._metrics.count_response(observation.status)
 
     def _log(self, run: ToolRun, name: str) -> None:
-        error = None if run.outcome is CallOutcome.OK else run.outcome.value
+        error = None if run.outcome is _OK else run.outcome.value
         self._call_log.add_run(run.request_id, name, run.digest[:8].hex(), run.seconds, error)

@@ -26,6 +26,7 @@ MAX_INTERIM_ANSWERS = 10
 
 _GZIP = 16 + zlib.MAX_WBITS
 _WITHOUT_BODY = frozenset({204, 304})
+_FRAMING = (b"content-encoding", b"transfer-encoding", b"content-length")
 _get_name, _get_value = itemgetter(0), itemgetter(1)
 
 
@@ -62,19 +63,18 @@ class AnswerHeaders(Mapping[str, str]):
     """Header fields of an answer by their names in lower case, without cookies. They are decoded when somebody reads
     them: a vendor sends 25 and a tool needs one."""
 
-    __slots__ = ("_decoded", "_fields", "size")
+    __slots__ = ("_decoded", "fields")
 
     def __init__(self, fields: Sequence[tuple[bytes, bytes]]) -> None:
         self._decoded: dict[str, str] | None = None
         # Without a loop in Python, as a vendor sends 25.
-        self._fields = dict(zip(map(bytes.lower, map(_get_name, fields)), map(_get_value, fields), strict=True))
-        if len(self._fields) != len(fields):
-            self._fields = _fold_fields(fields)
-        self.size = sum(map(len, chain.from_iterable(fields)))
+        self.fields = dict(zip(map(bytes.lower, map(_get_name, fields)), map(_get_value, fields), strict=True))
+        if len(self.fields) != len(fields):
+            self.fields = _fold_fields(fields)
 
     def get_bytes(self, name: bytes) -> bytes | None:
         """Return a value without the blanks around it."""
-        value = self._fields.get(name)
+        value = self.fields.get(name)
         return None if value is None else value.strip(b" \t")
 
     @property
@@ -82,7 +82,7 @@ class AnswerHeaders(Mapping[str, str]):
         if self._decoded is None:
             self._decoded = {
                 name.decode("latin-1"): value.decode("latin-1").strip(" \t")
-                for name, value in self._fields.items()
+                for name, value in self.fields.items()
                 if name != b"set-cookie"
             }
         return self._decoded
@@ -217,18 +217,17 @@ class AnswerReader:
         self._in_body = True
         self._keeps = self._parser.should_keep_alive()
         self._headers = headers = AnswerHeaders(self._fields)
-        packing = headers.get_bytes(b"content-encoding")
-        if packing is not None and packing.lower() != b"identity":
-            self._coding = packing.decode("latin-1").lower()
-        coding = headers.get_bytes(b"transfer-encoding")
-        if headers.size > MAX_HEAD_BYTES:
+        packing, coding, length = map(headers.fields.get, _FRAMING)
+        if packing is not None and (packing := packing.strip(b" \t").lower()) != b"identity":
+            self._coding = packing.decode("latin-1")
+        if self._fed_bytes > MAX_HEAD_BYTES and sum(map(len, chain.from_iterable(self._fields))) > MAX_HEAD_BYTES:
             self._fault = UnreadableAnswer()
         elif self._method == "HEAD" or self._status in _WITHOUT_BODY:
             self._complete()
         elif coding is not None:
-            if coding.lower() != b"chunked":
+            if coding.strip(b" \t").lower() != b"chunked":
                 self._fail(UnreadableAnswer())
-        elif (length := headers.get_bytes(b"content-length")) is not None:
+        elif length is not None:
             if int(length) > self._max_bytes:
                 self._fail(AnswerTooLarge())
         else:

@@ -82,7 +82,8 @@ class ConnectionPool:
             gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
             TimeoutError: it took more than `seconds`.
         """
-        connection = self._take_idle(route, owner)
+        key = (route, owner)
+        connection = self._take_idle(key) if key in self._idle else None
         if connection is None:
             deadline = self._loop.time() + seconds
             connection = await self._open_connection(route, owner, deadline)
@@ -109,13 +110,18 @@ class ConnectionPool:
         is_usable = connection.finish_exchange(self._loop.time())
         if connection not in self._open:
             return
-        tenant = self._tenants[connection.key[1].tenant]
+        key = connection.key
+        tenant = self._tenants[key[1].tenant]
         if not is_usable or tenant.waiting:
             connection.abort()
             self.forget(connection)
             return
         tenant.resting[connection] = None
-        self._idle.setdefault(connection.key, []).append(connection)
+        idle = self._idle.get(key)
+        if idle is None:
+            self._idle[key] = [connection]
+        else:
+            idle.append(connection)
         if self._sweep_timer is None:
             self._sweep_timer = self._loop.call_later(IDLE_SECONDS, self._sweep)
 
@@ -135,12 +141,11 @@ class ConnectionPool:
             self._sweep_timer.cancel()
         self._names.close()
 
-    def _take_idle(self, route: ConnectionRoute, owner: ConnectionOwner) -> VendorConnection | None:
-        key = (route, owner)
-        idle = self._idle.get(key)
+    def _take_idle(self, key: tuple[ConnectionRoute, ConnectionOwner]) -> VendorConnection | None:
+        idle = self._idle[key]
         while idle:
             connection = idle.pop()
-            self._tenants[owner.tenant].resting.pop(connection, None)
+            del self._tenants[key[1].tenant].resting[connection]
             if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
                 return connection
             connection.abort()

@@ -64,25 +64,19 @@ class CredentialLimits:
         gate = self._gates[key]
         if len(gate.waiting) >= MAX_WAITING:
             return False
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
         gate.waiting.append(waiter)
+        timer = loop.call_later(seconds, _end_waiting, waiter)
         try:
-            async with asyncio.timeout(seconds):
-                await waiter
-        except TimeoutError:
-            self._give_up(key, waiter)
-            return False
+            return await waiter
         except asyncio.CancelledError:
-            self._give_up(key, waiter)
+            # The turn may have come in the very moment in which the waiting ended: then it is another's.
+            if waiter.done() and not waiter.cancelled() and waiter.result():
+                self.leave(key)
             raise
-        return True
-
-    def _give_up(self, key: str, waiter: "asyncio.Future[None]") -> None:
-        # The turn may have come in the very moment in which the waiting ended: then it is another's.
-        if waiter.done() and not waiter.cancelled():
-            self.leave(key)
-        else:
-            waiter.cancel()
+        finally:
+            timer.cancel()
 
     def leave(self, key: str) -> None:
         """Count one request out; the longest waiter is next."""
@@ -90,7 +84,7 @@ class CredentialLimits:
         while gate.waiting:
             waiter = gate.waiting.popleft()
             if not waiter.done():
-                waiter.set_result(None)
+                waiter.set_result(True)
                 return
         gate.running -= 1
         if not gate.running and not gate.blocks:
@@ -120,8 +114,14 @@ class _KeyState:
 
     def __init__(self) -> None:
         self.running = 0
-        self.waiting: deque[asyncio.Future[None]] = deque()
+        self.waiting: deque[asyncio.Future[bool]] = deque()
         self.blocks: dict[str, _Block] = {}
+
+
+def _end_waiting(waiter: "asyncio.Future[bool]") -> None:
+    """Tell a waiter that its time is up, unless its turn has come."""
+    if not waiter.done():
+        waiter.set_result(False)
 
 
 class _Block(NamedTuple):

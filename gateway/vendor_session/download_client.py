@@ -87,21 +87,21 @@ class _PartClient(VendorClient, eq=False):
         return format_header_lines({**self._access.endpoint.headers, **fields, **self._part_headers})
 
     async def _exchange(self, request: OutgoingRequest, target: str, lines: str) -> VendorAnswer:
-        return await self._fetch(self._access.endpoint.route, request, target, lines)
+        return await self._fetch(self._access.route, request, target, lines)
 
     async def _fetch(self, route: ConnectionRoute, request: OutgoingRequest, target: str, lines: str) -> VendorAnswer:
-        seconds_left = request.deadline - self._access.transport.clock()
+        seconds_left = request.deadline - self._access.clock()
         if seconds_left <= 0:
             raise TimeoutError
         reader, head = PartReader(self._offset, self._count), format_request_head("GET", target, lines)
-        return await self._access.transport.pool.exchange(route, self._access.owner, reader, head, seconds_left)
+        return await self._access.pool.exchange(route, self._access.owner, reader, head, seconds_left)
 
     async def _follow_redirects(
         self, request: OutgoingRequest, lines: str, answer: VendorAnswer
     ) -> VendorAnswer | ExchangeFailure:
         """Follow redirects below the base URL as every request does, and others without the credential, from where
         none comes back to it."""
-        place = self._access.endpoint.target
+        place = self._access.target
         url, is_bare = f"{place.origin}{request.target}", False
         for _ in range(MAX_REDIRECTS):
             location = answer.headers.get("location", "")
@@ -139,7 +139,7 @@ class _PartClient(VendorClient, eq=False):
     def _may_reach(self, route: ConnectionRoute) -> bool:
         """Check whether a link may lead there. Private hosts are the operator's to list for services that are there:
         no vendor outside chooses one of them."""
-        private_hosts, own = self._access.transport.allow.private_hosts, self._access.endpoint.route
+        private_hosts, own = self._access.transport.allow.private_hosts, self._access.route
         return (own.host, own.port) in private_hosts or (
             (route.host, route.port) not in private_hosts
             and AllowedAddresses(ports=self._access.transport.allow.ports).allows(

@@ -124,7 +124,10 @@ def check_path(path: str) -> None:
     if _PLAIN_PATH.fullmatch(path):
         return
     if not _PATH.fullmatch(path) or _has_dot_segments(path):
-        raise VendorProblem("refused", "the URL leaves the vendor's base URL, or is not encoded")
+        text = (
+            "the URL would leave the vendor's base URL: arguments with line breaks or parts such as .. cannot be sent"
+        )
+        raise VendorProblem("refused", text)
 
 
 def _has_dot_segments(path: str) -> bool:

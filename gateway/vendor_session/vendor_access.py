@@ -1,4 +1,4 @@
-"""What all requests with one lease to one host of a vendor share. It is prepared once, not for each of them."""
+"""State that all requests with one lease to one host of a vendor share; it is prepared once."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -29,9 +29,15 @@ class VendorTransport:
 
 
 class VendorAccess:
-    """One owner's access to one endpoint. The lines of the last lease are kept with it, and printed nowhere."""
+    """One owner's access to one endpoint. The lines of the last lease are kept with it, and printed nowhere.
 
-    __slots__ = ("_credential", "_lease", "_lines", "attributes", "endpoint", "owner", "settings", "transport")
+    `timeout` is that of a request, in seconds; `concurrency` is how many may run with the credential `key`.
+    """
+
+    __slots__ = (
+        "_credential", "_lease", "_lines", "attributes", "clock", "concurrency", "endpoint", "key", "limits", "owner",
+        "pool", "route", "target", "timeout", "transport",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -43,16 +49,18 @@ class VendorAccess:
     ) -> None:
         self.transport = transport
         self.endpoint = endpoint
-        self.settings = settings
         self.owner = owner
         self.attributes = attributes
+        self.clock, self.pool, self.limits = transport.clock, transport.pool, transport.limits
+        self.target, self.route, self.key = endpoint.target, endpoint.route, owner.credential
+        self.timeout, self.concurrency = settings.timeout, settings.concurrency
         self._lease: LeaseLike | None = None
         self._credential = ("", "")
         self._lines = ""
 
     def may_use(self, lease: LeaseLike) -> bool:
         """Check whether the lease's credential may be sent to this endpoint."""
-        return lease is self._lease or self.endpoint.target.origin in lease.origins
+        return lease is self._lease or self.target.origin in lease.origins
 
     def build_header_lines(self, lease: LeaseLike, lines: str | None) -> str:
         """Build the header lines of a request, with the credential: of `lines`, or of the endpoint's own for None. The

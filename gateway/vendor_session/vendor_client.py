@@ -115,11 +115,11 @@ class VendorClient(msgspec.Struct, eq=False):
             content, headers = _encode_other_body(body, json, headers)
         elif json is not None:
             content = _encode_json(json)
-        deadline = access.transport.clock() + access.settings.timeout
+        deadline = access.clock() + access.timeout
         if self._deadline is not None and self._deadline < deadline:
             deadline = self._deadline
         is_safe = method in SAFE_METHODS
-        target = access.endpoint.target.build_target(path, query)
+        target = access.target.build_target(path, query)
         lines = None if is_safe and content is None and not headers else self._format_lines(method, content, headers)
         return OutgoingRequest(
             method, path, target, lines, content, is_safe if repeatable is None else repeatable, deadline
@@ -201,7 +201,7 @@ class VendorClient(msgspec.Struct, eq=False):
                 else None
             )
         scope = ALL_PATHS if limit.everything else derive_limit_scope(request.path)
-        self._access.transport.limits.block(self._access.owner.credential, scope, limit.seconds)
+        self._access.limits.block(self._access.key, scope, limit.seconds)
         return limit.seconds
 
     def _lacks_scope(self, answer: VendorAnswer) -> bool:
@@ -213,11 +213,11 @@ class VendorClient(msgspec.Struct, eq=False):
     async def _send(self, request: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
         """Send one attempt within the limits of the credential."""
         access = self._access
-        limits, key, limit = access.transport.limits, access.owner.credential, access.settings.concurrency
+        limits, key, limit = access.limits, access.key, access.concurrency
         if (blocked := limits.get_blocked_seconds(key, request.path)) > 0:
             return _build_rate_limit_failure(blocked)
         waits = not limits.try_enter(key, limit)
-        if waits and not await limits.wait(key, request.deadline - access.transport.clock()):
+        if waits and not await limits.wait(key, request.deadline - access.clock()):
             text = f"{limit} requests with this credential are running"
             return ExchangeFailure(
                 "rate_limited", text, "wait until one is done, then try again", unsent=True, retry_after=1.0
@@ -239,7 +239,7 @@ class VendorClient(msgspec.Struct, eq=False):
         self, request: OutgoingRequest, lines: str, answer: VendorAnswer
     ) -> VendorAnswer | ExchangeFailure:
         """Follow redirects below the base URL, for reading requests only."""
-        place = self._access.endpoint.target
+        place = self._access.target
         url = f"{place.origin}{request.target}"
         for _ in range(MAX_REDIRECTS):
             next_url = place.resolve_redirect(url, answer.headers.get("location", ""))
@@ -252,14 +252,13 @@ class VendorClient(msgspec.Struct, eq=False):
 
     def _exchange(self, request: OutgoingRequest, target: str, lines: str) -> Awaitable[VendorAnswer]:
         access, method, body = self._access, request.method, request.body
-        transport = access.transport
-        seconds_left = request.deadline - transport.clock()
+        seconds_left = request.deadline - access.clock()
         if seconds_left <= 0:
             raise TimeoutError
         message = format_request_head(method, target, lines)
         if body:
             message += body
-        return transport.pool.exchange(access.endpoint.route, access.owner, AnswerReader(method), message, seconds_left)
+        return access.pool.exchange(access.route, access.owner, AnswerReader(method), message, seconds_left)
 
     def _build_problem(self, request: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
         if isinstance(outcome, ExchangeFailure):

@@ -52,13 +52,14 @@ class VendorConnection(asyncio.Protocol):
         if self._reader is None:  # nobody asked
             self.abort()
             return
+        reader, answer = self._reader, self._answer
         try:
-            self._reader.feed(data)
+            reader.feed(data)
         except Exception as error:  # noqa: BLE001 the waiter for the answer gets it
             self._end(error)
             return
-        if self._reader.is_complete and self._answer is not None and not self._answer.done():
-            self._answer.set_result(self._reader.answer())
+        if reader.is_complete and answer is not None and not answer.done():
+            answer.set_result(reader.answer())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_usable = False
@@ -78,13 +79,14 @@ class VendorConnection(asyncio.Protocol):
         The answer may end in gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable or
         AnswerTooLarge, and in TimeoutError after `seconds`.
         """
-        self._reader, self._answer = reader, self._loop.create_future()
+        transport, answer = self._transport, self._loop.create_future()
+        self._reader, self._answer = reader, answer
         self._timer.start(seconds)
-        if self._transport.is_closing():
+        if transport.is_closing():
             self.connection_lost(None)
         else:
-            self._transport.write(request)
-        return self._answer
+            transport.write(request)
+        return answer
 
     def finish_exchange(self, now: float) -> bool:
         """End the exchange; return whether the connection can carry another request."""

@@ -31,6 +31,7 @@ MODULE = Module(
         account=AccountRequest("/wiki/rest/api/user/current", name="/displayName"),
         headers={"Accept": "application/json"},
         rate_limit=error_messages.read_rate_limit,
+        lacks_scope=error_messages.lacks_scope,
     ),
     samples={
         "cql": ParameterSample("type = page"),

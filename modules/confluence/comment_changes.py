@@ -67,7 +67,7 @@ async def update_comment(
 @tool(hints=CHANGE_HINTS, scopes=[DELETE_COMMENTS])
 async def delete_comment(context: Context, comment: CommentId) -> RemovedConfluence:
     """Delete a comment for good."""
-    await rest_client.send_request(context, "DELETE", build_path(COMMENT, comment))
+    await rest_client.send_change(context, "DELETE", build_path(COMMENT, comment))
     return RemovedConfluence(id=comment)
 
 

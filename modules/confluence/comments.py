@@ -58,6 +58,8 @@ class ConfluenceComment(ResultModel):
 
 
 class ConfluenceCommentRow(ConfluenceComment):
+    """`version` is left out where it is the first."""
+
     truncated: Flag = False
 
 
@@ -107,7 +109,8 @@ async def _list_comments(
         text, _ = await read_body(row.text)
         is_cut = len(text) > TEXT_CHARACTERS
         # The list is of one page's comments or of replies to one: neither has to be told in each.
-        update = {"text": text[:TEXT_CHARACTERS], "truncated": is_cut, "page": "", "reply_to": ""}
+        update: dict[str, Any] = {"text": text[:TEXT_CHARACTERS], "truncated": is_cut, "page": "", "reply_to": ""}
+        update["version"] = 0 if row.version == 1 else row.version
         rows.append(row.model_copy(update=update))
     comments = await name_people(context, fit_texts(rows, "text"), "author")
     return ConfluenceComments(comments=comments, **page.fields)

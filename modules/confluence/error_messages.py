@@ -57,7 +57,7 @@ def explain_problem(problem: VendorProblem) -> VendorProblem:
     if answer is None or problem.unknown or problem.kind == "rate_limited":
         return problem  # the session knows more: about the way or the pause
     message = " ".join(_list_texts(answer))[:_MAX_MESSAGE_LENGTH]
-    if answer.status in (401, 403) and "scope" in message.lower():
+    if answer.status in (401, 403) and lacks_scope(answer):
         text = "the connection lacks the scope for this: connect the account again and agree to what this tool needs"
         return VendorProblem("forbidden", text, answer=answer)
     if answer.status == 401:
@@ -69,6 +69,12 @@ def explain_problem(problem: VendorProblem) -> VendorProblem:
         if "version must be incremented" in message.lower():
             kind, text = "conflict", _CHANGED
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=answer) if text else problem
+
+
+def lacks_scope(answer: VendorAnswer) -> bool:
+    """Check whether a refusal is the gateway's for a token without the scope: ``Unauthorized; scope does not match``
+    (https://developer.atlassian.com/cloud/confluence/oauth-2-3lo-apps/)."""
+    return "scope" in " ".join(_list_texts(answer))[:_MAX_MESSAGE_LENGTH].lower()
 
 
 def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:

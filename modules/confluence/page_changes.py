@@ -123,7 +123,7 @@ async def delete_page(
     purge: Annotated[bool, Field(description="For good; only what is in the trash already")] = False,
 ) -> RemovedConfluence:
     """Move a page to the trash, where people can restore it."""
-    await rest_client.send_request(context, "DELETE", build_path(PAGE, page), query={"purge": True if purge else None})
+    await rest_client.send_change(context, "DELETE", build_path(PAGE, page), query={"purge": True if purge else None})
     return RemovedConfluence(id=page)
 
 

@@ -86,7 +86,7 @@ async def add_labels(
 async def remove_label(context: Context, page: PageId, label: Label) -> ConfluenceLabel:
     """Remove a label from a page."""
     # By the query, because the other form takes no name with a slash.
-    await rest_client.send_request(
+    await rest_client.send_change(
         context, "DELETE", build_path(LABELS, page), query={"name": label}, headers=_NO_BROWSER
     )
     return ConfluenceLabel(name=label)

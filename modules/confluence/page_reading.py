@@ -100,7 +100,9 @@ async def get_page(
     found = read_object(answer, ConfluencePage)
     body, is_markup = await read_body(found.body)
     end = offset + BODY_CHARACTERS
-    update = {"body": body[offset:end], "next_offset": end if end < len(body) else 0, "markup": is_markup}
+    update: dict[str, Any] = {"body": body[offset:end], "next_offset": end if end < len(body) else 0}
+    update |= {"markup": is_markup, "editor": "" if found.editor == found.author else found.editor}
+    update["updated"] = "" if found.version == 1 else found.updated
     [named] = await name_people(context, [found.model_copy(update=update)], "author", "editor")
     return named
 

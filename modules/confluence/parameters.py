@@ -30,7 +30,8 @@ _PAGE = re.compile(
     r"(?:[/?#&]\S{0,2000})?"
 )
 _TINY = re.compile(rf"{_HOST}/x/([A-Za-z0-9_-]{{1,11}})")
-_SPACE = re.compile(rf"(?:{_HOST}/spaces/)?(~?[A-Za-z0-9._:-]{{1,255}})(?:/\S{{0,2000}})?")
+_KEY = r"(?!\.)~?[A-Za-z0-9._:-]{1,255}"
+_SPACE = re.compile(rf"(?:{_HOST}/spaces/)({_KEY})(?:/\S{{0,2000}})?|({_KEY})")
 _COMMENT = re.compile(r"(?:https://\S{1,2000}[?&]focusedCommentId=)?([1-9][0-9]{0,17})(?:[&#]\S{0,500})?")
 _OPERATOR = re.compile(r"[~=<>]|\bin\b", re.IGNORECASE)
 
@@ -57,7 +58,7 @@ def _decode_tiny(code: str) -> str:
 def _check_space(text: str) -> str:
     if not (found := _SPACE.fullmatch(text.strip())):
         raise ValueError("is no space: give its key, such as ENG, its id or its address; names are none")
-    return found[1]
+    return found[1] or found[2]
 
 
 def _check_comment(text: str) -> str:

@@ -32,7 +32,7 @@ Moment = Annotated[Word, BeforeValidator(format_moment)]
 
 def get_mapping(value: Any) -> Mapping[str, Any]:
     """Return an object of Confluence's; an empty one for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def get_storage(raw: Any) -> str | None:
@@ -119,8 +119,8 @@ class ConfluencePages(ListPage):
 
 
 class ConfluencePage(UntrustedResult):
-    """A page in full. `next_offset` leads to the rest of a long one. `markup`: its body is no well-formed storage
-    format, and is shown as it is."""
+    """A page in full. The first version has no `updated`, the author's own none `editor`. `next_offset` leads to the
+    rest of a long one. `markup`: its body is no well-formed storage format, and is shown as it is."""
 
     id: Line
     title: Word = ""

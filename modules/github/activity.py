@@ -142,7 +142,7 @@ async def mark_notification_read(
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 TOOLS = (get_me, list_user_events, list_notifications, mark_notification_read)

@@ -62,7 +62,7 @@ async def create_branch(
     branch: Annotated[Ref, Field(description="New name")],
     from_ref: Annotated[Ref, Field(description="Branch, tag or SHA to start at")] = "HEAD",
 ) -> NewBranch:
-    """Create a branch, of the default branch if nothing else is said."""
+    """Create a branch, from the default branch if from_ref is left out."""
     sha = await _resolve_sha(context, owner, repo, from_ref)
     body = {"ref": f"refs/heads/{branch}", "sha": sha}
     return await rest_client.fetch_one(

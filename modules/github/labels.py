@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from modules.github.shared import rest_client
 from modules.github.shared.parameters import ENSURE_HINTS, REPO, Number, Owner, Repo
 from modules.github.shared.result_models import Confirmation, extract_names
-from modules.kit import Context, VendorAnswer, tool
+from modules.kit import Context, ToolError, VendorAnswer, VendorProblem, tool
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -19,6 +19,7 @@ from modules.kit.parameters import (
     limit_items,
     limit_length,
 )
+from modules.kit.partial_results import PartialResult, change_each
 from modules.kit.results import Line, ListPage, ResultModel, Word, read_part
 
 _COLOR = re.compile(r"#?([0-9a-fA-F]{6})")
@@ -54,6 +55,19 @@ class IssueLabels(ResultModel):
     """All that the issue has now."""
 
     labels: Annotated[tuple[Line, ...], BeforeValidator(extract_names)] = ()
+
+
+class _NumberedLabels(IssueLabels):
+    number: int
+
+
+class LabeledIssue(ResultModel):
+    number: int
+    labels: tuple[Line, ...]
+
+
+class LabeledIssues(PartialResult):
+    issues: list[LabeledIssue]
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -119,7 +133,8 @@ async def add_issue_labels(
 ) -> IssueLabels:
     """Add labels to an issue or pull request; new ones are made."""
     address = rest_client.build_repository_path(owner, repo, "/issues/{}/labels", issue_number)
-    return _read_labels(await rest_client.send_request(context, "POST", address, json={"labels": labels}))
+    answer = await rest_client.send_request(context, "POST", address, json={"labels": labels})
+    return _read_added_labels(answer)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -136,6 +151,53 @@ async def remove_issue_label(
     return _read_labels(await rest_client.send_request(context, "DELETE", address, missing=missing))
 
 
+@tool(hints=CHANGE_HINTS, scopes=[REPO])
+async def change_issue_labels(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    issue_numbers: Annotated[list[Number], limit_items(1, 50), Field(description="At most 50")],
+    add: Annotated[OptionalParameter[Annotated[list[LabelName], limit_items()]], Field(description="Labels")] = None,
+    remove: Annotated[OptionalParameter[Annotated[list[LabelName], limit_items()]], Field(description="Labels")] = None,
+) -> LabeledIssues:
+    """Add and remove labels of several issues or pull requests; tells which of them failed."""
+    if not add and not remove:
+        raise ToolError("there is nothing to change: give add, remove, or both")
+
+    async def change(number: int) -> LabeledIssue:
+        labels = await _change_labels(context, owner, repo, number, add or [], remove or [])
+        return LabeledIssue(number=number, labels=labels)
+
+    done = await change_each(context, issue_numbers, change)
+    return LabeledIssues(issues=done.results, **done.fields)
+
+
+async def _change_labels(
+    context: Context, owner: str, repo: str, number: int, add: list[str], remove: list[str]
+) -> tuple[str, ...]:
+    """Remove first, then add: a label in both is there afterwards. One that the issue does not have is removed."""
+    for name in remove:
+        address = rest_client.build_repository_path(owner, repo, "/issues/{}/labels/{}", number, name)
+        try:
+            await rest_client.send_request(context, "DELETE", address)
+        except VendorProblem as problem:
+            if problem.kind != "not_found":
+                raise
+    address, missing = rest_client.build_repository_path(owner, repo, "/issues/{}", number), "no such issue"
+    if not add:
+        return (await rest_client.fetch_one(context, _NumberedLabels, address, missing=missing)).labels
+    answer = await rest_client.send_request(context, "POST", f"{address}/labels", json={"labels": add}, missing=missing)
+    return _read_added_labels(answer).labels
+
+
+def _read_added_labels(answer: VendorAnswer) -> IssueLabels:
+    """Read the labels of an issue that has got some, and so has at least these."""
+    found = _read_labels(answer)
+    if not found.labels:
+        raise answer.build_unreadable_problem()
+    return found
+
+
 def _read_labels(answer: VendorAnswer) -> IssueLabels:
     """Read the labels of an issue; that there are none left is an answer too."""
     labels = answer.read(list[Any])
@@ -149,4 +211,5 @@ TOOLS = (
     delete_label,
     add_issue_labels,
     remove_issue_label,
+    change_issue_labels,
 )

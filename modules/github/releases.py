@@ -20,7 +20,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Word
+from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Word, read_each
 
 MAX_NOTES = 125_000
 """Characters of a release's notes: GitHub's own limit."""
@@ -47,7 +47,7 @@ class Release(ListedRelease):
     markdown_fields = frozenset({"body"})
 
     html_url: Line
-    assets: Annotated[list[ReleaseAsset], Field(exclude_if=lambda assets: not assets)] = []  # noqa: RUF012
+    assets: Annotated[list[ReleaseAsset], read_each(ReleaseAsset), Field(exclude_if=lambda assets: not assets)] = []  # noqa: RUF012
     body: Text = ""
     truncated: Flag = False
     nextCursor: Word = ""  # noqa: N815

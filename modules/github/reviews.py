@@ -105,7 +105,7 @@ async def create_pull_request_review(
     repo: Repo,
     pull_number: Number,
     event: Annotated[Literal["APPROVE", "REQUEST_CHANGES", "COMMENT"], Field(description="Verdict")],
-    body: Annotated[OptionalParameter[LongText], Field(description="Markdown; may lack with APPROVE")] = None,
+    body: Annotated[OptionalParameter[LongText], Field(description="Markdown; optional with APPROVE")] = None,
     comments: Annotated[
         OptionalParameter[Annotated[list[ReviewComment], limit_items(maximum=50)]],
         Field(description="On lines; side LEFT is the old file"),

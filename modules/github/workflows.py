@@ -1,8 +1,9 @@
 """Workflows of GitHub Actions: their jobs, starting, repeating and stopping them."""
 
+import re
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, Id, Owner, Ref, Repo
@@ -23,9 +24,19 @@ MAX_INPUTS = 25
 """Of a workflow: GitHub's own limit."""
 MAX_STEPS = 100
 NO_CONTENT = 204
+_WORKFLOW = re.compile(r"[^./\\\r\n][^/\\\r\n]*")
 _PASSED = (None, "success", "skipped", "neutral")
 
 RunId = Annotated[Id, Field(description="The run's id")]
+
+
+def _check_workflow(text: str) -> str:
+    if not _WORKFLOW.fullmatch(text):
+        raise ValueError("is no workflow: give its id, or the name of its file without folders")
+    return text
+
+
+WorkflowName = Annotated[ShortText, AfterValidator(_check_workflow)]
 Inputs = Annotated[dict[ShortText, str], limit_length(maximum=MAX_INPUTS)]
 
 
@@ -114,7 +125,7 @@ async def dispatch_workflow(
     context: Context,
     owner: Owner,
     repo: Repo,
-    workflow: Annotated[ShortText, Field(description="Id or file name, such as ci.yml")],
+    workflow: Annotated[WorkflowName, Field(description="Id or file name, such as ci.yml")],
     ref: Annotated[Ref, Field(description="Branch or tag")],
     inputs: Annotated[OptionalParameter[Inputs], Field(description="As it declares")] = None,
 ) -> StartedRun:

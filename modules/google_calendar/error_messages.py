@@ -177,7 +177,7 @@ def _parse_refusal(answer: VendorAnswer) -> CalendarRefusal:
 
 
 def _get_mapping(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _get_first(value: Any) -> Mapping[str, Any]:

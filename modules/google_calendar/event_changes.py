@@ -31,7 +31,6 @@ from modules.google_calendar.parameters import (
     CalendarId,
     Description,
     Emails,
-    Etag,
     EventId,
     Notify,
     OptionalTime,
@@ -43,6 +42,7 @@ from modules.google_calendar.results import DeletedEvent, SavedEvent
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, limit_length
 from modules.kit.time_zones import OptionalZone
+from modules.kit.write_headers import Etag, build_if_match
 
 Text = Annotated[OptionalParameter[Description], Field(description="Text or simple HTML")]
 Place = OptionalParameter[Annotated[str, limit_length(maximum=1024)]]
@@ -95,7 +95,7 @@ async def create_event(
 @tool(hints=ADD_HINTS, scopes=[WRITE_EVENTS])
 async def quick_add_event(
     context: Context,
-    text: Annotated[str, limit_length(1, 1000), Field(description="Such as: Lunch with Bo on Friday at noon")],
+    text: Annotated[str, limit_length(1, 500), Field(description="Such as: Lunch with Bo on Friday at noon")],
     calendar_id: CalendarId = "primary",
     notify: Notify = False,
 ) -> SavedEvent:
@@ -185,8 +185,8 @@ async def delete_event(
     etag: Etag = None,
 ) -> DeletedEvent:
     """Delete an event: all of a series by series_id, one instance by its own id."""
-    headers = {"If-Match": etag} if etag else None
-    await rest_client.send_request(
+    headers = build_if_match(etag)
+    await rest_client.send_change(
         context, "DELETE", build_path(EVENT, calendar_id, event_id), query={"sendUpdates": write_send_updates(notify)},
         headers=headers,
     )  # fmt: skip
@@ -196,7 +196,7 @@ async def delete_event(
 async def _save(
     context: Context, address: str, notify: bool, *, method: str = "POST", etag: str | None = None, **options: Any
 ) -> SavedEvent:
-    headers = {"If-Match": etag} if etag else None
+    headers = build_if_match(etag)
     saved = await rest_client.fetch_one(context, SavedEvent, address, method=method, headers=headers, **options)
     return saved.model_copy(update={"mailed": notify})
 

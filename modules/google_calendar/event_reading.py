@@ -11,6 +11,7 @@ from modules.kit import Context, ToolError
 class VendorEvent(BaseModel):
     """What a change needs to know of an event, as Google sends it."""
 
+    id: str
     etag: str = ""
     status: str = ""
     start: Any = None

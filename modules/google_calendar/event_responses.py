@@ -11,6 +11,7 @@ from modules.google_calendar.parameters import WRITE_EVENTS, CalendarId, EventId
 from modules.google_calendar.results import SavedEvent
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import CHANGE_HINTS, OptionalParameter, limit_length
+from modules.kit.write_headers import build_if_match
 
 Response = Literal["accepted", "declined", "tentative"]
 
@@ -29,7 +30,7 @@ async def respond_to_event(
     event = await fetch_event(context, address)
     saved = await rest_client.fetch_one(
         context, SavedEvent, address, method="PATCH", json=_answer(event, response, comment),
-        query={"sendUpdates": write_send_updates(notify)}, headers={"If-Match": event.etag} if event.etag else None,
+        query={"sendUpdates": write_send_updates(notify)}, headers=build_if_match(event.etag),
     )  # fmt: skip
     return saved.model_copy(update={"mailed": notify})
 

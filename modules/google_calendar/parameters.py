@@ -15,9 +15,9 @@ WRITE_CALENDARS = f"{_PREFIX}calendar.calendars"
 WRITE_EVENTS = f"{_PREFIX}calendar.events"
 
 _EMAIL = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,255}")
-_CALENDAR = re.compile(r"[^\s/?#<>,]{1,300}")
+# Holidays have a "#": ja.japanese#holiday@group.v.calendar.google.com.
+_CALENDAR = re.compile(r"primary|[^\s/?<>,@]{1,200}@[^\s/?<>,@]{1,100}")
 _EVENT = re.compile(r"[A-Za-z0-9_-]{4,1100}", re.ASCII)
-_ETAG = re.compile(r'(?:W/)?"?[\x21\x23-\x7e]{1,200}"?', re.ASCII)
 
 
 def _check_email(text: str) -> str:
@@ -27,7 +27,7 @@ def _check_email(text: str) -> str:
 
 
 def _check_calendar(text: str) -> str:
-    if not _CALENDAR.fullmatch(text):
+    if not _CALENDAR.fullmatch(text) or not text.isprintable():
         raise ValueError("is no id of a calendar: give primary, or an id from the list of calendars, not a title")
     return text
 
@@ -38,12 +38,6 @@ def _check_event(text: str) -> str:
     return text
 
 
-def _check_etag(text: str) -> str:
-    if not _ETAG.fullmatch(text):
-        raise ValueError("is no etag: give that of the event as it was read")
-    return text if text.endswith('"') else f'"{text}"'
-
-
 Email = Annotated[str, limit_length(maximum=320), AfterValidator(_check_email)]
 Emails = Annotated[list[Email], limit_items(maximum=200)]
 _Calendar = Annotated[str, limit_length(maximum=320), AfterValidator(_check_calendar)]
@@ -51,10 +45,6 @@ CalendarId = Annotated[_Calendar, Field(description="Calendar")]
 CalendarIds = Annotated[list[_Calendar], limit_items(1, 50)]
 EventId = Annotated[
     str, limit_length(maximum=1200), AfterValidator(_check_event), Field(description="Event or instance")
-]
-Etag = Annotated[
-    OptionalParameter[Annotated[str, limit_length(maximum=256), AfterValidator(_check_etag)]],
-    Field(description="Only if unchanged"),
 ]
 TimeText = Annotated[str, limit_length(maximum=64)]
 OptionalTime = OptionalParameter[TimeText]

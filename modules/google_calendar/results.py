@@ -221,7 +221,7 @@ def _leave_out(value: Any, usual: str) -> Any:
 
 def get_mapping(value: Any) -> Raw:
     """Return an object of Google's JSON; an empty one for anything else."""
-    return cast("Raw", value) if isinstance(value, Mapping) else {}
+    return cast("Raw", value) if isinstance(value, dict) else {}
 
 
 def get_list(value: Any) -> list[Any]:

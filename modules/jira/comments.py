@@ -112,7 +112,7 @@ async def update_comment(
     """Change the text of a comment; who may see it stays."""
     body: dict[str, Any] = {"body": await run_in_turns(parse_adf, text)}
     address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
-    before, _ = await rest_client.fetch_object(context, address)
+    before = await rest_client.fetch_before(context, address)
     if before.get("visibility"):  # left out, it may become visible to everybody
         body["visibility"] = before["visibility"]
     query = None if notify else {"notifyUsers": False}
@@ -123,7 +123,7 @@ async def update_comment(
 async def delete_comment(context: Context, issue: IssueKey, comment_id: CommentId) -> RemovedFromIssue:
     """Delete a comment for good."""
     address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
-    await rest_client.send_request(context, "DELETE", address)
+    await rest_client.send_change(context, "DELETE", address)
     return RemovedFromIssue(id=comment_id)
 
 

@@ -18,6 +18,9 @@ from modules.kit.text_cleaning import clean_line, clean_text
 MAX_VALUE = 2_000
 """Characters of one value among others."""
 _TEXT_TYPES = ("textarea", "description", "environment")
+_JIRA_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}(?:Z|[+-][0-9]{2}:?[0-9]{2})", re.ASCII
+)
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,15}(?:Z|[+-][0-9]{2}:?[0-9]{2})")
 _ID = re.compile(r"id:[0-9]{1,18}")
 
@@ -29,7 +32,7 @@ class RemovedFromIssue(ResultModel):
 
 def get_mapping(value: Any) -> Mapping[str, Any]:
     """Return an object of Jira's JSON; an empty one for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def list_mappings(value: Any) -> list[dict[str, Any]]:
@@ -54,9 +57,11 @@ def format_named(value: Any) -> Any:
 
 def format_moment(value: Any) -> Any:
     """Format a moment of Jira's, such as ``2026-01-31T12:00:00.000+0100``, with a zone that others read, too."""
+    if not isinstance(value, str) or not _JIRA_MOMENT.fullmatch(value):
+        return value
     try:
-        return datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%f%z").isoformat(timespec="seconds")
-    except (TypeError, ValueError):
+        return datetime.fromisoformat(value).isoformat(timespec="seconds")
+    except ValueError:
         return value
 
 
@@ -76,6 +81,16 @@ def format_value(value: Any, depth: int = 0) -> Any:
     if not isinstance(value, dict):
         return value
     return _format_object(cast("dict[str, Any]", value), depth)
+
+
+def format_whole_value(value: Any) -> str:
+    """Format a field's value as a text of any length; "" for an empty one."""
+    if isinstance(value, dict) and cast("dict[str, Any]", value).get("type") == "doc":
+        return format_adf(value)
+    if isinstance(value, str):
+        return clean_text(value)
+    shown = format_value(value)
+    return "" if shown is None else json.dumps(shown, ensure_ascii=False) if not isinstance(shown, str) else shown
 
 
 def _format_object(value: dict[str, Any], depth: int) -> Any:

@@ -139,7 +139,7 @@ async def update_issue(
         raise ToolError("there is nothing to change: give at least one of summary, description, labels, fields, ...")
     address = build_path("/rest/api/3/issue/{}", issue)
     query = None if notify else {"notifyUsers": False}
-    await rest_client.send_request(context, "PUT", address, json={"fields": made, **update}, query=query)
+    await rest_client.send_change(context, "PUT", address, json={"fields": made, **update}, query=query)
     return SavedJiraIssue(key=issue)
 
 
@@ -167,7 +167,7 @@ async def assign_issue(
     """Assign an issue to somebody, to nobody, or to the project's default."""
     identity = {"nobody": None, "default": "-1"}.get(assignee, assignee)
     address = build_path("/rest/api/3/issue/{}/assignee", issue)
-    await rest_client.send_request(context, "PUT", address, json={"accountId": identity})
+    await rest_client.send_change(context, "PUT", address, json={"accountId": identity})
     return SavedJiraIssue(key=issue)
 
 
@@ -179,7 +179,7 @@ async def delete_issue(
 ) -> SavedJiraIssue:
     """Delete an issue for good, with its comments and work."""
     address = build_path("/rest/api/3/issue/{}", issue)
-    await rest_client.send_request(context, "DELETE", address, query={"deleteSubtasks": delete_subtasks})
+    await rest_client.send_change(context, "DELETE", address, query={"deleteSubtasks": delete_subtasks})
     return SavedJiraIssue(key=issue)
 
 

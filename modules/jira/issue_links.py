@@ -41,7 +41,7 @@ async def link_issues(
     # The issue that a link begins at is Jira's inwardIssue: it "blocks", the outwardIssue "is blocked by" it.
     first, second = (other, issue) if is_inward else (issue, other)
     body = {"type": {"id": kind}, "inwardIssue": _name(first), "outwardIssue": _name(second)}
-    await rest_client.send_request(context, "POST", "/rest/api/3/issueLink", json=body)
+    await rest_client.send_change(context, "POST", "/rest/api/3/issueLink", json=body)
     return LinkedIssues(link=f"{issue} {phrase} {other}")
 
 
@@ -81,7 +81,7 @@ async def unlink_issues(
     if len(fitting) > 1:
         raise ToolError(f"relation: there are several links, give one of: {', '.join(one for _, one in fitting)[:500]}")
     [(link, phrase)] = fitting
-    await rest_client.send_request(context, "DELETE", build_path("/rest/api/3/issueLink/{}", str(link["id"])))
+    await rest_client.send_change(context, "DELETE", build_path("/rest/api/3/issueLink/{}", str(link["id"])))
     return UnlinkedIssues(unlinked=f"{issue} {phrase} {other}")
 
 

@@ -1,19 +1,39 @@
 """Finding and reading issues, and what was changed in them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field
 
 from modules.jira import rest_client
-from modules.jira.field_values import Moment, Named, Person, format_value, get_mapping, list_mappings
+from modules.jira.field_values import (
+    Moment,
+    Named,
+    Person,
+    format_value,
+    format_whole_value,
+    get_mapping,
+    list_mappings,
+)
 from modules.jira.fields import resolve_names
 from modules.jira.parameters import READ_WORK, IssueKey, Jql
 from modules.kit import Context, VendorProblem, build_path, run_in_turns, tool
 from modules.kit.markup.adf_formatting import format_adf
-from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
-from modules.kit.results import Count, CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at, read_each
-from modules.kit.text_cleaning import clean_line
+from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items, limit_length
+from modules.kit.results import (
+    PAGE_CHARACTERS,
+    Count,
+    CountedPage,
+    Flag,
+    Line,
+    ListPage,
+    ResultModel,
+    Text,
+    Word,
+    read_at,
+    read_each,
+)
+from modules.kit.text_cleaning import clean_line, clean_text
 
 ROW_FIELDS = ("summary", "issuetype", "status", "priority", "assignee", "updated", "duedate", "labels", "parent")
 DESCRIPTION_CHARACTERS = 20_000
@@ -111,10 +131,15 @@ _SHOWN = 150
 
 
 def _format_changes(value: Any) -> list[str]:
-    return [
-        clean_line(f"{one.get('field')}: {' → '.join(text[:_SHOWN] or '(empty)' for text in _get_values(one))}")
-        for one in list_mappings(value)
-    ]
+    return [clean_line(_format_change(one, _SHOWN)) for one in list_mappings(value)]
+
+
+def _format_whole_changes(value: Any) -> list[str]:
+    return [clean_text(_format_change(one, PAGE_CHARACTERS)) for one in list_mappings(value)]
+
+
+def _format_change(item: Mapping[str, Any], shown: int) -> str:
+    return f"{item.get('field')}: {' → '.join(text[:shown] or '(empty)' for text in _get_values(item))}"
 
 
 def _is_any_cut(value: Any) -> bool:
@@ -132,7 +157,14 @@ class JiraChange(ResultModel):
     truncated: Annotated[Flag, BeforeValidator(_is_any_cut), read_at("items")] = False
 
 
+class _WholeJiraChange(JiraChange):
+    changes: Annotated[list[str], BeforeValidator(_format_whole_changes), read_at("items")]
+    truncated: Flag = False
+
+
 class JiraChanges(CountedPage):
+    """`truncated` changes are whole with whole_values, where they still are: on a smaller page."""
+
     changes: list[JiraChange]
 
 
@@ -177,9 +209,14 @@ async def _count(context: Context, jql: str) -> int:
 async def get_issue(
     context: Context,
     issue: IssueKey,
-    offset: Annotated[int, Field(ge=0, le=10**7, description="Last next_offset: goes on in the description")] = 0,
+    field: Annotated[
+        OptionalParameter[Annotated[str, limit_length(1, 255)]], Field(description="Only this, whole: name or id")
+    ] = None,
+    offset: Annotated[int, Field(ge=0, le=10**7, description="Last next_offset: goes on in the text")] = 0,
 ) -> JiraIssue:
-    """An issue with all its fields; the description as Markdown; without its comments."""
+    """An issue with all its fields, long ones cut at an ellipsis; the description as Markdown; without its comments."""
+    if field:
+        return await _read_field(context, issue, field, offset)
     query = {"fields": "*all,-comment,-worklog", "expand": "names"}
     found = await rest_client.fetch_one(context, JiraIssue, build_path("/rest/api/3/issue/{}", issue), query=query)
     whole = await run_in_turns(format_adf, found.raw.get("description"))
@@ -189,6 +226,16 @@ async def get_issue(
         update |= {"links": [], "subtasks": [], "attachments": []}
     else:
         update["fields"] = _format_others(found.raw, found.names)
+    return found.model_copy(update=update)
+
+
+async def _read_field(context: Context, issue: str, field: str, offset: int) -> JiraIssue:
+    identity = (await resolve_names(context, [field]))[field]
+    query = {"fields": identity, "expand": "names"}
+    found = await rest_client.fetch_one(context, JiraIssue, build_path("/rest/api/3/issue/{}", issue), query=query)
+    whole = await run_in_turns(format_whole_value, found.raw.get(identity))
+    end = offset + DESCRIPTION_CHARACTERS
+    update = {"fields": {field: whole[offset:end]}, "next_offset": end if end < len(whole) else 0}
     return found.model_copy(update=update)
 
 
@@ -212,12 +259,31 @@ def _is_rank(value: Any) -> bool:
 
 @tool(hints=READ_HINTS, scopes=[READ_WORK])
 async def get_changelog(
-    context: Context, issue: IssueKey, per_page: PerPage = 50, cursor: CursorText = None
+    context: Context,
+    issue: IssueKey,
+    whole_values: Annotated[bool, Field(description="Do not cut values")] = False,
+    per_page: PerPage = 50,
+    cursor: CursorText = None,
 ) -> JiraChanges:
     """What was changed in an issue, when and by whom, oldest first."""
     address = build_path("/rest/api/3/issue/{}/changelog", issue)
-    page = await rest_client.fetch_page(context, JiraChange, address, rows="values", cursor=cursor, per_page=per_page)
-    return JiraChanges(changes=page.rows, **page.fields)
+    shape = _WholeJiraChange if whole_values else JiraChange
+    page = await rest_client.fetch_page(context, shape, address, rows="values", cursor=cursor, per_page=per_page)
+    return JiraChanges(changes=_fit_changes(page.rows), **page.fields)
+
+
+def _fit_changes(rows: Sequence[JiraChange]) -> list[JiraChange]:
+    """The changes with what all may take together."""
+    left = PAGE_CHARACTERS
+    shown: list[JiraChange] = []
+    for row in rows:
+        size = sum(map(len, row.changes))
+        if size > left:
+            share = left // len(row.changes)
+            row = row.model_copy(update={"changes": [one[:share] for one in row.changes], "truncated": True})
+        left = max(left - size, 0)
+        shown.append(row)
+    return shown
 
 
 TOOLS = (search_issues, get_issue, get_changelog)

@@ -40,6 +40,15 @@ async def send_request(
         raise explain_problem(problem) from None
 
 
+async def send_change(context: Context, method: str, address: str, **options: Any) -> None:
+    """Send one request whose answer says no more than that it was done; `options` are those of :func:`send_request`.
+
+    Raises:
+        VendorProblem: it was refused, or the answer leaves open whether it was done.
+    """
+    (await send_request(context, method, address, **options)).check_done()
+
+
 async def fetch_one(
     context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
 ) -> Model:
@@ -51,6 +60,18 @@ async def fetch_object(context: Context, address: str, **options: Any) -> tuple[
     """Fetch one JSON object."""
     answer = await send_request(context, "GET", address, **options)
     return answer.read(dict[str, Any]), answer
+
+
+async def fetch_before(context: Context, address: str) -> dict[str, Any]:
+    """Fetch a comment or a worklog that is to be changed, as it is now.
+
+    Raises:
+        VendorProblem: the answer is none: what it does not show, such as who may see it, would be lost by the change.
+    """
+    before, answer = await fetch_object(context, address)
+    if not before.get("id"):
+        raise answer.build_unreadable_problem()
+    return before
 
 
 async def fetch_page(

@@ -91,7 +91,7 @@ async def transition_issue(
         body["fields"] = values
     if comment:
         body["update"] = {"comment": [{"add": {"body": await run_in_turns(parse_adf, comment)}}]}
-    await rest_client.send_request(context, "POST", build_path("/rest/api/3/issue/{}/transitions", issue), json=body)
+    await rest_client.send_change(context, "POST", build_path("/rest/api/3/issue/{}/transitions", issue), json=body)
     return MovedIssue(key=issue, status=_get_status(step))
 
 

@@ -131,7 +131,7 @@ async def update_worklog(
     if not body:
         raise ToolError("there is nothing to change: give at least one of time, started, text")
     address = build_path("/rest/api/3/issue/{}/worklog/{}", issue, worklog_id)
-    before, _ = await rest_client.fetch_object(context, address)
+    before = await rest_client.fetch_before(context, address)
     # The description does not say that what is left out stays.
     kept = {name: before[name] for name in ("comment", "started", "visibility") if before.get(name)}
     if "timeSpent" not in body and "timeSpentSeconds" not in body and "timeSpentSeconds" in before:
@@ -146,7 +146,7 @@ async def delete_worklog(
 ) -> RemovedFromIssue:
     """Delete work that was logged."""
     address = build_path("/rest/api/3/issue/{}/worklog/{}", issue, worklog_id)
-    await rest_client.send_request(context, "DELETE", address, query=_choose_estimate(keep_estimate))
+    await rest_client.send_change(context, "DELETE", address, query=_choose_estimate(keep_estimate))
     return RemovedFromIssue(id=worklog_id)
 
 

@@ -51,8 +51,9 @@ class ParameterSample:
     """Sample of a parameter: its `example` in the documentation, and where ``mcpist service check`` finds a real value.
 
     `tool` is a reading tool of the module, called with `arguments` beside its own samples, and `pointer` the JSON
-    pointer (RFC 6901) of the value in its result. `part` takes one part of a value of several, separated by slashes: 1
-    of ``octocat/hello`` is ``hello``. Without a `tool` the check uses the example itself, such as a word to search for.
+    pointer (RFC 6901) of the value in its result. `part` takes one part of a value of several, separated by slashes or
+    blanks: 1 of ``octocat/hello`` is ``hello``. Without a `tool` the check uses the example itself, such as a word to
+    search for.
     """
 
     example: Any

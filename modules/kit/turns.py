@@ -6,6 +6,7 @@ called by :func:`run_in_turns` it is left there and resumed, from whatever depth
 """
 
 import asyncio
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -34,16 +35,28 @@ async def run_in_turns(function: Callable[..., _Made], *args: Any) -> _Made:
     such as a validator of pydantic.
     """
     work = _Work(function)
-    made = work.switch(*args)
+    made = _go_on(work, *args)
     try:
         while not work.dead:
             async with _queues.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
                 await asyncio.sleep(0)
-                made = work.switch()
+                made = _go_on(work)
     finally:
         if not work.dead:  # the task was cancelled
             work.throw()
     return made
+
+
+def _go_on(work: _Work, *args: Any) -> Any:
+    """Work for a turn, in which nothing becomes garbage that only the collector frees. What a document is made of would
+    have it look through everything, often and in the middle of a turn."""
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return work.switch(*args)
+    finally:
+        if is_collecting:
+            gc.enable()
 
 
 def count_work(size: int) -> None:

@@ -87,6 +87,16 @@ class VendorAnswer(NamedTuple):
             note_misfit(kind, error)
             raise self.build_unreadable_problem() from None
 
+    def check_done(self) -> None:
+        """Check that the answer to a request of whose answer nothing is read can be the vendor's: it has no body, or
+        JSON.
+
+        Raises:
+            VendorProblem: it has another body, such as a proxy's page, and so says nothing about the request.
+        """
+        if self.body.strip():
+            self.json()
+
     def build_unreadable_problem(
         self, text: str = "the vendor's answer does not have the documented form"
     ) -> "VendorProblem":
@@ -103,7 +113,8 @@ class VendorProblem(ToolError):
     """A request that the vendor refused, or that did not reach it. The text is ours; a module may raise a better one.
 
     `retry_after` is in seconds; `answer` is the vendor's, for the module's eyes only: never part of a text. `unknown`:
-    a write may have been made although no answer says so; the text then says that in the place of `retry`.
+    a write may have been made although no answer says so; the text then says that in the place of `retry`. `refused`:
+    the answer to a write has a status below 400 and says in its body that it was not made, as GraphQL does.
     """
 
     def __init__(
@@ -115,12 +126,14 @@ class VendorProblem(ToolError):
         retry_after: float | None = None,
         answer: VendorAnswer | None = None,
         unknown: bool = False,
+        refused: bool = False,
     ) -> None:
         super().__init__(f"{text}; {OUTCOME_UNKNOWN}" if unknown else text, retry="" if unknown else retry)
         self.kind: VendorProblemKind = kind
         self.retry_after = retry_after
         self.answer = answer
         self.unknown = unknown
+        self.refused = refused
 
 
 class Download(NamedTuple):

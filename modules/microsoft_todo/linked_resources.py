@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from modules.kit import Context, ToolError, build_path, tool
+from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
-from modules.kit.results import Line, ListPage, ResultModel, Word, read_at
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Line, ListPage, Name, ResultModel, Word, read_at
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS, ListId, TaskId, TaskTitle, TodoId
 from modules.microsoft_todo.results import RemovedTodo
+from modules.microsoft_todo.task_ids import build_task_path
 
 LINKS = "/me/todo/lists/{}/tasks/{}/linkedResources"
 LINK = f"{LINKS}/{{}}"
@@ -26,17 +27,17 @@ def _check_url(text: str) -> str:
 LinkId = Annotated[TodoId, Field(description="Link")]
 LinkUrl = Annotated[str, limit_length(maximum=2010), AfterValidator(_check_url)]
 ExternalId = Annotated[str, limit_length(1, 500)]
-Name = Annotated[OptionalParameter[TaskTitle], Field(description="Shown text")]
+ShownText = Annotated[OptionalParameter[TaskTitle], Field(description="Shown text")]
 
 
 class TaskLink(ResultModel):
     """A link of a task. `external_id` is that of the thing in its app."""
 
     id: Line
-    url: Annotated[Word, read_at("webUrl")] = ""
+    url: Annotated[Name, LEFT_OUT_IF_EMPTY, read_at("webUrl")] = ""
     name: Annotated[Word, read_at("displayName")] = ""
     app: Annotated[Word, read_at("applicationName")] = ""
-    external_id: Annotated[Word, read_at("externalId")] = ""
+    external_id: Annotated[Name, LEFT_OUT_IF_EMPTY, read_at("externalId")] = ""
 
 
 class TaskLinks(ListPage):
@@ -48,7 +49,7 @@ async def list_linked_resources(
     context: Context, list_id: ListId, task_id: TaskId, cursor: CursorText = None
 ) -> TaskLinks:
     """Links of a task, with their ids."""
-    page = await rest_client.fetch_page(context, TaskLink, build_path(LINKS, list_id, task_id), cursor=cursor)
+    page = await rest_client.fetch_page(context, TaskLink, build_task_path(LINKS, list_id, task_id), cursor=cursor)
     return TaskLinks(links=page.rows, **page.fields)
 
 
@@ -59,12 +60,12 @@ async def create_linked_resource(
     task_id: TaskId,
     url: Annotated[LinkUrl, Field(description="Address")],
     app: Annotated[TaskTitle, Field(description="Its app")],
-    name: Name = None,
+    name: ShownText = None,
     external_id: Annotated[OptionalParameter[ExternalId], Field(description="Id there")] = None,
 ) -> TaskLink:
     """Link a task to a mail, issue or page."""
     body = _build_body(url, app, name, external_id)
-    address = build_path(LINKS, list_id, task_id)
+    address = build_task_path(LINKS, list_id, task_id)
     return await rest_client.fetch_one(context, TaskLink, address, method="POST", json=body)
 
 
@@ -76,21 +77,21 @@ async def update_linked_resource(
     link_id: LinkId,
     url: Annotated[OptionalParameter[LinkUrl], Field(description="Address")] = None,
     app: Annotated[OptionalParameter[TaskTitle], Field(description="Its app")] = None,
-    name: Name = None,
+    name: ShownText = None,
     external_id: Annotated[OptionalParameter[ExternalId], Field(description="Id there")] = None,
 ) -> TaskLink:
     """Change what is given of a link; the rest stays."""
     body = _build_body(url, app, name, external_id)
     if not body:
         raise ToolError("there is nothing to change: give at least one of url, app, name, external_id")
-    address = build_path(LINK, list_id, task_id, link_id)
+    address = build_task_path(LINK, list_id, task_id, link_id)
     return await rest_client.fetch_one(context, TaskLink, address, method="PATCH", json=body)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def delete_linked_resource(context: Context, list_id: ListId, task_id: TaskId, link_id: LinkId) -> RemovedTodo:
     """Remove a link; what it leads to stays."""
-    await rest_client.send_request(context, "DELETE", build_path(LINK, list_id, task_id, link_id))
+    await rest_client.send_change(context, "DELETE", build_task_path(LINK, list_id, task_id, link_id))
     return RemovedTodo(id=link_id)
 
 

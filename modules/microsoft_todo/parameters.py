@@ -11,7 +11,9 @@ READ_TASKS = "Tasks.Read"
 WRITE_TASKS = "Tasks.ReadWrite"
 
 # Long and like base64: a slash in one would end the segment of a path, so that each is encoded whole.
-_ID = re.compile(r"[A-Za-z0-9+/=_.!-]{1,500}", re.ASCII)
+_ID = re.compile(r"(?!.*\.\.)[A-Za-z0-9+/=_.!-]{1,500}", re.ASCII)
+_TASK_ID = re.compile(r"(?!.*\.\.)~?[A-Za-z0-9+/=_.,!-]{1,500}", re.ASCII)
+"""Also a short one, see `task_ids.py`."""
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{1,200}"', re.ASCII)
 
 
@@ -19,6 +21,10 @@ def _check_id(text: str) -> str:
     if not _ID.fullmatch(text):
         raise ValueError("is no id of To Do: take it from a list, not the title")
     return text
+
+
+def _check_task_id(text: str) -> str:
+    return text if _TASK_ID.fullmatch(text) else _check_id(text)
 
 
 def _check_etag(text: str) -> str:
@@ -29,7 +35,7 @@ def _check_etag(text: str) -> str:
 
 TodoId = Annotated[str, limit_length(maximum=500), AfterValidator(_check_id)]
 ListId = Annotated[TodoId, Field(description="List")]
-TaskId = Annotated[TodoId, Field(description="Task")]
+TaskId = Annotated[str, limit_length(maximum=500), AfterValidator(_check_task_id), Field(description="Task")]
 ItemId = Annotated[TodoId, Field(description="Step")]
 TaskTitle = Annotated[str, limit_length(1, 255)]
 BodyText = Annotated[str, limit_length(maximum=100_000)]

@@ -38,6 +38,15 @@ async def send_request(context: Context, method: str, address: str, **options: A
         raise explain_problem(problem) from None
 
 
+async def send_change(context: Context, method: str, address: str, **options: Any) -> None:
+    """Send one request whose answer says no more than that it was done; `options` are those of :func:`send_request`.
+
+    Raises:
+        VendorProblem: it was refused, or the answer leaves open whether it was done.
+    """
+    (await send_request(context, method, address, **options)).check_done()
+
+
 async def fetch_one(
     context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any
 ) -> Model:

@@ -43,7 +43,7 @@ async def update_task_list(context: Context, list_id: ListId, name: Name) -> Tas
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def delete_task_list(context: Context, list_id: ListId) -> RemovedTodo:
     """Delete a list with all of its tasks."""
-    await rest_client.send_request(context, "DELETE", build_path(LIST, list_id))
+    await rest_client.send_change(context, "DELETE", build_path(LIST, list_id))
     return RemovedTodo(id=list_id)
 
 

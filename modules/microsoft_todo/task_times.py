@@ -185,7 +185,7 @@ def _get_part(value: Raw, name: str) -> Raw:
 
 def get_mapping(value: Any) -> Raw:
     """Return an object of Graph's JSON; an empty one for anything else."""
-    return cast("Raw", value) if isinstance(value, Mapping) else {}
+    return cast("Raw", value) if isinstance(value, dict) else {}
 
 
 def get_list(value: Any) -> list[Any]:

@@ -14,10 +14,13 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
     drop_bounds,
+    limit_items,
     limit_length,
 )
+from modules.kit.partial_results import PartialResult, change_each
 from modules.kit.results import ListPage, read_part
 from modules.kit.time_zones import OptionalZone, is_date
+from modules.kit.write_headers import build_if_match
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import (
     READ_TASKS,
@@ -33,6 +36,7 @@ from modules.microsoft_todo.parameters import (
     TaskTitle,
 )
 from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask, format_body, get_mapping
+from modules.microsoft_todo.task_ids import build_task_path, shorten_task_id
 from modules.microsoft_todo.task_times import format_due, write_due, write_recurrence, write_reminder
 
 TASKS = "/me/todo/lists/{}/tasks"
@@ -44,6 +48,10 @@ Rule = OptionalParameter[Annotated[str, limit_length(maximum=300)]]
 
 class Tasks(ListPage):
     tasks: list[TaskRow]
+
+
+class CompletedTasks(PartialResult):
+    tasks: list[SavedTask]
 
 
 class _DueTask(BaseModel):
@@ -61,7 +69,8 @@ async def list_tasks(
     """Tasks of a list."""
     address, query = build_path(TASKS, list_id), {"$filter": _FILTERS[status]}
     page = await rest_client.fetch_page(context, TaskRow, address, cursor=cursor, per_page=per_page, query=query)
-    return Tasks(tasks=page.rows, **page.fields)
+    rows = [row.model_copy(update={"id": shorten_task_id(row.id, list_id)}) for row in page.rows]
+    return Tasks(tasks=rows, **page.fields)
 
 
 @tool(hints=READ_HINTS, scopes=[READ_TASKS])
@@ -75,10 +84,12 @@ async def get_task(
 ) -> TodoTask:
     """One task with its text, steps and links."""
     query = {"$expand": "checklistItems,linkedResources"}
-    answer = await rest_client.send_request(context, "GET", build_path(TASK, list_id, task_id), query=query)
+    answer = await rest_client.send_request(context, "GET", build_task_path(TASK, list_id, task_id), query=query)
     task = read_part(answer, TodoTask, await run_in_turns(format_body, get_mapping(answer.json())))
     more = max(0, len(task.body) - body_from - SHOWN_BODY)
-    return task.model_copy(update={"body": task.body[body_from : body_from + SHOWN_BODY], "body_more": more})
+    shown = task.body[body_from : body_from + SHOWN_BODY]
+    update = {"id": shorten_task_id(task.id, list_id), "body": shown, "body_more": more, "has_body": False}
+    return task.model_copy(update=update)
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_TASKS])
@@ -98,7 +109,7 @@ async def create_task(
     fields = _build_fields(title, body, due, reminder, time_zone, importance, categories)
     if recurrence:
         fields["recurrence"] = write_recurrence(recurrence, date.fromisoformat(due) if due else None)
-    return await rest_client.fetch_one(context, SavedTask, build_path(TASKS, list_id), method="POST", json=fields)
+    return await _save(context, list_id, build_path(TASKS, list_id), fields, method="POST")
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
@@ -121,26 +132,41 @@ async def update_task(
     fields = _build_fields(title, body, due, reminder, time_zone, importance, categories)
     if status is not None:
         fields["status"] = status
-    address = build_path(TASK, list_id, task_id)
+    address = build_task_path(TASK, list_id, task_id)
     if recurrence is not None:
         start = await _find_start(context, address, due) if recurrence else None
         fields["recurrence"] = write_recurrence(recurrence, start)
     if not fields:
         raise ToolError("there is nothing to change: give at least one of title, body, due, reminder, status")
-    return await _patch(context, address, fields, etag)
+    return await _save(context, list_id, address, fields, etag)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def complete_task(context: Context, list_id: ListId, task_id: TaskId) -> SavedTask:
     """Mark a task as completed. Of one that recurs, the next comes up."""
-    return await _patch(context, build_path(TASK, list_id, task_id), {"status": "completed"}, None)
+    return await _save(context, list_id, build_task_path(TASK, list_id, task_id), {"status": "completed"})
+
+
+@tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
+async def complete_tasks(
+    context: Context,
+    list_id: ListId,
+    task_ids: Annotated[list[TaskId], limit_items(1, 50), Field(description="At most 50")],
+) -> CompletedTasks:
+    """Mark several tasks as completed; tells which of them failed."""
+
+    async def complete(task_id: str) -> SavedTask:
+        return await _save(context, list_id, build_task_path(TASK, list_id, task_id), {"status": "completed"})
+
+    done = await change_each(context, task_ids, complete)
+    return CompletedTasks(tasks=done.results, **done.fields)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_TASKS])
 async def delete_task(context: Context, list_id: ListId, task_id: TaskId, etag: Etag = None) -> RemovedTodo:
     """Delete a task with its steps."""
-    headers = {"If-Match": etag} if etag else None
-    await rest_client.send_request(context, "DELETE", build_path(TASK, list_id, task_id), headers=headers)
+    address = build_task_path(TASK, list_id, task_id)
+    await rest_client.send_change(context, "DELETE", address, headers=build_if_match(etag))
     return RemovedTodo(id=task_id)
 
 
@@ -152,9 +178,17 @@ async def _find_start(context: Context, address: str, due: str | None) -> date |
     return date.fromisoformat(known) if due is None and is_date(known) else None
 
 
-async def _patch(context: Context, address: str, fields: dict[str, Any], etag: str | None) -> SavedTask:
-    headers = {"If-Match": etag} if etag else None
-    return await rest_client.fetch_one(context, SavedTask, address, method="PATCH", json=fields, headers=headers)
+async def _save(
+    context: Context,
+    list_id: str,
+    address: str,
+    fields: dict[str, Any],
+    etag: str | None = None,
+    method: str = "PATCH",
+) -> SavedTask:
+    headers = build_if_match(etag)
+    task = await rest_client.fetch_one(context, SavedTask, address, method=method, json=fields, headers=headers)
+    return task.model_copy(update={"id": shorten_task_id(task.id, list_id)})
 
 
 def _build_fields(
@@ -182,4 +216,4 @@ def _build_fields(
     return fields
 
 
-TOOLS = (list_tasks, get_task, create_task, update_task, complete_task, delete_task)
+TOOLS = (list_tasks, get_task, create_task, update_task, complete_task, complete_tasks, delete_task)

@@ -20,6 +20,8 @@ MODULE = Module(
     samples={
         "page_id": ParameterSample(_EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "page"}),
         "block_id": ParameterSample(_EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "page"}),
+        "get_block.block_id": ParameterSample(_EXAMPLE_ID, "list_block_children", "/blocks/0/id"),
+        "database_id": ParameterSample(_EXAMPLE_ID, "get_data_source", "/parent", part=1),
         "data_source_id": ParameterSample(
             _EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "data_source"}
         ),

@@ -20,7 +20,7 @@ from modules.kit.parameters import (
     limit_length,
 )
 from modules.kit.results import PAGE_CHARACTERS, Flag, Line, ListPage, ResultModel, ResultPage, Text
-from modules.kit.text_cleaning import clean_text
+from modules.kit.text_cleaning import clean_line, clean_text
 from modules.notion import rest_client
 from modules.notion.block_parsing import Block, parse_markdown
 from modules.notion.block_writing import append_blocks, fits_at_once
@@ -158,8 +158,7 @@ async def get_page_property(
 ) -> PropertyValue:
     """One property whole: a page shows at most 25 of its members."""
     properties = await _fetch_properties(context, page_id)
-    known = properties.get(property_name)
-    property_id = str(known["id"]) if known else property_name
+    property_id = _find_property_id(properties, property_name)
     address = build_path("/v1/pages/{}/properties/{}", page_id, property_id)
     asked = parse_cursor(cursor, rest_client.PAGING, address, per_page)
     answer = await rest_client.send_request(context, "GET", address, query=asked.parameters)
@@ -176,9 +175,23 @@ async def get_page_property(
     return PropertyValue(value=members, nextCursor=following.cursor, incomplete=is_incomplete)
 
 
+def _find_property_id(properties: Mapping[str, Any], name: str) -> str:
+    ids = {
+        known: str(cast("dict[str, Any]", one)["id"])
+        for known, one in properties.items()
+        if isinstance(one, dict) and "id" in one
+    }
+    if name not in ids and name not in ids.values():
+        raise ToolError(f"property_name: the page has no such property; it has {', '.join(map(clean_line, ids))[:500]}")
+    return ids.get(name, name)
+
+
 async def _fetch_properties(context: Context, page_id: str) -> Mapping[str, Any]:
     answer = await rest_client.send_request(context, "GET", build_path("/v1/pages/{}", page_id))
-    return cast("Mapping[str, Any]", answer.read(dict[str, Any]).get("properties") or {})
+    properties = answer.read_part(dict[str, Any], answer.read(dict[str, Any]).get("properties"))
+    if not properties:  # every page has a title at least
+        raise answer.build_unreadable_problem()
+    return properties
 
 
 @tool(hints=ADD_HINTS, scopes=[INSERT_CONTENT])
@@ -237,7 +250,7 @@ async def _make_new_properties(
 async def fetch_types(context: Context, data_source_id: str) -> dict[str, str]:
     """Fetch the types of the properties of a data source, by name."""
     answer = await rest_client.send_request(context, "GET", build_path("/v1/data_sources/{}", data_source_id))
-    properties = cast("Mapping[str, Any]", answer.read(dict[str, Any]).get("properties") or {})
+    properties = answer.read_part(dict[str, Any], answer.read(dict[str, Any]).get("properties"))
     return {name: str(one.get("type")) for name, one in properties.items()}
 
 

@@ -23,13 +23,24 @@ def read_properties(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def find_title(properties: Mapping[str, Any]) -> str:
     """Find the title among a page's properties."""
-    title = next((value for value in properties.values() if value.get("type") == "title"), None)
-    return clean_line(format_rich_text(title.get("title") or ())) if title else ""
+    titles = [read_property(value) for value in properties.values() if _get_type(value) == "title"]
+    return clean_line(titles[0]) if titles and isinstance(titles[0], str) else ""
 
 
-def read_property(value: Mapping[str, Any]) -> Any:
-    """Read one property's value: a text, a number, a boolean or a list."""
-    kind = str(value.get("type"))
+def _get_type(value: Any) -> str:
+    return str(cast("Mapping[str, Any]", value).get("type")) if isinstance(value, Mapping) else ""
+
+
+def read_property(value: Any) -> Any:
+    """Read one property's value: a text, a number, a boolean or a list; None for one that is not as documented."""
+    try:
+        return _read_documented(value)
+    except (AttributeError, TypeError, LookupError, ValueError):
+        return None
+
+
+def _read_documented(value: Mapping[str, Any]) -> Any:
+    kind = _get_type(value)
     content: Any = value.get(kind)
     if content is None:
         return None

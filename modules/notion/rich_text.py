@@ -83,7 +83,8 @@ def parse_rich_text(markdown: str) -> RichText:
     made = [item for run in count_each(_merge(parse_inline(markdown, _DIALECT))) for item in _make_items(run)]
     if len(made) > MAX_PARTS:
         raise ToolError(
-            f"a block has {len(made)} parts of different format, and Notion takes {MAX_PARTS}: divide it into several"
+            f"a text has {len(made)} parts, one for each format and {MAX_CHARACTERS:,} characters, and Notion takes "
+            f"{MAX_PARTS} at once: divide it into several"
         )
     return made
 

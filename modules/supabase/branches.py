@@ -78,6 +78,10 @@ class DeletedBranch(ResultModel):
     deleted: bool
 
 
+class _Deletion(ResultModel):
+    message: Line
+
+
 class _WorkAnswer(BaseModel):
     workflow_run_id: str = ""
     message: str = ""
@@ -128,7 +132,8 @@ async def delete_branch(
     force: Annotated[bool, Field(description="false: in an hour, where the project allows it")] = True,
 ) -> DeletedBranch:
     """Delete a branch with its database."""
-    await rest_client.send_request(context, "DELETE", build_path(_BRANCH, branch), query={"force": force})
+    address = build_path(_BRANCH, branch)
+    await rest_client.fetch(context, _Deletion, address, method="DELETE", query={"force": force})
     return DeletedBranch(deleted=True)
 
 

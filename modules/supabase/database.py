@@ -1,6 +1,5 @@
 """The schema of a project's database: tables, extensions, migrations."""
 
-import hashlib
 from typing import Annotated, Any, cast
 
 import orjson
@@ -189,9 +188,7 @@ async def apply_migration(
     """Change the schema by SQL and record it as a migration. The same name and SQL again changes nothing."""
     if not name.replace("_", "").isalnum() or not name.isascii():
         raise ToolError("name is no name of a migration: letters, digits and _ only")
-    # By the content: a model that sends the same migration twice means it once.
-    key = hashlib.sha256(orjson.dumps([ref, name, query])).hexdigest()
-    await rest_client.send_migration(context, build_path(_MIGRATIONS, ref), name, query, key)
+    await rest_client.send_migration(context, build_path(_MIGRATIONS, ref), name, query)
     return AppliedMigration(name=name)
 
 

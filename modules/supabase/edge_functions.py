@@ -202,7 +202,7 @@ def _require_files(files: Sequence[FileToDeploy], entrypoint: str, import_map: s
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_FUNCTIONS])
 async def delete_edge_function(context: Context, ref: ProjectRef, slug: FunctionSlug) -> DeletedFunction:
     """Delete an edge function; its address answers no more."""
-    await rest_client.send_request(context, "DELETE", build_path(_FUNCTION, ref, slug), missing=_MISSING)
+    await rest_client.send_change(context, "DELETE", build_path(_FUNCTION, ref, slug), missing=_MISSING)
     return DeletedFunction(deleted=True)
 
 

@@ -232,14 +232,14 @@ async def _read_price_facts(context: Context, organization: str) -> tuple[str, i
 @tool(hints=CHANGE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS])
 async def pause_project(context: Context, ref: ProjectRef, wait_seconds: WaitSeconds = 0) -> AcceptedChange:
     """Pause a project: its database and API stop until it is restored."""
-    await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/pause", ref))
+    await rest_client.send_change(context, "POST", build_path("/v1/projects/{}/pause", ref))
     return await _wait_for_status(context, ref, "INACTIVE", wait_seconds)
 
 
 @tool(hints=_RESTORE_HINTS, scopes=[WRITE_PROJECTS, READ_PROJECTS])
 async def restore_project(context: Context, ref: ProjectRef, wait_seconds: WaitSeconds = 0) -> AcceptedChange:
     """Start a paused project again."""
-    await rest_client.send_request(context, "POST", build_path("/v1/projects/{}/restore", ref))
+    await rest_client.send_change(context, "POST", build_path("/v1/projects/{}/restore", ref))
     return await _wait_for_status(context, ref, "ACTIVE_HEALTHY", wait_seconds)
 
 

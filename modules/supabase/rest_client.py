@@ -9,6 +9,7 @@ from modules.kit import Context, VendorAnswer, VendorProblem, build_path
 from modules.kit.paging import parse_cursor
 from modules.kit.results import ReadRows, read_object, read_rows
 from modules.kit.whole_lists import WHOLE, CutPage, cut_page
+from modules.kit.write_headers import build_idempotency_key
 from modules.supabase.error_messages import explain_problem, explain_sql_problem
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -26,6 +27,15 @@ async def send_request(
         return await context.vendor.request(method, address, **options)
     except VendorProblem as problem:
         raise explain_problem(problem, missing=missing, partners_only=partners_only) from None
+
+
+async def send_change(context: Context, method: str, address: str, **options: Any) -> None:
+    """Send one request whose answer says no more than that it was done; `options` are those of :func:`send_request`.
+
+    Raises:
+        VendorProblem: it was refused, or the answer leaves open whether it was done.
+    """
+    (await send_request(context, method, address, **options)).check_done()
 
 
 async def fetch(context: Context, shape: type[Model], address: str, *, method: str = "GET", **options: Any) -> Model:
@@ -67,14 +77,15 @@ async def send_query(
         raise explain_sql_problem(problem, query) from None
 
 
-async def send_migration(context: Context, address: str, name: str, query: str, key: str) -> None:
-    """Apply SQL as a migration; with the same Idempotency-Key Supabase applies it once.
+async def send_migration(context: Context, address: str, name: str, query: str) -> None:
+    """Apply SQL as a migration; the same one again is applied once.
 
     Raises:
         VendorProblem: Supabase or PostgreSQL refused it.
     """
-    body, headers = {"name": name, "query": query}, {"Idempotency-Key": key}
+    body, headers = {"name": name, "query": query}, build_idempotency_key(address, name, query)
     try:
-        await context.vendor.request("POST", address, json=body, headers=headers)
+        answer = await context.vendor.request("POST", address, json=body, headers=headers)
     except VendorProblem as problem:
         raise explain_sql_problem(problem, query, partners_only=True) from None
+    answer.check_done()

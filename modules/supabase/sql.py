@@ -19,6 +19,7 @@ from modules.supabase.parameters import READ_DATABASE, WRITE_DATABASE, ProjectRe
 Row = dict[str, Any]
 
 MAX_CELL_CHARACTERS = 20_000
+_QUERY_DONE = 201
 
 _Parameters = Annotated[
     OptionalParameter[Annotated[list[Any], limit_length(maximum=100)]],
@@ -81,8 +82,10 @@ def read_rows(answer: VendorAnswer) -> list[Row]:
     """The rows in the answer to a query; statements without any have an empty body, null or an empty list.
 
     Raises:
-        VendorProblem: it is something else.
+        VendorProblem: it is something else, or an empty body that has not the status of Supabase's.
     """
+    if not answer.body.strip() and answer.status != _QUERY_DONE:
+        raise answer.build_unreadable_problem()
     rows: Any = answer.json() if answer.body.strip() else None
     return answer.read_part(list[Row], [] if rows is None else rows)
 

@@ -77,7 +77,7 @@ async def update_storage_config(
         raise ToolError(
             "there is nothing to change: give at least one of file_size_limit, image_transformation, s3_protocol"
         )
-    await rest_client.send_request(context, "PATCH", build_path(_CONFIG, ref), json=body)
+    await rest_client.send_change(context, "PATCH", build_path(_CONFIG, ref), json=body)
     return SavedStorageConfig(ref=ref)
 
 

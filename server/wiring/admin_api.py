@@ -21,6 +21,7 @@ from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.user_connections import UserConnections
 from broker.identity.provider_trial import ProviderTrial
+from broker.identity.scim_tokens import ScimTokens
 from broker.identity.stored_providers import ProviderAdministration
 from broker.notifications.preferences import NotificationPreferences
 from broker.web import request_parsing
@@ -55,6 +56,7 @@ def build_admin_api(
         zone.identity_services.identities,
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
         NotificationPreferences(zone.database),
+        ScimTokens(zone.database, clock=zone.clock),
         None if zone.own_tokens is None else zone.own_tokens.access_tokens,
         build_resource_identifier(dependencies.settings.public_url),
     )

@@ -1,5 +1,6 @@
 """The control plane's part of the admin API, which has a database role of its own and looks at the whole deployment."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from admin_ui.console_pages import build_console_routes
+from core.audit.change_feed import ChangeFeed
 from core.config.settings import Settings
 from core.connection_state import UserConnectionReader
 from core.db import Database
@@ -15,10 +17,18 @@ from core.directory.account_revocation import AccountRevoker
 from gateway.catalogue import Catalogue
 from server.deployment import Deployment
 from server.operator_access import OperatorAccess
+from server.role_database import CONSOLE_ROLE
 
 if TYPE_CHECKING:  # the framework's import takes half a second
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+
+    from admin_ui.api.event_streams import EventStreams
     from core.api.app import ApiSection
     from core.api.security import ApiSecurity
+    from core.directory.scim import ScimCaller
+    from core.secret import Secret
 
 
 class ControlPlane:
@@ -39,6 +49,19 @@ class ControlPlane:
         self._catalogue = catalogue
         self._deployment = deployment
         self._operator = operator
+        self._events: EventStreams | None = None
+
+    def end_event_streams(self) -> None:
+        """End the event streams of the console, before the process stops."""
+        if self._events is not None:
+            self._events.close()
+
+    def _open_events(self) -> "EventStreams":
+        from admin_ui.api.event_streams import EventStreams
+
+        address = None if self._deployment is None else self._deployment.get_role_address(CONSOLE_ROLE)
+        self._events = EventStreams(self._console, ChangeFeed(self._console, address))
+        return self._events
 
     def build_api(
         self,
@@ -72,6 +95,7 @@ class ControlPlane:
         control = AdminDependencies(
             self._console,
             InstalledToolCatalogue(lambda: catalogue),
+            self._open_events(),
             tuple(installed),
             installed,
             checks,
@@ -79,6 +103,21 @@ class ControlPlane:
             connections,
         )
         return build_admin_api(security, control, *sections, version=release)
+
+    def build_scim(
+        self,
+        verify: "Callable[[Secret], Awaitable[ScimCaller | None]]",
+        account_revoker: AccountRevoker,
+        get_client_address: "Callable[[Request], str]",
+    ) -> ASGIApp:
+        """Build what identity providers provision by; `verify` tells whom a SCIM token speaks for."""
+        from admin_ui.scim.app import ScimDependencies, build_scim_app
+        from core.directory.scim import ScimDirectory
+
+        directory = ScimDirectory(self._console, account_revoker)
+        return build_scim_app(
+            ScimDependencies(directory, verify, get_client_address, self._settings.public_url, time.monotonic)
+        )
 
     def build_console_routes(self) -> Sequence[BaseRoute]:
         """Build the routes of the web app."""

@@ -11,8 +11,14 @@ from core.db import Database
 from core.directory.account_revocation import AccountRevoker
 
 if TYPE_CHECKING:  # the framework's import takes half a second
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+
     from core.api.app import ApiSection
     from core.api.security import ApiSecurity
+    from core.directory.scim import ScimCaller
+    from core.secret import Secret
 
 
 class ControlPlaneApi(Protocol):
@@ -28,6 +34,15 @@ class ControlPlaneApi(Protocol):
         release: str,
     ) -> ASGIApp:
         """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        ...
+
+    def build_scim(
+        self,
+        verify: "Callable[[Secret], Awaitable[ScimCaller | None]]",
+        account_revoker: AccountRevoker,
+        get_client_address: "Callable[[Request], str]",
+    ) -> ASGIApp:
+        """Build what identity providers provision by; `verify` tells whom a SCIM token speaks for."""
         ...
 
     def build_console_routes(self) -> Sequence[BaseRoute]:

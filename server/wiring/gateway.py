@@ -53,6 +53,10 @@ GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
 
 
+def do_nothing() -> None:
+    """End no event streams."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gateway:
     """A gateway that works: its ASGI application, and what the process that runs it looks after."""
@@ -62,6 +66,8 @@ class Gateway:
     health: HealthMonitor
     metrics: Metrics
     refusals: AuthFailureLog
+    end_event_streams: Callable[[], None] = do_nothing
+    """Ends the console's event streams, where this process serves the console."""
 
 
 @contextlib.asynccontextmanager
@@ -216,13 +222,11 @@ def _create_caller_limits(settings: Settings, worker: Worker, metrics: Metrics) 
 
 def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
-        key = caller.credential.id
         try:
-            limits.enter(key)
+            return limits.enter(caller.credential.id)
         except LimitReached:
             metrics.count_limited("caller")
             raise
-        return lambda: limits.leave(key)
 
     return admit
 

@@ -32,6 +32,7 @@ async def open_identity_section(
     from broker.authorization_server.registered_clients import RegisteredClients
     from broker.authorization_server.trusted_issuers import TrustedIssuers
     from broker.identity.identity_services import build_identity_services
+    from broker.identity.scim_tokens import ScimTokens
     from broker.notifications.preferences import NotificationPreferences
     from server.wiring.authorization_server import build_grants
 
@@ -54,6 +55,7 @@ async def open_identity_section(
                 identity_services.identities,
                 TrustedIssuers(database, documents, clock=get_utc_now),
                 NotificationPreferences(database),
+                ScimTokens(database, clock=get_utc_now),
             )
         )
 

@@ -2,16 +2,22 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
+import orjson
 from starlette.routing import BaseRoute, Match
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from broker.authorization_server.client_authentication import ReplayCache
 from broker.connect.connect_services import ConnectServices
+from broker.identity.scim_tokens import ScimTokens
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
+from broker.web.api_reference_pages import build_api_reference_routes
 from broker.web.app import build_identity_app
 from broker.web.i18n import PageError
+from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
 from core.concurrency.background import run_in_background
@@ -26,6 +32,8 @@ from server.wiring.notifications import run_notifications
 from server.workers.worker import ONLY_WORKER, Worker
 
 API_PATH = "/api/"
+SCIM_PATH = "/scim/"
+OPENAPI_PATH = "/api/v1/openapi.json"
 CONSOLE_PATH = "/console"
 SWEEP_SECONDS = 3600.0
 
@@ -66,6 +74,15 @@ def _build_application(
 
         return build_admin_api(zone, dependencies, grants, refusals, connect, control_plane, worker)
 
+    api = _LazyApplication(build_api)
+
+    def build_scim() -> ASGIApp:
+        assert control_plane is not None, "its route is there only where the control plane is"
+        tokens = ScimTokens(zone.database, clock=zone.clock)
+        return control_plane.build_scim(
+            tokens.verify, connect.account_revoker, lambda request: get_client_address(request, dependencies.proxies)
+        )
+
     dependencies = build_web_dependencies(settings, zone.identity, zone.clock)
     grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
@@ -77,10 +94,37 @@ def _build_application(
         *connect_pages.build_connect_session_routes(dependencies, zone.identity_services.sessions, connect),
         *connect_pages.build_connect_routes(dependencies, zone.identity_services.sessions, connect),
         *(oauth_endpoints.build_oauth_routes(dependencies, server) if server else ()),
-        _PrefixRoute(API_PATH, _LazyApplication(build_api)),
+        *build_api_reference_routes(dependencies, zone.identity_services.sessions, partial(_fetch_document, api)),
+        _PrefixRoute(API_PATH, api),
+        *([_PrefixRoute(SCIM_PATH, _LazyApplication(build_scim))] if control_plane is not None else ()),
         *(control_plane.build_console_routes() if control_plane else (_PrefixRoute(CONSOLE_PATH, _refuse_console),)),
     ]
     return build_identity_app(dependencies, routes)
+
+
+async def _fetch_document(api: ASGIApp) -> Mapping[str, Any]:
+    """Ask the admin API of this process for its OpenAPI document."""
+    body = bytearray()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        body.extend(message.get("body", b""))
+
+    scope: Scope = {
+        "type": "http",
+        "method": "GET",
+        "path": OPENAPI_PATH,
+        "raw_path": OPENAPI_PATH.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "http_version": "1.1",
+        "headers": [],
+    }
+    await api(scope, receive, send)
+    return orjson.loads(body)
 
 
 async def _sweep_expired(zone: BrokerRuntime) -> None:

@@ -12,6 +12,7 @@ import httpx2
 from admin_ui.api.admin_dependencies import AdminDependencies
 from admin_ui.api.app import build_admin_api
 from admin_ui.api.app import build_directory_section as admin_section
+from admin_ui.api.event_streams import EventStreams, StreamTiming
 from admin_ui.api.installed_modules import InstalledModule, SettingDefinition
 from broker.api.app import build_identity_section as identity_section
 from broker.api.authentication import ApiAuthenticator
@@ -32,6 +33,7 @@ from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.providers.identity_provider import VerifiedAccount
+from broker.identity.scim_tokens import ScimTokens
 from broker.identity.settings import ProviderSettings
 from broker.identity.stored_providers import ProviderAdministration
 from broker.interface import CredentialRefusal, RefusalReason
@@ -48,13 +50,16 @@ from broker.vault.vault import open_vault
 from broker.web.cookies import Cookies
 from core.api.app import ApiSection, build_fastapi_app
 from core.api.security import ApiSecurity
+from core.audit.change_feed import ChangeFeed
 from core.audit.sealer import AuditSealer
 from core.caller import Credential
 from core.concurrency.rate_limits import AttemptLimits, CallerLimits
+from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory import allow_list, services, users
 from core.directory.access_requests import create_request
 from core.directory.audit_trail import Actor
+from core.directory.role_mappings import add_role_mapping
 from core.directory.roles import find_role
 from core.directory.tenants import create_tenant
 from core.errors import InvalidFields
@@ -75,6 +80,7 @@ OPERATORS = "operators"
 KG_TOOLS = {"search": True, "write": False, "delete": False}
 OWN_CLIENT = "mcpist-command-line"
 VERIFIER = "v" * 43
+BRIEF = StreamTiming(0.1, 0.2, 0.2)
 GITHUB_OF_THE_FILE = {"id": "of-the-file", "kind": "github", "client_id": "Iv1", "client_secret": "of-the-file"}
 PROOF = CodeProof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER)
 
@@ -185,6 +191,8 @@ class Tenant:
     provider_id: str
     request_id: UUID
     """The administrator's own."""
+    mapping_id: UUID
+    scim_token_id: UUID
 
 
 @dataclass(slots=True)
@@ -203,6 +211,9 @@ class AdminApp:
     deployment: DeploymentDependencies
     checks: "Checks" = field(default_factory=lambda: Checks())
     served: Any = None
+    timing: StreamTiming = BRIEF
+    """Of event streams: a client in this process reads one to its end."""
+    feed_address: DatabaseAddress | None = None
 
     def sections(self) -> tuple[ApiSection, ...]:
         settings = (SettingDefinition("timeout", "Seconds"),)
@@ -213,6 +224,7 @@ class AdminApp:
             AdminDependencies(
                 self.console,
                 InstalledToolCatalogue(toy_catalogue),
+                EventStreams(self.console, ChangeFeed(self.console, self.feed_address, poll_seconds=0.2), self.timing),
                 ("kg",),
                 {"kg": kg, "mute": mute},
                 self.checks,
@@ -277,6 +289,9 @@ class AdminApp:
         )
         registration = OAuthClientRegistration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
         vendor_client = await self.connect.oauth_clients.register(ACTOR, tenant.id, registration)
+        domain = f"{slug}.example"
+        mapping, _ = await add_role_mapping(self.console, ACTOR, tenant.id, "domain", "", domain, role.id)
+        scim_token, _ = await self.parts.scim_tokens.create(ACTOR, tenant.id, f"Provider of {slug}")
         provider = f"vendor_of_{slug}"
         await self.connect.custom_providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
         connect_session = uuid4()
@@ -294,6 +309,8 @@ class AdminApp:
             connect_session,
             provider,
             (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
+            mapping.id,
+            scim_token.id,
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -358,6 +375,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             Identities(broker, clock=clock),
             TrustedIssuers(broker, documents, clock=clock),
             NotificationPreferences(broker),
+            ScimTokens(broker, clock=clock),
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = ApiAuthenticator(

@@ -30,11 +30,15 @@ BODIES: Mapping[str, Any] = {
     "POST /access-requests": {"module": "$module", "tool": "$tool", "message": "please"},
     "POST /access-requests/{request_id}/approval": {"role_id": "$role_id", "allow": True},
     "POST /access-requests/{request_id}/refusal": {"reason": "no"},
+    "POST /audit/verification": {},
     "POST /users": {"email": "$email"},
     "PATCH /users/{user_id}": {"name": "Changed", "status": "suspended"},
     "POST /roles": {"name": "$role", "allow": ["kg.*"]},
     "PATCH /roles/{role_id}": {"priority": 3},
+    "POST /scim-tokens": {"name": "Entra ID"},
+    "POST /role-mappings": {"kind": "group", "provider": "acme", "value": "$role", "role_id": "$role_id"},
     "PUT /roles/{role_id}/permissions": {"allow": ["*"], "deny": []},
+    "PATCH /roles/{role_id}/permissions": {"add": {"allow": ["kg.search"]}, "remove": {"deny": ["kg.*"]}},
     "POST /oauth/clients": {
         "name": "Machine",
         "auth_method": "client_secret_basic",
@@ -116,6 +120,8 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "tenant_id": str(tenant.id),
         "user_id": str(person.id),
         "role_id": str(tenant.role_id),
+        "mapping_id": str(tenant.mapping_id),
+        "scim_token_id": str(tenant.scim_token_id),
         "session_id": str(person.session_id),
         "grant_id": str(person.grant_id),
         "identity_id": str(person.identity_id),
@@ -142,6 +148,8 @@ def made_up() -> dict[str, str]:
         "tenant_id",
         "user_id",
         "role_id",
+        "mapping_id",
+        "scim_token_id",
         "session_id",
         "grant_id",
         "identity_id",
@@ -176,10 +184,10 @@ async def asked(client: httpx2.AsyncClient, one: Operation, ids: Mapping[str, st
 
 
 def told(answer: httpx2.Response) -> Any:
-    """All of an answer but what names the request."""
+    """All of an answer but what names the request, and a stream's signs of life."""
     request_id = answer.headers["x-request-id"]
     headers = {name: value for name, value in answer.headers.items() if name not in ("x-request-id", "content-length")}
-    return answer.status_code, headers, answer.text.replace(request_id, "")
+    return answer.status_code, headers, answer.text.replace(request_id, "").replace(": ping\n\n", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +316,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "GET /access-requests": ("user", ["mcp:read", "admin:read"]),
         "GET /access-requests/{request_id}": ("user", ["mcp:read", "admin:read"]),
         "DELETE /access-requests/{request_id}": ("user", ["mcp:write", "admin:write"]),
+        "GET /events": ("user", ["mcp:read", "admin:read"]),
         "GET /audit": ("user", ["mcp:read", "admin:read"]),
         "GET /sessions": ("user", ["mcp:read", "admin:read"]),
         "POST /sessions/current/access-token": ("user", ["mcp:write", "admin:write"]),
@@ -365,6 +374,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
     assert fresh == {
         "POST /tokens",
         "POST /oauth/clients",
+        "POST /scim-tokens",
         "PUT /oauth/issuers",
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",

@@ -79,6 +79,13 @@ async def test_hidden_tools_are_named_where_the_tenant_says_so(app: AdminApp, ac
             "open_world": False,
         }
         assert (await user.get("/tool-modules/kg")).json()["hidden_tool_count"] == 2
+        async with app.script(acme.user.token) as model:
+            assert await everything(model, "/tools", permitted=False) == [], "a token may be a model's"
+            assert (await model.get("/tool-modules/kg")).json()["hidden_tool_count"] == 0
+            asking = [
+                await model.post("/access-requests", json={"module": "kg", "tool": tool}) for tool in ("delete", "no")
+            ]
+            assert {(one.status_code, one.json()["detail"]) for one in asking} == {(409, asking[0].json()["detail"])}
         assert (await admin.patch("/tenant", json={"shows_hidden_tools": False})).json()["shows_hidden_tools"] is False
         assert await everything(user, "/tools", permitted=False) == []
         assert await everything(admin, "/tools", permitted=False) == []

@@ -16,10 +16,19 @@ def connect_github(home: Path, upstream: int) -> None:
     Raises:
         subprocess.CalledProcessError: a command failed; its own words went to standard error.
     """
-    given = (f"base_url=http://127.0.0.1:{upstream}", f"concurrency={MOST_AT_ONCE}")
-    _mcpist(home, upstream, "service", "set", "github", *given)
-    _mcpist(home, upstream, "service", "enable", "github")
+    enable_service(home, upstream, "github")
     _mcpist(home, upstream, "credential", "set", "github", "--user", "admin@localhost", "--stdin", secret="bench-token")
+
+
+def enable_service(home: Path, upstream: int, module: str) -> None:
+    """Switch on a module, and point it at the upstream.
+
+    Raises:
+        subprocess.CalledProcessError: see :func:`connect_github`.
+    """
+    given = (f"base_url=http://127.0.0.1:{upstream}", f"concurrency={MOST_AT_ONCE}")
+    _mcpist(home, upstream, "service", "set", module, *given)
+    _mcpist(home, upstream, "service", "enable", module)
 
 
 def asking(text: str, owner: str = "now") -> dict[str, Any]:

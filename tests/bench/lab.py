@@ -75,17 +75,18 @@ class Lab:
         """The bare proxy: the reference of budgets.md."""
         return self.reference("floor", upstream=self.upstream.port)
 
-    def new_product(self, name: str) -> Product:
-        """One more product, on a fresh data folder."""
+    def new_product(self, name: str, upstream: Reference | None = None) -> Product:
+        """One more product, on a fresh data folder; `upstream` is what stands for GitHub, if not the usual one."""
+        upstream = upstream or self.upstream
         self.progress(f"starting the product on a new data folder ({name})")
         home, port = self.folder / name, free_port()
         if self.options.jwt:
             prepare(home)
-        given = {"home": home, "port": port, "upstream": self.upstream.port}
+        given = {"home": home, "port": port, "upstream": upstream.port}
         running = self.start(name, module("product", **given))
-        connect_github(home, self.upstream.port)
+        connect_github(home, upstream.port)
         token = access_token(home, port) if self.options.jwt else running.said["api_token"]
-        return Product(home, port, running.pid, token, self.upstream.port)
+        return Product(home, port, running.pid, token, upstream.port)
 
     def new_workers(self, name: str, workers: int) -> Product:
         """One more product, as `mcpist up --workers` starts it; without the toy module."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -48,6 +48,25 @@ async def _populate(product: Product, tenants: int, callers: int) -> tuple[str, 
             await admin.close()
         async with _open_credentials(operating.deployment) as credentials:
             return tuple([await _caller(operating, credentials, row["tenant_id"], row["id"]) for row in chosen])
+
+
+def connect_administrator(product: Product, modules: Sequence[str]) -> None:
+    """Store a credential of the first administrator's for each of the modules, also where people cannot paste one."""
+    asyncio.run(_connect_administrator(product, modules))
+
+
+async def _connect_administrator(product: Product, modules: Sequence[str]) -> None:
+    settings = unlimited(product.home, product.port, product.upstream)
+    async with (
+        open_operator_context(settings, lambda _text: None) as operating,
+        _open_credentials(operating.deployment) as credentials,
+    ):
+        admin: Any = await asyncpg.connect(**operating.deployment.admin.connect_args())
+        user = await admin.fetchrow("SELECT tenant_id, id FROM core.users WHERE email = 'admin@localhost'")
+        await admin.close()
+        owner, origins = CredentialOwner("personal", user["id"]), [f"http://127.0.0.1:{product.upstream}"]
+        for module in modules:
+            await credentials.put(ACTOR, user["tenant_id"], module, owner, Secret("bench"), "bench", origins=origins)
 
 
 async def _caller(operating: OperatorContext, credentials: CredentialStore, tenant_id: UUID, user_id: UUID) -> str:

@@ -17,16 +17,24 @@ PATIENCE = 540
 
 @pytest.mark.timeout(PATIENCE + 30)
 def test_numbers_come_out():
-    argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--only", "P5,P6,P7,P10,MD"]
+    """Two of them; all, with what needs wrk, are tried by the one below."""
+    argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--only", "P6,P10"]
     done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
-    expected = (
-        {"P5", "P6", "P7", "P10", "MD"} if available() else {"P6", "P7", "P10", "MD"}
-    )  # the others say so and are left out
-    assert {row["budget"] for row in found["rows"]} == expected
+    assert {row["budget"] for row in found["rows"]} == {"P6", "P10"}
     assert all(math.isfinite(value) for row in found["rows"] for value in row["values"])
     assert all(one["calls"] > 0 for one in found["samples"])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(PATIENCE + 30)
+def test_numbers_under_load_come_out():
+    argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--only", "P5,P7,MD"]
+    done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    expected = {"P5", "P7", "MD"} if available() else {"P7", "MD"}  # the others say so and are left out
+    assert {row["budget"] for row in json.loads(done.stdout)["rows"]} == expected
 
 
 @pytest.mark.long

@@ -29,7 +29,7 @@ from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.directory.services import set_service
 from core.errors import Conflict, MCPistError, NotFound
-from core.policy_loader import load_roles
+from core.policy_loader import load_enabled_modules, load_roles
 from tests.broker.broker_harness import ACTOR, READ, WRITE, BrokerHarness, Person, broker_harness_on
 from tests.broker.sealed_rows import connect, texts
 from tests.core.directory.test_isolation import FILTER, mutants, watched
@@ -140,6 +140,7 @@ async def listed(app: BrokerHarness, person: Person) -> list[Any]:
     async with app.trusted.tenant(person.tenant_id) as work:
         role_ids = [role_id for role_id, _ in (await load_user_policy(work, person.id)).roles]
         pages.append([role.name for _, role in await load_roles(work, None)])
+        pages.append(sorted(await load_enabled_modules(work)))
         for user_id in (None, person.id):
             whose: dict[str, Any] = {
                 "everyone": user_id is None,
@@ -280,6 +281,7 @@ BY_AN_ID_OF_ITS_OWN = (
 
 
 @pytest.mark.guarantee("G9")
+@pytest.mark.long
 async def test_without_row_level_security_the_same_mutants_are_noticed(
     database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
 from broker.vault.vault import NotAdopted
+from broker.web.api_reference import FieldEntry, OperationEntry, OperationGroup
 from broker.web.app import build_identity_app
 from broker.web.connect_urls import ConnectQueue
 from broker.web.i18n import PageError, render_contact
@@ -223,6 +224,33 @@ QUESTION: Mapping[str, Any] = {
         {"id": "2", "name": "Umbrella", "url": ""},
     ],
 }
+REFERENCE: Mapping[str, Any] = {
+    "groups": (
+        OperationGroup(
+            "tokens",
+            (
+                OperationEntry(
+                    "post.tokens",
+                    "POST",
+                    "/api/v1/tokens/a-rather-long-path-that-has-to-break-somewhere/{token_id}",
+                    "Create an API token",
+                    "Its scopes cannot exceed the caller's.",
+                    "user",
+                    ("mcp:write", "admin:write"),
+                    True,
+                    (FieldEntry("Idempotency-Key", "string | null, header", "Key chosen by the caller.", False),),
+                    (FieldEntry("name", "string", "Name that tells tokens apart.", True),),
+                    (FieldEntry("token", "string", "The token, returned only once.", True),),
+                    "201",
+                    "curl -X POST https://mcpist.test/api/v1/tokens \\\n  -H 'Content-Type: application/json'",
+                ),
+            ),
+        ),
+    ),
+    "query": "token",
+    "count": 1,
+    "is_narrow": True,
+}
 PROVIDERS = [("google", "Google"), ("github", "GitHub"), ("microsoft", "Microsoft"), ("sso", "Acme single sign-on")]
 PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "sign-in": ("sign_in.html", {"providers": PROVIDERS, "next": "/account", "notice": "session_ended"}),
@@ -255,6 +283,7 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "signed-out": ("signed_out.html", {}),
     "account": ("account.html", ACCOUNT),
     "account-no-tokens": ("account.html", {**ACCOUNT, "tokens": [], "grants": [], "done": "token_revoked"}),
+    "api-reference": ("api_reference.html", REFERENCE),
     "connect-list": ("connect_list.html", SERVICES),
     "connect": ("connect.html", SERVICE),
     "connect-connected": ("connect.html", CONNECTED_SERVICE),

@@ -1,20 +1,34 @@
 """`mcpist request` and `mcpist role see-as`, on a product that runs meanwhile."""
 
+import asyncio
 import json
 import urllib.request
 from typing import Any
 
+import httpx2
+
 from tests.cli.conftest import Home, Product
+from tests.clients.browser_person import BrowserPerson
 
 
-def asked(product: Product, token: str, body: Any) -> Any:
-    """A person's request, by their API token."""
-    request = urllib.request.Request(
-        product.ready["mcp_url"].removesuffix("/mcp") + "/api/v1/access-requests",
-        json.dumps(body).encode(),
-        {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=10) as response:
+def signed_in(link: str) -> dict[str, str]:
+    """The headers of a browser that has used a sign-in link."""
+    issuer = link.split("/sign-in", 1)[0]
+
+    async def use() -> str:
+        async with httpx2.AsyncClient() as browser:
+            await BrowserPerson(issuer, link, browser).sign_in()
+            return "; ".join(f"{one.name}={one.value}" for one in browser.cookies.jar)
+
+    return {"Cookie": asyncio.run(use()), "Origin": issuer, "Content-Type": "application/json"}
+
+
+def asked(product: Product, headers: dict[str, str], body: Any) -> Any:
+    """A person's request, in their browser."""
+    url = product.ready["mcp_url"].removesuffix("/mcp") + "/api/v1/access-requests"
+    with urllib.request.urlopen(
+        urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=10
+    ) as response:
         return json.loads(response.read())
 
 
@@ -22,8 +36,8 @@ def test_requests_are_decided(cli: Home, product: Product, tenant: str) -> None:
     here = ("--tenant", tenant)
     cli.run("user", "create", "bob@example.com", *here)
     cli.run("role", "create", "reader", *here)
-    token = cli.run("token", "create", "--user", "bob@example.com", *here, "--json").json()["token"]
-    made = [asked(product, token, {"module": "knowledge_graph", "tool": tool}) for tool in ("read_graph", "")]
+    bob = signed_in(cli.run("user", "link", "bob@example.com", *here, "--json").json()["sign_in_link"])
+    made = [asked(product, bob, {"module": "knowledge_graph", "tool": tool}) for tool in ("read_graph", "")]
     assert len(cli.run("request", "list", *here, "--json").json()) == 2
     assert "knowledge_graph.read_graph" in cli.run("request", "list", *here).out
     approve = ("request", "approve", made[0]["id"], "--role", "reader", *here)
@@ -43,4 +57,6 @@ def test_requests_are_decided(cli: Home, product: Product, tenant: str) -> None:
     assert "tokens at the start" in cli.run("role", "see-as", "reader", *here).out
     assert cli.run("tenant", "access-requests", "off", *here).out == f"Requesting of access is off for {tenant}.\n"
     assert cli.run("tenant", "show-hidden-tools", "off", *here).code == 0
+    assert cli.run("figures", *here).out == "Nobody has called anything.\n"
+    assert len(cli.run("figures", "--days", "7", *here, "--json").json()["points"]) == 8
     assert cli.run("profile", "show").code == 3, "the operator is no user"

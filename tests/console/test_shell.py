@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.async_api import Page, Route
+from playwright.async_api import Page, Route, expect
 
 from tests.console.console_app import NARROW, ConsoleApp
 
@@ -31,7 +31,7 @@ async def test_the_shell_in_every_view(app: ConsoleApp, view: str) -> None:
 async def test_the_start_is_a_page_of_its_own(app: ConsoleApp) -> None:
     page = await app.open(app.admin)
     await page.get_by_role("heading", name="Start", level=1).wait_for()
-    assert await page.title() == "Start · MCPist"
+    await expect(page).to_have_title("Start · MCPist")
     await page.get_by_role("link", name="People").click()
     await _has_table(page)
     assert await page.get_by_role("link", name="Start").get_attribute("aria-current") is None
@@ -62,7 +62,7 @@ async def test_the_palette_goes_to_a_page_by_keyboard(app: ConsoleApp) -> None:
 
 
 async def test_the_shortcuts_are_listed_and_can_be_switched_off(app: ConsoleApp) -> None:
-    page = await app.open(app.admin, "/users")
+    page = await app.open(await app.add_admin("shortcuts@acme.test"), "/users")
     await _has_table(page)
     await page.keyboard.press("g")
     await page.keyboard.press("r")
@@ -82,7 +82,8 @@ async def test_the_shortcuts_are_listed_and_can_be_switched_off(app: ConsoleApp)
 
 
 async def test_language_and_theme_are_chosen_and_stay(app: ConsoleApp) -> None:
-    page = await app.open(app.admin, "/users")
+    person = await app.add_admin("language@acme.test")
+    page = await app.open(person, "/users")
     await page.get_by_role("button", name="Your account").click()
     await page.get_by_role("menu").wait_for()
     await app.look(page, "account-menu")
@@ -98,6 +99,8 @@ async def test_language_and_theme_are_chosen_and_stay(app: ConsoleApp) -> None:
         "dark",
     ]
     await app.look(page, "users-japanese-dark")
+    elsewhere = await app.open(person, "/users")
+    await elsewhere.get_by_role("heading", name="ユーザー", level=1).wait_for()
 
 
 async def test_a_person_sees_no_administration_and_a_403_page(app: ConsoleApp) -> None:

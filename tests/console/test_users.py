@@ -143,8 +143,10 @@ async def test_a_token_is_revoked_and_a_suspension_is_undone(app: ConsoleApp) ->
 
 
 async def test_a_removal_says_what_ends_and_has_to_be_typed(app: ConsoleApp) -> None:
-    person = await _create(app, "leaver@acme.test")
-    page = await app.open(app.admin, f"/users?id={person.id}&dialog=remove")
+    await _create(app, "leaver@acme.test")
+    page = await app.open(app.admin, "/users")
+    await _row(page, "leaver@acme.test").click()
+    await page.get_by_role("button", name="Remove").click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("1 API token")
     button = dialog.get_by_role("button", name="Remove")

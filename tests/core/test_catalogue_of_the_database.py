@@ -37,6 +37,7 @@ EXTRA_POLICIES = {
     ("auth.identities", "lookup_by_account"): ("r", ("mcpist_broker",)),
     ("auth.sessions", "lookup_by_session"): ("r", ("mcpist_broker",)),
     ("auth.one_time_links", "lookup_by_link"): ("r", ("mcpist_broker",)),
+    ("auth.scim_tokens", "lookup_by_scim_token"): ("r", ("mcpist_broker",)),
     ("auth.clients", "lookup_by_client_id"): ("r", ("mcpist_broker",)),
     ("auth.trusted_issuers", "lookup_by_issuer"): ("r", ("mcpist_broker",)),
     ("auth.codes", "lookup_by_code"): ("r", ("mcpist_broker",)),
@@ -89,6 +90,7 @@ RANDOM_KEYS = {
     "auth.one_time_links",
     "auth.refresh_tokens",
     "auth.sessions",
+    "auth.scim_tokens",
     "vault.connect_flows",
 }
 

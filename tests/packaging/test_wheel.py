@@ -1,5 +1,6 @@
 """An installed wheel brings its migrations along and leaves the library's folder alone."""
 
+import contextlib
 import fcntl
 import subprocess
 import sys
@@ -9,13 +10,24 @@ from pathlib import Path
 import pytest
 
 from core.migration_scripts import get_migration_scripts_path
+from tools import console
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def _require_console() -> None:
+    """Build the console unless it is built; skips the test where that is impossible."""
+    try:
+        console.build()
+    except console.BuildError as error:
+        pytest.skip(f"THE CONSOLE IS NOT BUILT, the wheel was not tried with it: {error}")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a source distribution, so that this is seen to be complete as well."""
+    with contextlib.suppress(console.BuildError):  # the test of the console skips then
+        console.build()
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), "."]
     with (tmp_path_factory.getbasetemp().parent / "wheel.lock").open("w") as lock:
@@ -70,3 +82,20 @@ def test_the_module_manifests_are_in_the_wheel(wheel: Path) -> None:
     assert manifests
     with zipfile.ZipFile(wheel) as archive:
         assert all(archive.read(name) == (ROOT / name).read_bytes() for name in manifests)
+
+
+def test_the_built_console_is_in_the_wheel_and_its_sources_are_not(wheel: Path) -> None:
+    _require_console()
+    built = {
+        f"admin_ui/console_dist/{path.relative_to(console.OUTPUT).as_posix()}" for path in _list_files(console.OUTPUT)
+    }
+    assert "admin_ui/console_dist/index.html" in built
+    assert {name for name in names(wheel) if name.startswith("admin_ui/console_dist/")} == built
+    assert not [name for name in names(wheel) if name.startswith("admin_ui/console/")]
+    with zipfile.ZipFile(wheel) as archive:
+        for name in built:
+            assert archive.read(name) == (ROOT / name).read_bytes()
+
+
+def _list_files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]

@@ -220,7 +220,7 @@ async def test_a_registered_client_s_setting_holds_within_a_second(
         assert await is_short(gate.node, admin)
         assert await is_short(gate.node, other)
     for wanted in ("full", "short", None):
-        await clients.set_tool_result_format(ACTOR, people.acme.id, made.id, wanted)
+        await clients.change(ACTOR, people.acme.id, made.id, tool_result_format=wanted)
         for gate in gates:
 
             async def holds(gate: Gate = gate, wanted: str | None = wanted) -> bool:

@@ -29,9 +29,9 @@ MARK = "@@"
 
 HEADERS = (
     "host", "origin", "authorization", "cookie", "content-type", "content-length", "content-encoding", "accept",
-    "accept-language", "user-agent", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "mcp-protocol-version",
-    "mcp-method", "mcp-name", "mcp-session-id", "last-event-id", "traceparent", "sec-fetch-site", "idempotency-key",
-    "transfer-encoding", "retry-after", "age", "cache-control",
+    "accept-encoding", "accept-language", "user-agent", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
+    "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id", "last-event-id", "traceparent",
+    "sec-fetch-site", "idempotency-key", "transfer-encoding", "retry-after", "age", "cache-control",
 )  # fmt: skip
 METHODS = (
     "initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/read",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,23 @@ class SelfSigned:
     def client(self) -> ssl.SSLContext:
         """For whoever trusts it, and nobody else."""
         return ssl.create_default_context(cafile=str(self.certificate))
+
+
+def make_client_certificate(kind: str = "rsa", *, days: float = 30) -> tuple[str, x509.Certificate]:
+    """Make a private key (``rsa`` or ``ec``) with its certificate, which ends in so many days: both as PEM in one text,
+    and the certificate alone, which is what a server is given."""
+    private = rsa.generate_private_key(65537, 2048) if kind == "rsa" else ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "MCPist at a vendor of a test")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=60))
+        .not_valid_after(now + datetime.timedelta(days=days))
+        .sign(private, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    key = private.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    return f"{key.decode()}{made.public_bytes(pem).decode()}", made
 
 
 def self_signed(folder: Path) -> SelfSigned:

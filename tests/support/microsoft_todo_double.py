@@ -38,10 +38,11 @@ class GraphRefused(VendorRefusal):
 
 @dataclass(frozen=True)
 class GraphToken:
-    """Whose lists it sees, and whether it may write."""
+    """Whose lists it sees, and whether it may read and write."""
 
     account: str
     writes: bool
+    reads: bool = True
 
 
 class MicrosoftTodoDouble(VendorDouble):
@@ -54,13 +55,17 @@ class MicrosoftTodoDouble(VendorDouble):
         self.tokens = {
             "full": GraphToken(ADA, True), "reader": GraphToken(ADA, False), "stranger": GraphToken(EVE, True),
         }  # fmt: skip
+        self._numbers = itertools.count(1)
+        self.uses_token = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Take away all but the list of its own that each account has."""
         self.lists: dict[str, Json] = {}
         self.tasks: dict[str, Json] = {}
         self.items: dict[str, Json] = {}
         self.links: dict[str, Json] = {}
         self.parents: dict[str, str] = {}
-        self._numbers = itertools.count(1)
-        self.uses_token = False
         self.home = self.add_list("Tasks", wellknownListName="defaultList")["id"]
         self.add_list("Tasks", account=EVE, wellknownListName="defaultList")
 
@@ -88,6 +93,19 @@ class MicrosoftTodoDouble(VendorDouble):
         self.parents[made["id"]] = list_id
         return made
 
+    def add_item(self, task_id: str, displayName: str = "Step", **more: Any) -> Json:  # noqa: N803 Graph's name
+        made = {
+            "@odata.etag": 'W/"i"', "id": self.make_id(), "createdDateTime": MOMENT, "isChecked": False,
+            "displayName": displayName, **more,
+        }  # fmt: skip
+        self.items[made["id"]], self.parents[made["id"]] = made, task_id
+        return made
+
+    def add_link(self, task_id: str, **fields: Any) -> Json:
+        made = {"id": f"00000000-0000-4000-8000-{next(self._numbers):012}", "externalId": None, **fields}
+        self.links[made["id"]], self.parents[made["id"]] = made, task_id
+        return made
+
     def authenticate(self, request: web.Request) -> GraphToken:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
         if scheme != "Bearer" or secret not in self.tokens:
@@ -100,7 +118,7 @@ class MicrosoftTodoDouble(VendorDouble):
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         if "$select" in call.query:
             raise GraphRefused(400, "invalidRequest")
-        if operation[0] != "get" and not call.caller.writes:
+        if not (call.caller.reads if operation[0] == "get" else call.caller.writes):
             raise GraphRefused(403, "ErrorAccessDenied")
 
     def _get(self, known: dict[str, Json], call: VendorCall, name: str) -> Json:
@@ -202,16 +220,7 @@ class MicrosoftTodoDouble(VendorDouble):
         task = self._task(call)["id"]
         if sum(self.parents[one] == task for one in self.items) >= MOST_STEPS:
             raise GraphRefused(400, "invalidRequest")
-        made = {
-            "@odata.etag": 'W/"i"',
-            "id": self.make_id(),
-            "createdDateTime": MOMENT,
-            "isChecked": False,
-            **call.body,
-        }
-        self.items[made["id"]] = made
-        self.parents[made["id"]] = task
-        return VendorReply(201, made)
+        return VendorReply(201, self.add_item(task, **call.body))
 
     def update_item(self, call: VendorCall) -> Json:
         self._task(call)
@@ -233,9 +242,7 @@ class MicrosoftTodoDouble(VendorDouble):
 
     def create_link(self, call: VendorCall) -> VendorReply:
         task = self._task(call)["id"]
-        made = {"id": f"00000000-0000-4000-8000-{next(self._numbers):012}", "externalId": None, **call.body}
-        self.links[made["id"]], self.parents[made["id"]] = made, task
-        return VendorReply(201, made)
+        return VendorReply(201, self.add_link(task, **call.body))
 
     def update_link(self, call: VendorCall) -> Json:
         found = self._link(call)

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import pytest
@@ -37,6 +37,12 @@ FULL_KEY = "full"
 """A key of the first account that may do everything, which each double knows."""
 
 
+class KeyObserver(Protocol):
+    """A double that has kept the credentials that came to it."""
+
+    secrets: list[str]
+
+
 @dataclass
 class ModuleApp:
     """`ada` and `eve` may use every tool, each in a tenant of her own; neither is connected at first."""
@@ -57,7 +63,7 @@ class ModuleApp:
             origins=[self.origin], scheme=scheme,
         )  # fmt: skip
 
-    async def reconnect(self, person: Person, secret: str, vendor: VendorDouble) -> None:
+    async def reconnect(self, person: Person, secret: str, vendor: "KeyObserver") -> None:
         """Replace somebody's key, and call a tool until the double has seen the new one: the product learns of a change
         by a notification, a little later."""
         await self.connect(person, secret)

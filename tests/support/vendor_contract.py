@@ -106,6 +106,16 @@ class Contract:
         problem = next(iter(validator.iter_errors(value)), None)
         return problem and f"{method} {template} {status}: {problem.message:.300} at {problem.instance_path}"
 
+    def find_answer_schema(self, method: str, template: str, status: int) -> Json | None:
+        """The schema of an answer in JSON, where one is described."""
+        answer = self._document["paths"][template][method]["responses"].get(str(status))
+        content = self._resolved(answer).get("content", {}) if answer else {}
+        return content.get("application/json", {}).get("schema")
+
+    def resolve(self, part: Json) -> Json:
+        """A part of the description, or what it refers to."""
+        return self._resolved(part)
+
     def fill(self, name: str, known: Any) -> Any:
         """An instance of a schema: `known`, and whatever else the description requires."""
         return self._filled({"$ref": f"#/components/schemas/{name}"}, known)

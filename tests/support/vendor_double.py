@@ -34,11 +34,13 @@ class VendorRefusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class VendorReply:
-    """An answer that is not JSON with status 200: bytes are sent as they are, None as no body, the rest as JSON."""
+    """An answer that is not JSON with status 200: bytes are sent as they are, None as no body, the rest as JSON. `cut`:
+    the connection ends in the middle of the body, or before the answer where there is none."""
 
     status: int = 200
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,13 @@ Operation = tuple[str, str]
 
 
 class VendorDouble:
-    """A vendor of its own. `wrong` lists what was not as the description says, in requests or in the double's answers;
-    `seen` each request, as ``GET /path?query``; `bodies` what was sent with it, `secrets` the credential, `answers` the
-    JSON that it got. `tokens` are those that it knows, with what they may; a double without them knows its callers in
-    another way."""
+    """A vendor of its own.
+
+    `wrong` lists what was not as the description says, in requests or in the double's answers; `seen` each request, as
+    ``GET /path?query``; `bodies` what was sent with it, `secrets` the credential, `replies` what it got, and `answers`
+    those of them that are JSON. `tokens` are those that it knows, with what they may; a double without them knows its
+    callers in another way.
+    """
 
     def __init__(self, contract: Contract, routes: Mapping[Operation, Handler], *, prefix: str = "") -> None:
         """`prefix` is a path before all templates, such as ``/ex/jira/{cloud}`` filled."""
@@ -79,6 +84,7 @@ class VendorDouble:
         self.bodies: list[bytes] = []
         self.secrets: list[str] = []
         self.answers: list[bytes] = []
+        self.replies: list[VendorReply] = []
         self.tokens: dict[str, Any] = {}
         self.refusals: list[VendorRefusal | VendorReply | None] = []
         """For the next requests that are as described, one each; None lets one through."""
@@ -117,6 +123,9 @@ class VendorDouble:
             reply = self._answer(request, raw)
         except VendorRefusal as refused:
             reply = VendorReply(refused.status, refused.body, refused.headers)
+        self.replies.append(reply)
+        if reply.cut:
+            return await cut_connection(request, reply.body)
         if reply.body is None or isinstance(reply.body, bytes):
             return web.Response(status=reply.status, body=reply.body, headers=dict(reply.headers))
         body = orjson.dumps(reply.body)
@@ -161,6 +170,19 @@ class VendorDouble:
             if operation[0] == method and (found := self._forms[operation].fullmatch(path)):
                 return operation, found.groups()
         return None, ()
+
+
+async def cut_connection(request: web.Request, body: bytes | None) -> web.StreamResponse:
+    """End the connection behind `body`, where there is one, of an answer that promised more; else without an answer."""
+    if body is None:
+        response: web.StreamResponse = web.Response()
+    else:
+        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "100000"})
+        await response.prepare(request)
+        await response.write(body)
+    assert request.transport
+    request.transport.close()
+    return response
 
 
 Double = TypeVar("Double", bound=VendorDouble)

@@ -15,6 +15,7 @@ from broker.identity.providers.identity_provider import (
 from core.email_address import normalize_address
 from core.errors import Invalid, Unavailable
 
+MAX_GROUPS, MAX_GROUP_LENGTH = 1_000, 200
 MAX_ID_TOKEN_LENGTH = 16_384
 LEEWAY = 60.0
 MAX_AGE_SECONDS = 600.0
@@ -88,6 +89,22 @@ def build_openid_account(issuer: str, claims: Mapping[str, Any], *, trusted: boo
     """Build the account of verified claims; its address is used only if it is verified and `trusted`."""
     email = normalize_email(claims.get("email")) if trusted and is_true(claims.get("email_verified")) else ""
     return VerifiedAccount(issuer, str(claims["sub"]), email, bool(email), clean_person_name(claims.get("name")))
+
+
+def read_groups(claims: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    """The groups that the claim `name` tells: none where it is missing, since providers leave an empty one out.
+
+    None where they are not told: no claim is read, or the provider has too many of them for a token and refers to
+    another place (learn.microsoft.com/entra/identity-platform/id-token-claims-reference, groups overage).
+    """
+    elsewhere = claims.get("_claim_names")
+    if not name or claims.get("hasgroups") or (isinstance(elsewhere, dict) and name in elsewhere):
+        return None
+    value = claims.get(name, ())
+    found = [value] if isinstance(value, str) else cast("list[Any]", value) if isinstance(value, list) else []
+    if len(found) > MAX_GROUPS:
+        return None
+    return tuple(dict.fromkeys(one for one in found if isinstance(one, str) and 1 <= len(one) <= MAX_GROUP_LENGTH))
 
 
 def normalize_email(value: object) -> str:

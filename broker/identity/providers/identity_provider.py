@@ -19,6 +19,7 @@ class VerifiedAccount:
     """An account that somebody has just proved to be theirs. It is known by `issuer` and `subject`, never by `email`.
 
     `email` is in its normal form, and empty unless the provider itself vouches that the address is this person's now.
+    `groups` are those that the provider puts the account into; None if it does not tell.
     """
 
     issuer: str
@@ -26,6 +27,7 @@ class VerifiedAccount:
     email: str
     email_verified: bool
     name: str = ""
+    groups: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Any OpenID provider: authorization code with PKCE and nonce (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9207)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from broker.authorization_server.jwks_cache import JwksCache
@@ -113,7 +113,8 @@ class OidcProvider:
             )
             if self._rules.asks_userinfo and "email" not in claims and metadata.userinfo_endpoint:
                 claims = {**claims, **await self._fetch_userinfo(client, metadata, token, str(claims["sub"]))}
-        return self._rules.build_account(metadata, claims)
+        account = self._rules.build_account(metadata, claims)
+        return replace(account, groups=id_token.read_groups(claims, self._settings.groups_claim))
 
     def _open_client(self, method: str = "client_secret_basic") -> Any:
         return self._outgoing.open_client(self._settings.client_id, self._settings.client_secret, method)
@@ -128,7 +129,8 @@ class OidcProvider:
         reply = require_object(await self._outgoing.fetch_json(client, metadata.userinfo_endpoint, bearer=bearer))
         if reply.get("sub") != subject:
             raise SignInFailed("provider", "userinfo sub")
-        return {name: reply[name] for name in ("email", "email_verified", "name") if name in reply}
+        wanted = ("email", "email_verified", "name", self._settings.groups_claim)
+        return {name: reply[name] for name in wanted if name in reply}
 
     async def _fetch_metadata(self) -> ProviderMetadata:
         return await fetch_provider_metadata(self._reader, self._rules)

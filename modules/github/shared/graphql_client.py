@@ -14,7 +14,6 @@ DATA = "data"
 _STATUSES: Mapping[str, tuple[int, VendorProblemKind]] = {
     "NOT_FOUND": (404, "not_found"),
     "FORBIDDEN": (403, "forbidden"),
-    "INSUFFICIENT_SCOPES": (403, "forbidden"),
     "UNPROCESSABLE": (422, "invalid"),
 }
 _LIMITS = frozenset({"RATE_LIMITED", "RATE_LIMIT"})
@@ -59,9 +58,14 @@ def _explain_errors(answer: VendorAnswer, errors: Any, missing: str) -> VendorPr
     kind = cast("Mapping[str, Any]", first).get("type") if isinstance(first, Mapping) else None
     if kind in _LIMITS:
         text = "GitHub's rate limit (graphql) of the connected account is used up"
-        return VendorProblem("rate_limited", text, retry=f"try again in {MINUTE:.0f} s", retry_after=MINUTE)
+        retry = f"try again in {MINUTE:.0f} s"
+        return VendorProblem("rate_limited", text, retry=retry, retry_after=MINUTE, refused=answer.write)
+    if kind == "INSUFFICIENT_SCOPES":
+        text = "GitHub refuses: the connected account's token lacks a scope that this needs, such as repo"
+        return VendorProblem("forbidden", text, answer=answer, refused=answer.write)
     if not isinstance(kind, str) or kind not in _STATUSES:
         return answer.build_unreadable_problem("GitHub could not carry this out")
     status, problem_kind = _STATUSES[kind]
     refusal = VendorProblem(problem_kind, "GitHub refuses this", answer=answer._replace(status=status))
-    return explain_problem(refusal, missing)
+    found = explain_problem(refusal, missing)
+    return VendorProblem(found.kind, found.text, answer=answer, refused=answer.write)

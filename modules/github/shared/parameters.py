@@ -59,8 +59,9 @@ def _refuse_root(text: str) -> str:
 
 
 def _check_ref(text: str) -> str:
-    if not 0 < len(text) <= _MAX_REF_LENGTH or _CONTROL.search(text) or {"", ".", ".."} & set(text.split("/")):
-        raise ValueError(f"is not a branch, tag or commit: 1 to {_MAX_REF_LENGTH} characters")
+    is_plain = 0 < len(text) <= _MAX_REF_LENGTH and text.isprintable() and " " not in text
+    if not is_plain or {"", ".", ".."} & set(text.split("/")):
+        raise ValueError(f"is not a branch, tag or commit: 1 to {_MAX_REF_LENGTH} characters, no spaces")
     return text
 
 

@@ -7,7 +7,7 @@ Inline text is not parsed here. Time is linear: containers deeper than ``MAX_DEP
 import re
 
 from modules.kit.markup.markdown_tree import Container, Leaf, LeafKind, SourceLine, find_cells
-from modules.kit.turns import count_work
+from modules.kit.turns import count_each, count_work
 
 MAX_DEPTH = 100
 _LINE = 25
@@ -373,8 +373,12 @@ def parse_blocks(text: str) -> list[Leaf]:
 
 
 def parse_tree(text: str) -> list[Container | Leaf]:
-    """Parse a text, whose lines may end in any way, as a tree of containers and leaves."""
-    return _parse(_normalize(text)).parts
+    """Parse a text, whose lines may end in any way, as a tree of containers and leaves. A leaf does not know what it is
+    in: the tree would be a circle, and stay until a full collection."""
+    parser = _parse(_normalize(text))
+    for leaf in count_each(parser.leaves, 2):
+        leaf.containers = ()
+    return parser.parts
 
 
 def _normalize(text: str) -> str:

@@ -193,10 +193,13 @@ def parse_xml(text: str) -> Element:
     """
     reader = _XmlReader()
     data = text.encode("utf-8", "replace")
-    for start in range(0, len(data), _XML_PIECE):
-        reader.feed(data[start : start + _XML_PIECE])
-        count_work(_XML_PIECE)
-    return reader.close()
+    try:
+        for start in range(0, len(data), _XML_PIECE):
+            reader.feed(data[start : start + _XML_PIECE])
+            count_work(_XML_PIECE)
+        return reader.close()
+    finally:
+        reader.forget()
 
 
 class _XmlReader:
@@ -222,6 +225,10 @@ class _XmlReader:
         assert isinstance(root, Element)
         root.name, root.start, root.end = "", 0, self._length
         return root
+
+    def forget(self) -> None:
+        """Let go of the tree, which the handlers hold in a circle: it would stay until a full collection."""
+        self._parser.StartElementHandler = self._parser.EndElementHandler = self._parser.CharacterDataHandler = None
 
     def _parse(self, data: bytes, *, is_final: bool = False) -> None:
         try:

@@ -1,6 +1,9 @@
 """A service's OAuth clients: those of its providers, and no other's."""
 
+import pytest
+
 from tests.admin_ui.admin_app import URL, AdminApp, Tenant
+from tests.support.certificates import make_client_certificate
 
 SECRET = "zq-made-up-91"
 
@@ -34,3 +37,54 @@ async def test_where_there_are_several_providers_one_has_to_be_named(app: AdminA
         assert (
             await admin.put("/services/github/oauth-client", json=asked | {"provider": "github"})
         ).status_code == 200
+
+
+PEM, _ = make_client_certificate()
+ENDED, _ = make_client_certificate(days=-1)
+PRIVATE = "".join(PEM.split("-----")[2].split())
+
+
+def by_certificate(pem: str | None = PEM, method: str = "private_key_jwt", **more: str) -> dict[str, object]:
+    asked: dict[str, object] = {"client_id": "made-up", "auth_method": method, "settings": {"tenant": "acme"}, **more}
+    return asked if pem is None else {**asked, "client_secret": pem}
+
+
+async def test_a_certificate_is_stored_and_never_shown(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
+        made = await admin.put("/services/microsoft_todo/oauth-client", json=by_certificate())
+        assert made.status_code == 200, made.text
+        again = await admin.put("/services/microsoft_todo/oauth-client", json=by_certificate(None))
+        shown = await admin.get("/services/microsoft_todo/oauth-clients")
+        [client] = shown.json()["items"]
+        assert (client["auth_method"], client["has_secret"]) == ("private_key_jwt", True)
+        told = f"{made.text}{again.text}{shown.text}{(await admin.get('/audit')).text}"
+        assert not any(PRIVATE[place : place + 40] in told for place in range(0, len(PRIVATE) - 40, 40))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (by_certificate("a-secret"), "give a private key"),
+        (by_certificate(ENDED), "the certificate has ended"),
+        (by_certificate(None), "wants a private key with its certificate"),
+        (by_certificate(PEM, "post"), "a client secret is one line"),
+        (by_certificate("x" * 16_385), "client_secret"),
+        (by_certificate(PEM, "tls_client_auth"), "auth_method"),
+    ],
+)
+async def test_what_is_no_certificate_is_refused(
+    app: AdminApp, acme: Tenant, body: dict[str, object], told: str
+) -> None:
+    async with app.browser(acme.admin) as admin:
+        refused = await admin.put("/services/microsoft_todo/oauth-client", json=body)
+        assert (refused.status_code, told in refused.text) == (400, True), refused.text
+        assert "BEGIN" not in refused.text
+        assert (await admin.get("/services/microsoft_todo/oauth-clients")).json()["items"] == []
+
+
+async def test_a_stored_key_does_not_become_a_secret(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
+        await admin.put("/services/microsoft_todo/oauth-client", json=by_certificate())
+        for method in ("post", "basic", ""):
+            refused = await admin.put("/services/microsoft_todo/oauth-client", json=by_certificate(None, method))
+            assert (refused.status_code, "a client secret is one line" in refused.text) == (400, True)

@@ -110,7 +110,7 @@ async def test_a_wrong_secret_is_like_an_unknown_client(app: ClientRegistryApp, 
         await refused(app, {}, {"client_id": "c" * 5000, "client_secret": secret}),
     }
     assert len(told) == 1
-    await app.registered.set_enabled(ACTOR, tenant.id, client.id, False)
+    await app.registered.change(ACTOR, tenant.id, client.id, enabled=False)
     told.add(await refused(app, basic(client.id, secret), {}))
     assert len(told) == 1
 

@@ -177,7 +177,7 @@ async def test_clients_of_another_tenant_are_like_made_up_ones(
     client, _ = await app.registered.create(ACTOR, tenant.id, APP)
     assert await app.registered.list(other.id) == []
     for work in (app.registered.remove(ACTOR, other.id, client.id),
-                 app.registered.set_enabled(ACTOR, other.id, client.id, False)):  # fmt: skip
+                 app.registered.change(ACTOR, other.id, client.id, enabled=False)):  # fmt: skip
         with pytest.raises(NotFound):
             await work
     assert [one.client for one in await app.registered.list(tenant.id)] == [client]
@@ -186,10 +186,10 @@ async def test_clients_of_another_tenant_are_like_made_up_ones(
 
 async def test_off_and_on_again(app: ClientRegistryApp, tenant: MadeTenant) -> None:
     client, _ = await app.registered.create(ACTOR, tenant.id, APP)
-    await app.registered.set_enabled(ACTOR, tenant.id, client.id, False)
+    await app.registered.change(ACTOR, tenant.id, client.id, enabled=False)
     assert await app.clients.find(client.id) is None
     assert (await app.registered.list(tenant.id))[0].disabled_at == app.clock.now
-    await app.registered.set_enabled(ACTOR, tenant.id, client.id, True)
+    await app.registered.change(ACTOR, tenant.id, client.id, enabled=True)
     assert await app.clients.find(client.id) == client
 
 
@@ -213,7 +213,7 @@ async def test_what_was_granted_ends_with_the_client(app: ClientRegistryApp, ten
         )
     before = await app.value("SELECT value FROM core.generations WHERE tenant_id = $1", tenant.id)
     if end == "disable":
-        await app.registered.set_enabled(ACTOR, tenant.id, client.id, False)
+        await app.registered.change(ACTOR, tenant.id, client.id, enabled=False)
     else:
         await app.registered.remove(ACTOR, tenant.id, client.id)
     ended = "SELECT client_id FROM auth.grants WHERE revoked_at IS NOT NULL AND cause <> ''"

@@ -10,6 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from broker.oauth_client.requests import get_expected_issuer
+from broker.providers.catalogue import load_builtin_providers
 from tests.broker.connect.connect_app import Browser, ConnectApp, parameters, shown, vendors_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
@@ -142,3 +143,30 @@ async def test_a_vendor_that_gives_the_same_grant_again_keeps_it(database: Scrat
         [account] = await market.app.accounts()
         [grant] = market.vendor.state.grants
         assert (account["status"], grant.dead) == ("active", False)
+
+
+async def test_atlassian_s_services_share_one_grant_and_its_site(database: ScratchDatabase, tmp_path: Path) -> None:
+    """Jira and Confluence (here: shop and till), as the page offers it: another site is another one for both."""
+    async with market_of("atlassian", database, tmp_path) as market, market.app.browser(market.ada) as browser:
+        for site in ("c2", "c1"):
+            asked, back = await market.answer(browser, **{"also.till": "on"})
+            assert asked["scope"].split() == ["offline_access", "read:me", "one"]
+            question = await browser.get(back)
+            await browser.follow(str(question.url), decision="connect", site=site)
+            rows = await market.app.rows(
+                "SELECT c.module, a.details ->> 'site' AS site FROM vault.credentials c JOIN vault.accounts a "
+                "ON a.tenant_id = c.tenant_id AND a.id = c.account_id ORDER BY c.module"
+            )
+            assert [(row["module"], row["site"]) for row in rows] == [("shop", site), ("till", site)]
+            assert len(await market.app.accounts()) == 1
+        assert market.vendor.wrong == []
+
+
+def test_which_services_of_ours_share_a_grant() -> None:
+    catalogue = load_builtin_providers()
+    shared = {name: set(catalogue.get(name).modules) for name in ("atlassian", "google", "microsoft")}
+    assert shared == {
+        "atlassian": {"jira", "confluence"},
+        "google": {"google_calendar"},
+        "microsoft": {"microsoft_todo"},
+    }

@@ -30,7 +30,7 @@ from tests.support.postgres import ScratchDatabase
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 ACTOR = Actor("tester")
 HERE = Path(__file__).parents[3] / "broker" / "identity"
-ELSEWHERE = {"api_tokens.py", "verifier.py"}  # tests/core/directory
+ELSEWHERE = {"api_tokens.py", "verifier.py", "scim_tokens.py"}  # tests/core/directory
 TABLES = ("core.users", "auth.identities", "auth.sessions", "auth.one_time_links", "core.generations", "audit.incoming")
 
 

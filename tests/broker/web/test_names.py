@@ -2,7 +2,8 @@
 
 import pytest
 
-from broker.web.i18n import describe_destination, get_browser_name, isolate_name, render_contact
+from broker.identity.browser_names import get_browser_name
+from broker.web.i18n import describe_destination, isolate_name, render_contact
 
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"

@@ -1,6 +1,7 @@
 """The story of a tenant, told by every statement of the directory, the tokens, the policies and the audit log; always
 with the same names, beside all the tenants of earlier stories."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -68,15 +69,20 @@ class Made:
     stranger: Stranger
 
 
+Story = Callable[[StoryApp, Made], Awaitable[list[Any]]]
+
+
 def app(console: Database, gateway: Database, broker: Database) -> StoryApp:
     return StoryApp(console, gateway, broker, ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=lambda: NOW))
 
 
 class Stories:
-    """Tells the story of a new tenant beside all the earlier ones, which must stay as they are."""
+    """Tells the story of a new tenant beside all the earlier ones, which must stay as they are, in these tables."""
 
-    def __init__(self, database: ScratchDatabase) -> None:
+    def __init__(self, database: ScratchDatabase, story: Story | None = None, tables: Sequence[str] = TABLES) -> None:
         self._database = database
+        self._story = story or the_story
+        self._tables = tables
         self._number = 0
         self._stranger: Stranger | None = None
 
@@ -87,7 +93,7 @@ class Stories:
         made = await begin(app, f"tenant{self._number}", self._stranger)
         await AuditSealer(sealing, lambda: datetime.now(UTC)).seal_all()
         before = await self._others(made.id)
-        told = await the_story(app, made)
+        told = await self._story(app, made)
         return told, await self._others(made.id) == before
 
     async def _others(self, tenant_id: UUID) -> list[Any]:
@@ -99,7 +105,7 @@ class Stories:
                         f"SELECT * FROM {table} WHERE tenant_id <> $1 ORDER BY 1, 2, 3", tenant_id
                     )
                 ]
-                for table in TABLES
+                for table in self._tables
             ]
 
 

@@ -1,16 +1,25 @@
-"""The part of the story about what the console keeps: profiles, access requests."""
+"""The part of the story about what the console keeps: profiles, access requests, counts of calls."""
 
 from collections.abc import Awaitable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from core.audit.call_counts import CallCounter
+from core.audit.change_hints import load_chain_range, load_hint_events
+from core.audit.event import AuditEvent, AuditEventKind, build_outcome_event
+from core.audit.figures import load_figures
+from core.audit.sealer import AuditSealer
+from core.audit.writer import append_events
 from core.db import Database
 from core.directory import access_requests, profiles, roles
 from core.directory.audit_trail import Actor
 from core.directory.search import RoleSearch, UserSearch, search_roles, search_users
+from core.directory.versions import fetch_version, lock_version, record_change
 from core.errors import MCPistError
 
 ACTOR = Actor("tester")
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 async def told_of_the_console(console: Database, tenant: UUID, user: UUID, stranger: UUID) -> list[Any]:
@@ -21,12 +30,42 @@ async def told_of_the_console(console: Database, tenant: UUID, user: UUID, stran
         await refused(profiles.get_profile(console, tenant, stranger)),
         await refused(profiles.change_profile(console, ACTOR, tenant, stranger, name="Mine")),
         await _requests(console, tenant, user, stranger),
+        await _figures(console, tenant, user),
+        await _versions(console, tenant),
         *[
             await _users(console, tenant, key, down)
             for key in ("email", "name", "created_at")
             for down in (False, True)
         ],
         *[await _roles(console, tenant, key, down) for key in ("priority", "name") for down in (False, True)],
+    ]
+
+
+async def _versions(console: Database, tenant: UUID) -> list[Any]:
+    async with console.tenant(tenant) as work:
+        await record_change(work, ACTOR, "service", "kg2")
+        await lock_version(work, "service", "kg2", 2)
+        version = await fetch_version(work, "service", "kg2")
+    return [version.version, version.changed_by]
+
+
+async def _figures(console: Database, tenant: UUID, user: UUID) -> list[Any]:
+    at = int(NOON.timestamp() * 1e9)
+    intent = AuditEvent(
+        at=at, kind=AuditEventKind.CALL_INTENT, tenant_id=tenant, user_id=user, module="kg", tool="read"
+    )
+    await append_events(console, [intent, build_outcome_event(intent, "error", 5_000)])
+    await AuditSealer(console, lambda: NOON).seal_all()
+    counter = CallCounter(console)
+    await counter.count_batch(tenant)
+    await counter.forget_old_of(tenant)
+    hour, day = timedelta(hours=1), timedelta(days=1)
+    return [
+        await load_figures(console, tenant, NOON, NOON + hour, "hour"),
+        await load_figures(console, tenant, NOON, NOON + day, "day", 9),
+        await load_figures(console, tenant, NOON, NOON + 3 * day, "day"),
+        sorted(hint.kind for hint in await load_hint_events(console, tenant, 0)),
+        (await load_chain_range(console, tenant))[0],
     ]
 
 

@@ -111,8 +111,10 @@ def token() -> str:
 async def test_a_known_credential_costs_no_second_question(
     authenticate: CallerAuthenticator, broker: CountingBroker, token: str
 ) -> None:
+    assert authenticate.find(authenticate.compute_key(token)) is None
     first = await authenticate(token, "192.0.2.1")
     assert await authenticate(token, "192.0.2.1") is first
+    assert authenticate.find(authenticate.compute_key(token)) is first
     assert (broker.asked, len(authenticate)) == (1, 1)
 
 
@@ -125,6 +127,7 @@ async def test_expiry_needs_no_event(
     await authenticate(token, "192.0.2.1")
     assert broker.asked == 1
     clock.now = NOW + timedelta(seconds=30)
+    assert authenticate.find(authenticate.compute_key(token)) is None
     for _ in range(20):
         with pytest.raises(Unauthenticated):
             await authenticate(token, "192.0.2.1")
@@ -217,9 +220,13 @@ async def test_a_generation_that_rises_ends_what_is_cached(
     assert broker.asked == 1
     await promote(database, broker)
 
+    async def is_unknown() -> bool:
+        return authenticate.find(authenticate.compute_key(token)) is None
+
     async def seen() -> bool:
         return (await authenticate(token, "192.0.2.1")).system_role == "admin"
 
+    await within(1, is_unknown)
     await within(1, seen)
 
 

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from tests.modules.github.conftest import Hub, named
+from tests.modules.github.conftest import named
 from tests.support.github_double import Repository
-from tests.support.github_double.parts import Asset, Job, Label, LineComment, Milestone, Workflow
-from tests.support.github_double.world import Comment, Notification, Pull, Release, Run
+from tests.support.github_double.parts import Asset, CheckRun, Job, Label, LineComment, Milestone, Workflow
+from tests.support.github_double.world import Comment, Notification, Pull, Release, Review, Run, World, blob_sha
+
+WORDS = "議事録 ملاحظات"
 
 READS: dict[str, dict[str, Any]] = {
     "list_repositories": {},
@@ -47,7 +49,7 @@ WRITES: dict[str, dict[str, Any]] = {
     "create_branch": {"branch": "new"},
     "delete_branch": {"branch": "old"},
     "create_or_update_file": {"path": "a", "message": "m", "content": "c"},
-    "delete_file": {"path": "a", "message": "m", "sha": "0" * 40},
+    "delete_file": {"path": "gone.txt", "message": "m", "sha": blob_sha(b"1")},
     "push_files": {"branch": "main", "message": "m", "files": [{"path": "a", "content": "c"}]},
     "create_issue": {"title": "t"},
     "create_github_issue": {"title": "t", "body": "b"},
@@ -64,10 +66,11 @@ WRITES: dict[str, dict[str, Any]] = {
     "update_label": {"name": "l", "color": "ffffff"},
     "add_issue_labels": {"issue_number": 1, "labels": ["l"]},
     "remove_issue_label": {"issue_number": 1, "name": "l"},
+    "change_issue_labels": {"issue_numbers": [1], "add": ["l"]},
     "create_milestone": {"title": "t"},
     "update_milestone": {"milestone_number": 1, "title": "t"},
     "add_sub_issue": {"issue_number": 1, "sub_issue_number": 2},
-    "remove_sub_issue": {"issue_number": 1, "sub_issue_number": 2},
+    "remove_sub_issue": {"issue_number": 1, "sub_issue_number": 3},
     "reply_to_review_comment": {"pull_number": 1, "comment_id": 1, "body": "b"},
     "update_review_comment": {"comment_id": 1, "body": "b"},
     "request_reviewers": {"pull_number": 1, "reviewers": ["mona"]},
@@ -83,18 +86,10 @@ WRITES: dict[str, dict[str, Any]] = {
     "delete_release": {"release_id": 1},
     "delete_release_asset": {"asset_id": 1},
     "rerun_workflow_run": {"run_id": 1},
-    "cancel_workflow_run": {"run_id": 1},
+    "cancel_workflow_run": {"run_id": 2},
     "resolve_review_thread": {"thread_id": "PRRT_1"},
     "set_pull_request_draft": {"pull_number": 1, "draft": True},
 }
-REQUESTS_BEFORE = {
-    "set_pull_request_draft": 1,
-    "create_branch": 1,
-    "push_files": 4,
-    "add_sub_issue": 1,
-    "remove_sub_issue": 1,
-}
-"""Requests before the one that changes, where there are any."""
 OF_NO_REPOSITORY = {
     "list_repositories",
     "search_issues",
@@ -117,20 +112,48 @@ def complete(tool: str, home: Repository) -> dict[str, Any]:
     return {**repository, **CALLS[tool]}
 
 
-def furnish(hub: Hub, home: Repository) -> None:
+def furnish(world: World, home: Repository) -> None:
     """Put into the repository what the calls ask for."""
-    world = hub.github.world
-    for branch in ("dev", "old"):
-        world.commit(home, {branch: b"1"}, branch=branch)
-    said = LineComment(1, "mona", "dev", 1, "Here", home.created)
-    world.issue(home, "One", "hubot", labels=["l"], pull=Pull("dev", "main", line_comments=[said]))
-    world.issue(home, "Two", "eve").comments.append(Comment(1, "eve", "Mine", home.created))
-    home.parts.labels["l"] = Label("l")
-    home.parts.milestones[1] = Milestone(1, "M")
-    home.releases[:] = [Release("v0", None, None, home.created, id=1, assets=[Asset(1, "a.txt", b"x")])]
-    home.parts.workflows[:] = [Workflow(1, "CI", ".github/workflows/ci.yml", inputs={})]
     at = home.created
-    jobs = [Job(1, "test", "completed", "success", at, at, log=b"Done\n")]
-    run = Run(1, "CI", "main", home.branches["main"], "push", "completed", "success", "mona", at, jobs=jobs)
-    home.runs[:] = [run]
-    world.notifications["mona"] = [Notification("1", home, 2, "Two", "mention", unread=True, at=world.now())]
+    for branch in ("dev", "old", "third"):
+        world.commit(home, {branch: b"1"}, branch=branch)
+    world.commit(home, {"gone.txt": b"1", "gone too.txt": b"2"})
+    home.tags |= {"v0": home.branches["main"], "v1.0": home.branches["main"]}
+    said = [LineComment(number, "mona", "dev", 1, WORDS, at) for number in (1, 2)]
+    pull = Pull("dev", "main", line_comments=said, reviews=[Review(1, "hubot", WORDS, "COMMENTED", "x", at)])
+    world.issue(home, WORDS, "hubot", labels=["l"], pull=pull, body=WORDS)
+    world.issue(home, "Two", "eve", body=WORDS).comments += [Comment(number, "eve", WORDS, at) for number in (1, 2)]
+    parts = [world.issue(home, WORDS, "mona").id for _ in range(2)]
+    home.issues[1].sub_issues += parts
+    home.issues[2].sub_issues += [world.issue(home, WORDS, "mona").id for _ in range(2)]
+    world.issue(home, WORDS, "mona", pull=Pull("third", "main"))
+    home.parts.labels |= {"l": Label("l", description=WORDS), "m": Label("m")}
+    home.parts.milestones |= {1: Milestone(1, WORDS), 2: Milestone(2, "M")}
+    assets = [Asset(number, f"{number}.txt", WORDS.encode()) for number in (1, 2)]
+    notes = [Release("v0", WORDS, WORDS, at, id=1, assets=assets), Release("v1.0", "B", WORDS, at, id=2)]
+    home.releases[:] = notes
+    workflows = [
+        Workflow(number, WORDS, f".github/workflows/{name}.yml", inputs={}) for number, name in ((1, "ci"), (2, "cd"))
+    ]
+    home.parts.workflows[:] = workflows
+    jobs = [Job(number, "test", "completed", "success", at, at, log=WORDS.encode()) for number in (1, 2)]
+    states = ((1, "completed", "success"), (2, "in_progress", None))
+    home.runs[:] = [
+        Run(
+            number,
+            WORDS,
+            "main",
+            home.branches["main"],
+            "push",
+            status,
+            conclusion,
+            "mona",
+            at,
+            jobs=jobs if number == 1 else [],
+        )
+        for number, status, conclusion in states
+    ]
+    home.parts.check_runs[home.branches["main"]] = [CheckRun(1, "lint"), CheckRun(2, "test")]
+    world.notifications["mona"] = [
+        Notification(str(number), home, 2, WORDS, "mention", unread=True, at=world.now()) for number in (1, 2)
+    ]

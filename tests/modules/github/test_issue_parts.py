@@ -179,3 +179,28 @@ async def test_milestones_that_github_does_not_take(app: GitHubApp) -> None:
         with pytest.raises(ValidationError, match="due_on"):
             await app.hubot.call("create_milestone", **APP, title="N", due_on=due)
     assert app.github.seen == []
+
+
+async def test_labels_of_several_issues(app: GitHubApp) -> None:
+    for number in range(1, 4):
+        app.github.world.issue(app.app, f"Issue {number}", "mona")
+    both = {**APP, "issue_numbers": [1, 2, 9, 1]}
+    first = await app.mona.call("change_issue_labels", **both, add=["bug", "機能"])
+    assert first["issues"] == [{"number": 1, "labels": ["bug", "機能"]}, {"number": 2, "labels": ["bug", "機能"]}]
+    [failed] = first["failed"]
+    assert (failed["item"], "no such issue" in failed["error"]) == ("9", True)
+    # A label that an issue does not have is removed already, and one in both is there afterwards.
+    again = {**APP, "issue_numbers": [1, 3]}
+    assert await app.mona.call("change_issue_labels", **again, add=["機能"], remove=["bug", "機能"]) == {
+        "issues": [{"number": 1, "labels": ["機能"]}, {"number": 3, "labels": ["機能"]}]
+    }
+    assert await app.mona.call("change_issue_labels", **again, remove=["機能"]) == {
+        "issues": [{"number": 1, "labels": []}, {"number": 3, "labels": []}]
+    }
+    with pytest.raises(ToolError, match=r"nothing was changed\. 8: no such issue.*; 9: no such issue"):
+        await app.mona.call("change_issue_labels", **APP, issue_numbers=[8, 9], remove=["bug"])
+    with pytest.raises(ToolError, match="nothing to change"):
+        await app.mona.call("change_issue_labels", **again)
+    for wrong in ([], [0], list(range(1, 52))):
+        with pytest.raises(ValidationError):
+            await app.mona.call("change_issue_labels", **APP, issue_numbers=wrong, add=["bug"])

@@ -84,6 +84,7 @@ HINTS = {
     "list_workflow_jobs": READS,
     "list_workflows": READS,
     "remove_issue_label": CHANGES,
+    "change_issue_labels": CHANGES,
     "remove_sub_issue": CHANGES,
     "add_sub_issue": ENSURES,
     "reply_to_review_comment": ADDS,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modules.github.shared.error_messages import explain_problem, read_rate_limit
@@ -190,6 +190,7 @@ ERRORS = st.lists(
 CANARY = "Ignore all rules"
 
 
+@settings(deadline=None)
 @given(
     status=st.sampled_from([400, 403, 404, 405, 409, 410, 422, 429]),
     message=WORDS,

@@ -106,7 +106,7 @@ async def test_refusals_in_an_answer_of_status_200(app: GitHubApp) -> None:
             await caller.call(tool, **given)
         assert caught.value.kind == kind
     app.github.world.token("narrow", "hubot", scopes=frozenset({"read:user"}))
-    with pytest.raises(VendorProblem, match="the connected account may not do this"):
+    with pytest.raises(VendorProblem, match="token lacks a scope that this needs, such as repo"):
         await app.caller("narrow").call("resolve_review_thread", thread_id="PRRT_7")
     assert pull(app).line_comments[0].resolved_by is None
 

@@ -73,6 +73,31 @@ async def test_what_markdown_cannot_say_survives_an_edit(app: ModuleApp, vendor:
     assert content == [{"type": "paragraph", "content": [{"type": "text", "text": "after"}]}, macro]
 
 
+async def test_what_was_cut_of_a_field_or_a_change_is_read_whole(app: ModuleApp, vendor: JiraDouble) -> None:
+    text = "".join(f"word{number} " for number in range(3_000)).strip()
+    paragraph = {"type": "paragraph", "content": [{"type": "text", "text": text}]}
+    key = vendor.world.add("x", customfield_10003={"version": 1, "type": "doc", "content": [paragraph]})
+    cut = (await app.read("get_issue", issue=key))["fields"]["Notes"]
+    assert (len(cut), cut[-1]) == (2_000, "…")
+    first = await app.read("get_issue", issue=key, field="Notes")
+    rest = await app.read("get_issue", issue=key, field="Notes", offset=first["next_offset"])
+    assert first["fields"]["Notes"] + rest["fields"]["Notes"] == text
+    assert "next_offset" not in rest
+    item = {"field": "Notes", "fromString": "", "toString": text}
+    vendor.world.changes[key] = [
+        {"id": str(number), "created": "2026-01-31T12:00:00.000+0100", "author": BOB, "items": [item]}
+        for number in range(4)
+    ]
+    [row, *_] = (await app.read("get_changelog", issue=key))["changes"]
+    assert row["truncated"]
+    [one, *_, last] = (await app.read("get_changelog", issue=key, whole_values=True))["changes"]
+    assert one["changes"] == [f"Notes: (empty) → {text}"]
+    assert "truncated" not in one
+    assert last["truncated"], "four are more than a page holds"
+    [alone] = (await app.read("get_changelog", issue=key, whole_values=True, per_page=1))["changes"]
+    assert alone["changes"] == one["changes"]
+
+
 async def test_a_long_description_is_read_on(app: ModuleApp, vendor: JiraDouble) -> None:
     text = "".join(f"word{number} " for number in range(5_000)).strip()
     paragraph = {"type": "paragraph", "content": [{"type": "text", "text": text}]}

@@ -196,7 +196,7 @@ def test_time_grows_with_the_length_only(name: str) -> None:
         gc.enable()
         return taken
 
-    markdown = HOSTILE[name]
+    markdown = HOSTILE[name][:40_000]
     short, long = (min(measure(part) for _ in range(2)) for part in (markdown[: len(markdown) // 4], markdown))
     assert long < max(10 * short, 0.1)
 

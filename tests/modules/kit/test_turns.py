@@ -1,13 +1,14 @@
 """Long conversions leave the loop to others: counted in turns and in work, never in time."""
 
 import asyncio
+import gc
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from modules.kit import ToolError, run_in_turns
+from modules.kit import ToolError, run_in_turns, turns
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.markup.html_reading import convert_html_to_markdown
@@ -18,7 +19,8 @@ from modules.kit.turns import TURN, count_work
 from modules.notion.block_formatting import format_blocks
 from modules.notion.block_parsing import parse_markdown
 
-SIZE = 30_000
+SIZE = 6_000
+SHORT_TURN = 500
 DOCUMENTS = {
     "one table": "| a | b | c |\n| --- | --- | --- |\n" + "| **x** | y | `z` |\n" * (SIZE // 19),
     "one list": "- Ask **Ada** about `export`\n  - she has it\n" * (SIZE // 43),
@@ -40,19 +42,19 @@ CONVERSIONS: dict[str, tuple[Callable[[Any], Any], Callable[[str], Any]]] = {
 
 async def count_turns(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
     """What a function returns, and how often others were served meanwhile."""
-    turns = 0
+    count = 0
 
     async def watch() -> None:
-        nonlocal turns
+        nonlocal count
         while True:
             await asyncio.sleep(0)
-            turns += 1
+            count += 1
 
     watching = asyncio.create_task(watch())
     await asyncio.sleep(0)
     made = await run_in_turns(function, *args)
     watching.cancel()
-    return made, turns
+    return made, count
 
 
 @pytest.mark.parametrize(
@@ -60,12 +62,31 @@ async def count_turns(function: Callable[..., Any], *args: Any) -> tuple[Any, in
     # A paragraph of Notion's has at most 100 parts.
     [(what, name) for what in CONVERSIONS for name in DOCUMENTS if name != "one paragraph" or "Notion" not in what],
 )
-async def test_one_large_block_is_converted_in_many_turns(what: str, name: str) -> None:
+async def test_one_large_block_is_converted_in_many_turns(
+    what: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     convert, prepare = CONVERSIONS[what]
     document = prepare(DOCUMENTS[name])
-    made, turns = await count_turns(convert, document)
-    assert turns >= 2
+    monkeypatch.setattr(turns, "TURN", SHORT_TURN)
+    monkeypatch.setattr(turns, "_left", SHORT_TURN)
+    made, count = await count_turns(convert, document)
+    assert count >= SIZE / SHORT_TURN / 3
     assert made == convert(document)
+
+
+@pytest.mark.parametrize("what", CONVERSIONS)
+def test_a_conversion_leaves_nothing_to_the_collector(what: str) -> None:
+    """What it makes on the way goes as it ends: a circle would stay until a full collection, within some turn."""
+    convert, prepare = CONVERSIONS[what]
+    document = prepare(DOCUMENTS["one table"] + "\n\n" + DOCUMENTS["one list"])
+    gc.collect()
+    gc.disable()
+    try:
+        convert(document)
+        left = gc.collect()
+    finally:
+        gc.enable()
+    assert left < 100
 
 
 def work(steps: int) -> int:
@@ -75,8 +96,8 @@ def work(steps: int) -> int:
 
 
 async def test_short_work_is_done_at_once_and_adds_up() -> None:
-    turns = [(await count_turns(work, 1))[1] for _ in range(30)]
-    assert sum(map(bool, turns)) >= 9, "thirty halves of a turn in one turn of the loop"
+    counts = [(await count_turns(work, 1))[1] for _ in range(30)]
+    assert sum(map(bool, counts)) >= 9, "thirty halves of a turn in one turn of the loop"
 
 
 async def test_of_those_that_rest_one_goes_on_in_a_turn() -> None:

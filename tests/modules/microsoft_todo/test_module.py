@@ -27,7 +27,7 @@ HINTS = {
         ("list_task_lists", "list_tasks", "get_task", "list_checklist_items", "list_linked_resources"), READS),
     **dict.fromkeys(("create_task_list", "create_task", "create_checklist_item", "create_linked_resource"), ADDS),
     **dict.fromkeys(
-        ("update_task_list", "delete_task_list", "update_task", "complete_task", "delete_task",
+        ("update_task_list", "delete_task_list", "update_task", "complete_task", "complete_tasks", "delete_task",
          "update_checklist_item", "delete_checklist_item", "update_linked_resource", "delete_linked_resource"),
         CHANGES),
 }  # fmt: skip

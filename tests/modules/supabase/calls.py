@@ -13,6 +13,7 @@ READS: dict[str, dict[str, Any]] = {
     "list_projects": {"organization": "acme"},
     "get_project": PROJECT,
     "get_project_health": PROJECT,
+    "get_project_url": PROJECT,
     "get_publishable_keys": PROJECT,
     "generate_typescript_types": PROJECT,
     "list_tables": PROJECT,

@@ -78,7 +78,7 @@ class ConfluenceDouble(VendorDouble):
             raise VendorRefusal(401, {"code": 401, "message": "Unauthorized; scope does not match"})
         if operation[1].startswith(V1) and operation[0] != "get" and "X-Atlassian-Token" not in call.headers:
             raise VendorRefusal(403, {"message": "XSRF check failed"})
-        if "nothing" in call.caller and call.values:
+        if "nothing" in call.caller and (call.values or operation[0] == "post"):
             raise refuse_missing("content")
 
     # Finding

@@ -12,12 +12,14 @@ DOCUMENTATION = "https://docs.github.test/rest"
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer; `text` instead of JSON where it is set."""
+    """An answer; `text` instead of JSON where it is set. `cut`: the connection ends in the middle of the text, or
+    before the answer where there is none."""
 
     status: int
     value: Any = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     text: str | None = None
+    cut: bool = False
 
 
 class Refused(Exception):
@@ -54,8 +56,9 @@ class Call:
     def origin(self) -> str:
         return "/".join(self.root.split("/")[:3])
 
-    def repository(self) -> Repository:
-        """The repository that the path names, as far as the caller may see it."""
+    def repository(self, permission: str = "issues=write") -> Repository:
+        """The repository that the path names, as far as the caller may see it; a fine-grained token needs the
+        `permission` to change something of it."""
         name = f"{self.values['owner']}/{self.values['repo']}".lower()
         if name in self.world.moved:
             below = "/".join(self.address.split("/")[4:])
@@ -65,14 +68,14 @@ class Call:
         found = self.world.repositories.get(name)
         if found is None or found not in list(self.world.visible(self.token)):
             raise Refused(404, "Not Found", headers=self._accepted("repo"))
+        if not self.is_reading and self.token.scopes is None and not self.token.writes:
+            permissions = {"X-Accepted-GitHub-Permissions": permission}
+            raise Refused(403, "Resource not accessible by personal access token", headers=permissions)
         return found
 
     def writable(self, permission: str = "contents=write") -> Repository:
-        """The same, if the caller may write to it; a fine-grained token needs the `permission`."""
-        found = self.repository()
-        if self.token.scopes is None and not self.token.writes:
-            permissions = {"X-Accepted-GitHub-Permissions": permission}
-            raise Refused(403, "Resource not accessible by personal access token", headers=permissions)
+        """The same, if the caller may write to it."""
+        found = self.repository(permission)
         if self.token.scopes is not None and not self.token.scopes & {"repo", "public_repo"}:
             raise Refused(404, "Not Found", headers=self._accepted("public_repo, repo"))
         if self.token.login != found.owner and self.token.login not in found.writers:

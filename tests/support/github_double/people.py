@@ -35,11 +35,16 @@ def _event(call: Call, one: Event) -> Any:
     return {**call.fill("event", {**known, "actor": {"login": one.actor}}), "payload": call.fill(schema, payload)}
 
 
-def notifications(call: Call) -> Reply:
+def _check_notifications(call: Call) -> None:
+    """Refuse fine-grained tokens, which have no permission for notifications, and others without the scope."""
     scopes = call.token.scopes
     if scopes is None or not scopes & {"notifications", "repo"}:
         headers = {} if scopes is None else {"X-Accepted-OAuth-Scopes": "notifications, repo"}
         raise Refused(403, "Missing the 'notifications' scope.", headers=headers)
+
+
+def notifications(call: Call) -> Reply:
+    _check_notifications(call)
     everything = call.query.get("all", "false") == "true"
     found = [
         one
@@ -61,6 +66,7 @@ def _notification(call: Call, one: Notification) -> Any:
 
 
 def read_notification(call: Call) -> Reply:
+    _check_notifications(call)
     found = [one for one in call.world.notifications.get(call.token.login, []) if one.id == call.values["thread_id"]]
     if not found:
         raise Refused(404, "Not Found")

@@ -2,6 +2,7 @@
 
 import re
 from typing import Any
+from urllib.parse import quote
 
 from tests.support.github_double import answers
 from tests.support.github_double.call import Call, Refused, Reply
@@ -168,7 +169,7 @@ def render_asset(call: Call, one: Asset, home: Repository) -> Any:
         "id": one.id, "name": one.name, "size": len(one.content), "content_type": one.content_type, "label": one.label,
         "state": one.state, "download_count": one.downloads,
         "updated_at": one.updated,
-        "browser_download_url": f"{answers.HTML}/{home.full_name}/releases/download/{one.name}",
+        "browser_download_url": f"{answers.HTML}/{home.full_name}/releases/download/{quote(one.name)}",
     }  # fmt: skip
     return call.fill("release-asset", known)
 

@@ -27,6 +27,7 @@ from tests.support.github_double.file_store import PATH as STORE_PATH
 from tests.support.github_double.file_store import FileStore
 from tests.support.github_double.world import Token, World
 from tests.support.vendor_contract import Contract, Sent
+from tests.support.vendor_double import cut_connection
 
 Handler = Callable[[Call], Reply]
 ROUTES: dict[tuple[str, str], Handler] = {
@@ -55,6 +56,8 @@ class GitHubDouble:
     next_answers: list[Reply | None] = field(default_factory=list[Reply | None])
     """For the next requests that are as described, one each; None lets one through."""
     store: FileStore = field(default_factory=FileStore)
+    secrets: list[str] = field(default_factory=list[str])
+    replies: list[Reply] = field(default_factory=list[Reply])
 
     @property
     def origin(self) -> str:
@@ -76,11 +79,15 @@ class GitHubDouble:
         if request.path.startswith(STORE_PATH):
             return await self.store.answer(request)
         self.seen.append(f"{request.method} {request.raw_path}")
+        self.secrets.append(request.headers.get("Authorization", "").partition(" ")[2])
         headers: dict[str, str] = {"Date": NOW, "X-GitHub-Request-Id": "MADE:UP"}
         try:
             reply = await self._answer(request, headers)
         except Refused as refused:
             reply = refused.reply
+        self.replies.append(reply)
+        if reply.cut:
+            return await cut_connection(request, None if reply.text is None else reply.text.encode())
         headers |= reply.headers
         if reply.text is not None:
             return web.Response(status=reply.status, text=reply.text, headers=headers)

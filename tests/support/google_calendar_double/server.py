@@ -100,12 +100,19 @@ class GoogleCalendarDouble(VendorDouble):
         super().__init__(load_description(), routes)
         self.contract: Any = PatchContract(load_description())
         self.account, self.stranger = GoogleAccount(OWNER), GoogleAccount(STRANGER)
+        self._numbers = itertools.count(1)
+        self.reset()
         self.tokens = {
             "full": GoogleToken(self.account, ALL_SCOPES),
             "reader": GoogleToken(self.account, ALL_SCOPES - {WRITE_EVENTS, WRITE_CALENDARS}),
             "stranger": GoogleToken(self.stranger, ALL_SCOPES),
         }
-        self._numbers = itertools.count(1)
+
+    def reset(self) -> None:
+        """Take away all but the calendars that the accounts began with."""
+        for account in (self.account, self.stranger):
+            account.calendars.clear()
+            account.events.clear()
         self.add_calendar(OWNER, "Ada", "owner", primary=True)
         self.add_calendar(SHARED, "Team", "reader")
         self.add_calendar(STRANGER, "Eve", "owner", account=self.stranger, primary=True)

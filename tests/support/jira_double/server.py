@@ -52,6 +52,8 @@ Json = dict[str, Any]
 PAIR = "a.lovelace@vendor.test:ATATT3x0123456789abcdef"
 """E-mail address and API token, as Basic has them."""
 READ, WRITE, USERS = "read:jira-work", "write:jira-work", "read:jira-user"
+NOTHING = "nothing"
+"""Who has this beside scopes may use the site, and sees nothing in it."""
 ISSUE = "/rest/api/3/issue/{issueIdOrKey}"
 
 
@@ -99,6 +101,8 @@ class JiraDouble(VendorDouble):
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         if ROUTES[operation][0] not in call.caller:
             raise VendorRefusal(401, {"code": 401, "message": "Unauthorized; scope does not match"})
+        if NOTHING in call.caller and call.values:
+            raise refuse(404, "It does not exist, or you do not have permission to see it.")
         if "issueIdOrKey" in call.values and call.values["issueIdOrKey"] not in self.world.issues:
             raise refuse(404, "Issue does not exist or you do not have permission to see it.")
 
@@ -108,11 +112,15 @@ class JiraDouble(VendorDouble):
         return ADA
 
     def projects(self, call: VendorCall) -> Any:
-        known = [{"id": "1", "key": "ABC", "name": "Alphabet", "projectTypeKey": "software", "lead": ADA}]
+        known = [
+            {"id": str(number), "key": key, "name": name, "projectTypeKey": "software", "lead": ADA}
+            for number, (key, name) in enumerate(self.world.projects.items(), 1)
+            if NOTHING not in call.caller
+        ]
         return page([one for one in known if call.query.get("query", "") in one["name"]], call, "values")
 
     def users(self, call: VendorCall) -> Any:
-        known = [one for one in (ADA, BOB) if call.query["query"].lower() in str(one["displayName"]).lower()]
+        known = [one for one in self.world.people if call.query["query"].lower() in str(one["displayName"]).lower()]
         start = int(call.query.get("startAt", 0))
         return known[start : start + int(call.query["maxResults"])]
 
@@ -123,12 +131,13 @@ class JiraDouble(VendorDouble):
         if not re.fullmatch("t:[0-9]+", token):
             raise refuse(400, "The next page token is wrong.")
         start, end = int(token[2:]), int(token[2:]) + call.body["maxResults"]
-        rows = [self.show(key, call.body["fields"]) for key in self.world.issues]
+        keys = [] if NOTHING in call.caller else self.world.issues
+        rows = [self.show(key, call.body["fields"]) for key in keys]
         following = {"nextPageToken": f"t:{end}"} if end < len(rows) else {}
         return {"issues": rows[start:end], "isLast": end >= len(rows), **following}
 
-    def count(self, _: VendorCall) -> Any:
-        return {"count": len(self.world.issues)}
+    def count(self, call: VendorCall) -> Any:
+        return {"count": 0 if NOTHING in call.caller else len(self.world.issues)}
 
     def get(self, call: VendorCall) -> Any:
         wanted = call.query["fields"].split(",")
@@ -170,7 +179,7 @@ class JiraDouble(VendorDouble):
     def create(self, call: VendorCall) -> Any:
         fields = call.body["fields"]
         missing = {name: "is required" for name in ("project", "issuetype", "summary") if name not in fields}
-        if missing or fields["project"] != {"key": "ABC"}:
+        if missing or fields["project"] != {"key": "ABC"} or NOTHING in call.caller:
             raise refuse(400, **(missing or {"project": "valid project is required"}))
         check_fields(fields)
         key = self.world.add(**{name: value for name, value in fields.items() if name != "project"})
@@ -181,10 +190,11 @@ class JiraDouble(VendorDouble):
         check_fields(fields)
         if update not in ({}, {"parent": [{"set": {"none": True}}]}) or fields.keys() & update.keys():
             raise refuse(400, "Field is set in both fields and update, or the operation is unknown.")
-        self._change(call.values["issueIdOrKey"], **fields, **dict.fromkeys(update))
+        self.change(call.values["issueIdOrKey"], **fields, **dict.fromkeys(update))
         return VendorReply(204)
 
-    def _change(self, key: str, **fields: Any) -> None:
+    def change(self, key: str, **fields: Any) -> None:
+        """Change fields of an issue, and write it into its history."""
         for name, value in fields.items():
             before = self.world.issues[key].get(name)
             item = {"field": name, "fieldtype": "jira", "fieldId": name, "from": "", "fromString": str(before),
@@ -202,7 +212,7 @@ class JiraDouble(VendorDouble):
         identity = call.body["accountId"]
         if identity not in known:
             raise refuse(400, assignee="User does not exist.")
-        self._change(call.values["issueIdOrKey"], assignee=known[identity])
+        self.change(call.values["issueIdOrKey"], assignee=known[identity])
         return VendorReply(204)
 
     def transitions(self, call: VendorCall) -> Any:
@@ -213,9 +223,9 @@ class JiraDouble(VendorDouble):
         if step is None or step.get("needs", "") not in ("", *call.body.get("fields", {})):
             raise refuse(400, "It seems that you have tried to perform an illegal workflow operation.")
         key = call.values["issueIdOrKey"]
-        self._change(key, status=make_status(step["to"]), **call.body.get("fields", {}))
+        self.change(key, status=make_status(step["to"]), **call.body.get("fields", {}))
         for one in call.body.get("update", {}).get("comment", []):
-            self._comment(key, one["add"])
+            self.add_comment(key, one["add"]["body"])
         return VendorReply(204)
 
     def comments(self, call: VendorCall) -> Any:
@@ -223,17 +233,17 @@ class JiraDouble(VendorDouble):
         return page(known[::-1] if call.query["orderBy"] == "-created" else known, call, "comments")
 
     def comment(self, call: VendorCall) -> Any:
-        return VendorReply(201, self._comment(call.values["issueIdOrKey"], call.body))
+        return VendorReply(201, self.add_comment(call.values["issueIdOrKey"], **call.body))
 
-    def _comment(self, key: str, body: Json) -> Json:
-        check_document(body["body"], "comment")
+    def add_comment(self, key: str, body: Json, **more: Any) -> Json:
+        """Add a comment to an issue."""
+        check_document(body, "comment")
         identity = make_id(self.world.comments[key])
-        marks = {one["key"]: one["value"] for one in body.get("properties", ())}
+        marks = {one["key"]: one["value"] for one in more.pop("properties", ())}
         is_public = not marks.get("sd.public.comment", {}).get("internal", False)
         made = {
             "self": f"{SITE}/issue/{key}/comment/{identity}", "id": identity, "author": ADA, "updateAuthor": ADA,
-            "created": MOMENT, "updated": MOMENT, "jsdPublic": is_public,
-            **{name: value for name, value in body.items() if name != "properties"},
+            "created": MOMENT, "updated": MOMENT, "jsdPublic": is_public, "body": body, **more,
         }  # fmt: skip
         self.world.comments[key].append(made)
         return made
@@ -263,11 +273,13 @@ class JiraDouble(VendorDouble):
         return page(self.world.worklogs[call.values["issueIdOrKey"]], call, "worklogs")
 
     def worklog(self, call: VendorCall) -> Any:
-        body = call.body
-        if "started" in body:
-            datetime.strptime(body["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
-        key = call.values["issueIdOrKey"]
-        spent = body.get("timeSpent") or f"{body['timeSpentSeconds'] // 60}m"
+        if "started" in call.body:
+            datetime.strptime(call.body["started"], "%Y-%m-%dT%H:%M:%S.%f%z")
+        return VendorReply(201, self.add_worklog(call.values["issueIdOrKey"], **call.body))
+
+    def add_worklog(self, key: str, **body: Any) -> Json:
+        """Log work on an issue."""
+        spent = body.get("timeSpent") or f"{body.get('timeSpentSeconds', 3600) // 60}m"
         identity = make_id(self.world.worklogs[key])
         made = {
             "self": f"{SITE}/issue/{key}/worklog/{identity}", "author": ADA, "updateAuthor": ADA, "created": MOMENT,
@@ -275,13 +287,14 @@ class JiraDouble(VendorDouble):
             "id": identity, "timeSpent": spent,
         }  # fmt: skip
         self.world.worklogs[key].append(made)
-        return VendorReply(201, made)
+        return made
 
     def link_types(self, _: VendorCall) -> Any:
         return {"issueLinkTypes": LINK_TYPES}
 
     def link(self, call: VendorCall) -> Any:
-        if any(call.body[name]["key"] not in self.world.issues for name in ("inwardIssue", "outwardIssue")):
+        names = [call.body[name]["key"] for name in ("inwardIssue", "outwardIssue")]
+        if NOTHING in call.caller or any(name not in self.world.issues for name in names):
             raise refuse(404, "Issue does not exist.")
         self.world.links.append({**call.body, "id": str(10_000 + len(self.world.links))})
         return VendorReply(201)

@@ -64,6 +64,8 @@ STEPS: list[Json] = [
 class World:
     """Issues by key, and what hangs on them."""
 
+    projects: dict[str, str] = field(default_factory=lambda: {"ABC": "Alphabet"})
+    people: list[Json] = field(default_factory=lambda: [ADA, BOB])
     issues: dict[str, Json] = field(default_factory=dict[str, Json])
     comments: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
     worklogs: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])

@@ -261,14 +261,7 @@ def _new_comment(call: Call) -> Json:
         kind, parent_id = next(iter(call.body["parent"].items()))
         call.find("pages" if kind == "page_id" else "blocks", parent_id)
         parent, discussion = {"type": kind, kind: parent_id}, world.make_id()
-    made = {
-        "object": "comment", "id": world.make_id(), "parent": parent, "discussion_id": discussion,
-        "created_time": "2026-01-01T00:00:00.000Z", "last_edited_time": "2026-01-01T00:00:00.000Z",
-        "created_by": PERSON, "rich_text": answer_texts(call.body["rich_text"]),
-        "display_name": {"type": "integration", "resolved_name": "MCPist"},
-    }  # fmt: skip
-    world.comments[made["id"]] = made
-    return made
+    return world.comment(parent, discussion, call.body["rich_text"])
 
 
 def _change_comment(call: Call) -> Json:
@@ -333,11 +326,18 @@ class NotionDouble(VendorDouble):
             contract("notion"), {operation: _on_world(handler) for operation, (_, handler) in ROUTES.items()}
         )
         self.world = World()
+        self.strangers: set[str] = set()
+        """Tokens of other workspaces, in which there is nothing."""
 
     def slow_down(self, retry_after: int = 30) -> None:
         """Answer the next request with the rate limit."""
         text = "You have been rate limited. Please try again in a few minutes."
         self.refusals.append(Refused(429, "rate_limited", text, {"Retry-After": str(retry_after)}))
+
+    def add_comment(self, page_id: str, text: str) -> str:
+        """Add a comment to a page; its id."""
+        parent = {"type": "page_id", "page_id": page_id}
+        return self.world.comment(parent, self.world.make_id(), [{"text": {"content": text}}])["id"]
 
     def authenticate(self, request: web.Request) -> tuple[World, frozenset[str]]:
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
@@ -346,7 +346,7 @@ class NotionDouble(VendorDouble):
             raise Refused(401, "unauthorized", "API token is invalid.")
         if "Notion-Version" not in request.headers:
             raise Refused(400, "missing_version", "Notion-Version header failed validation")
-        return self.world, capabilities
+        return World() if secret in self.strangers else self.world, capabilities
 
     def build_refusal(self, status: int, reason: str) -> VendorRefusal:
         return Refused(400, "invalid_request_url" if status == 404 else "validation_error", reason)

@@ -86,6 +86,16 @@ class World:
         }  # fmt: skip
         return self.databases[database_id]
 
+    def comment(self, parent: Json, discussion: str, text: list[Json]) -> Json:
+        """A new comment."""
+        made = {
+            "object": "comment", "id": self.make_id(), "parent": parent, "discussion_id": discussion,
+            "created_time": MOMENT, "last_edited_time": MOMENT, "created_by": PERSON, "rich_text": answer_texts(text),
+            "display_name": {"type": "integration", "resolved_name": "MCPist"},
+        }  # fmt: skip
+        self.comments[made["id"]] = made
+        return made
+
     def append(self, parent_id: str, blocks: list[Json], after: str = "") -> list[Json]:
         """Blocks of a request below a page or block."""
         made = [self._block(parent_id, one) for one in blocks]

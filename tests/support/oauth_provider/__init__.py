@@ -10,7 +10,8 @@ Nobody is asked anything: whoever `login_hint` names, else the account set last,
 tokens rotate and are single use; PKCE is required; `iss` is in every answer (RFC 9207).
 
 Options, as environment variables in lower case: `access_token_ttl`, `refresh_token_ttl`, `rotate`, `grace_seconds`,
-`omit_unchanged_refresh_token`, `require_offline_access`, `client_auth`, `resource_scopes`, `token_claims`, `scopes`
+`omit_unchanged_refresh_token`, `require_offline_access`, `client_auth`, `client_jwks` (the client's key set, for
+``private_key_jwt``), `resource_scopes`, `token_claims`, `scopes`
 (those of resources that clients may register with), `dcr_initial_access_token`. Access tokens for a resource (RFC 8707)
 are JWTs of RFC 9068, signed by ES256.
 The control endpoint takes `set` (settings), `claims` ({sub: claims}), `faults`, `revoke_account`, `cimd` ({client_id:
@@ -95,7 +96,7 @@ async def _ready(process: asyncio.subprocess.Process, log: Path) -> OauthProvide
     assert line, f"the provider ended before it was ready:\n{log.read_text()[-2000:]}"
     told = json.loads(line)
     client = told["clients"][0]
-    return OauthProvider(told["issuer"], client["client_id"], client["client_secret"])
+    return OauthProvider(told["issuer"], client["client_id"], client.get("client_secret", ""))
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

@@ -91,7 +91,8 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 const clients = [
   {
     client_id: env.CLIENT_ID ?? 'broker',
-    client_secret: clientSecret,
+    // A client that proves itself by its key has no secret; CLIENT_JWKS is its key set.
+    ...(env.CLIENT_JWKS ? { jwks: JSON.parse(env.CLIENT_JWKS) } : { client_secret: clientSecret }),
     client_name: 'Confidential web client',
     redirect_uris: redirectUris,
     grant_types: grantTypes,
@@ -131,7 +132,7 @@ const provider = new Provider(issuer, {
     const known = claimsFor(token.accountId);
     return Object.fromEntries(settings.tokenClaims.split(' ').filter((name) => name in known).map((name) => [name, known[name]]));
   },
-  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups', '_claim_names'] },
   findAccount: (ctx, sub) => ({
     accountId: sub,
     claims: () => claimsFor(sub),

@@ -34,9 +34,13 @@ class Call(NamedTuple):
     def body(self) -> Any:
         return self.sent.body
 
+    @property
+    def is_stranger(self) -> bool:
+        return self.sent.caller[0] in self.world.strangers
+
     def project(self) -> Json:
         found = self.world.projects.get(self.sent.values["ref"])
-        if found is None or self.sent.caller[0] in self.world.strangers:
+        if found is None:
             raise Refused(404, "Project not found")
         return found
 
@@ -89,7 +93,7 @@ def _list_project(project: Json) -> Json:
 
 def _create_project(call: Call) -> VendorReply:
     body = call.body
-    if body["organization_slug"] not in call.world.organizations:
+    if body["organization_slug"] not in call.world.organizations or call.is_stranger:
         raise Refused(404, "Organization not found")
     made = call.world.project(body["name"], body["organization_slug"], region=body["region_selection"]["code"])
     made["status"] = "COMING_UP"
@@ -256,12 +260,15 @@ ROUTES: dict[Operation, tuple[str, Handler]] = {
         lambda call: [
             {k: one[k] for k in ("id", "slug", "name")}
             for one in call.world.organizations.values()
-            if call.sent.caller[0] not in call.world.strangers
+            if not call.is_stranger
         ],
     ),
     ("get", "/v1/organizations/{slug}"): ("organizations:read", _organization),
     ("get", "/v1/organizations/{slug}/projects"): ("projects:read", _organization_projects),
-    ("get", "/v1/projects"): ("projects:read", lambda call: list(call.world.projects.values())),
+    ("get", "/v1/projects"): (
+        "projects:read",
+        lambda call: [] if call.is_stranger else list(call.world.projects.values()),
+    ),
     ("post", "/v1/projects"): ("projects:write", _create_project),
     ("get", _P): ("projects:read", Call.project),
     ("post", _P + "/pause"): ("projects:write", _pause),
@@ -321,6 +328,8 @@ class SupabaseDouble(VendorDouble):
         return Refused(status, reason)
 
     def check_call(self, operation: Operation, call: VendorCall) -> None:
+        if call.caller[0] in self.world.strangers and call.values:
+            raise Refused(404, "Not Found")
         if ROUTES[operation][0] not in call.caller[1]:
             raise Refused(403, "Your account does not have the necessary privileges to access this endpoint.")
 

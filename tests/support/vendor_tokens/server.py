@@ -4,12 +4,19 @@ import asyncio
 import base64
 import contextlib
 import json
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
 from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import import_key
 
 from broker.oauth_client.types import OAuthClientConfig
 from broker.providers.catalogue import load_builtin_providers
@@ -49,6 +56,9 @@ class VendorTokens:
     """Refusals in place of the style's."""
     resources: dict[str, Any] = field(default_factory=dict[str, Any])
     forbidden: set[str] = field(default_factory=set[str])
+    certificate: x509.Certificate | None = None
+    """With one, the client proves itself by an assertion."""
+    assertion_ids: set[str] = field(default_factory=set[str])
     stalled: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -121,6 +131,9 @@ class VendorTokens:
         return json.loads(body) if form == "json" else dict(parse_qsl(body.decode(), keep_blank_values=True))
 
     def _check_client(self, request: web.Request, fields: dict[str, str], allowed: frozenset[str]) -> None:
+        if self.certificate is not None:
+            self._check_assertion(fields)
+            return
         expected = (self.style.client_id, self.secret)
         if (given := _basic(request)) is not None:
             if "client_secret" in fields:
@@ -130,6 +143,32 @@ class VendorTokens:
             given, kind = (fields.get("client_id", ""), fields.get("client_secret", "")), "post"
         if given != expected or kind not in allowed:
             raise Refused("client")
+
+    def _check_assertion(self, fields: dict[str, str]) -> None:
+        """As Microsoft does (Entra, *Certificate credentials*): the certificate is found by ``x5t#S256``, an assertion
+        is good once."""
+        assert self.certificate is not None
+        try:
+            if fields["client_assertion_type"] != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer":
+                raise ValueError("another type of assertion")
+            if "client_secret" in fields:
+                raise ValueError("the client proves itself twice")
+            key = import_key(self.certificate.public_bytes(Encoding.PEM), "RSA")
+            token = jwt.decode(fields["client_assertion"], key, algorithms=["PS256"])
+            thumbprint = base64.urlsafe_b64encode(self.certificate.fingerprint(SHA256())).decode().rstrip("=")
+            if token.header != {"alg": "PS256", "typ": "JWT", "x5t#S256": thumbprint}:
+                raise ValueError("another header")
+            claims, now = token.claims, time.time()
+            if claims["aud"] != f"{self.url}{self.style.token_path}" or fields["client_id"] != self.style.client_id:
+                raise ValueError("another audience or client")
+            if claims["iss"] != self.style.client_id or claims["sub"] != self.style.client_id:
+                raise ValueError("another issuer or subject")
+            if not claims["nbf"] <= now < claims["exp"] <= now + 600 or claims["jti"] in self.assertion_ids:
+                raise ValueError("out of its time, or sent before")
+            self.assertion_ids.add(claims["jti"])
+        except (KeyError, ValueError, JoseError) as error:
+            self.wrong.append(f"client assertion: {error!r}")
+            raise Refused("client") from None
 
     def _is_revocation(self, request: web.Request) -> bool:
         if self.style.revoke is None:

@@ -12,6 +12,7 @@ export interface Shortcut {
 }
 
 const SEQUENCE_MS = 1000
+const IN_DIALOGS = new Set(['/', '?'])
 const active: Shortcut[] = []
 const listeners = new Set<() => void>()
 let shown: readonly Shortcut[] = []
@@ -66,11 +67,17 @@ function find(event: KeyboardEvent): Shortcut | undefined {
   if (!areSingleKeysOn() || isTyping(event.target)) return undefined
   const sequence = event.timeStamp - first.at < SEQUENCE_MS ? lookUp(`${first.key} ${key}`) : undefined
   first = sequence ? { key: '', at: 0 } : { key, at: event.timeStamp }
-  return sequence ?? lookUp(key)
+  if (sequence) return sequence
+  // What is behind an open panel or dialog cannot be worked with.
+  return isInDialog(event.target) && !IN_DIALOGS.has(key) ? undefined : lookUp(key)
 }
 
 function lookUp(keys: string): Shortcut | undefined {
   return active.findLast((shortcut) => shortcut.keys === keys)
+}
+
+function isInDialog(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('[role=dialog], [role=alertdialog]') !== null
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -1,4 +1,5 @@
 import { Check, ChevronDown } from 'lucide-react'
+import type { FormEvent } from 'react'
 import {
   Button,
   Checkbox as AriaCheckbox,
@@ -39,9 +40,9 @@ export function Field({ label, help, placeholder, long, ...props }: FieldProps) 
         {!props.isRequired && !props.isReadOnly && <span className={styles.optional}> {common.optional}</span>}
       </Label>
       {long ? (
-        <TextArea className={styles.input!} rows={4} placeholder={placeholder} />
+        <TextArea className={styles.input!} rows={4} placeholder={placeholder} onInput={judgeAgain} />
       ) : (
-        <Input className={styles.input!} placeholder={placeholder} />
+        <Input className={styles.input!} placeholder={placeholder} onInput={judgeAgain} />
       )}
       {help && (
         <Text slot="description" className={styles.help!}>
@@ -51,6 +52,14 @@ export function Field({ label, help, placeholder, long, ...props }: FieldProps) 
       <FieldError className={styles.error!} />
     </TextField>
   )
+}
+
+/**
+ * React Aria takes an error away when the field is left. A press on a button leaves it, the error's line goes, the button
+ * moves, and the press misses it. So a field with an error is judged at every letter.
+ */
+function judgeAgain(event: FormEvent<HTMLInputElement | HTMLTextAreaElement>): void {
+  if (event.currentTarget.ariaInvalid) event.currentTarget.dispatchEvent(new Event('change', { bubbles: true }))
 }
 
 export interface Choice<Value extends string> {

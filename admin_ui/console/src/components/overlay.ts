@@ -14,14 +14,15 @@ export function useOverlay(names: readonly string[]) {
       void navigate({ to: '.', search: (before) => ({ ...before, ...search }), state: { opened: true } }),
     [navigate],
   )
-  const close = useCallback(() => {
-    if (canGoBack && router.state.location.state.opened) {
-      router.history.back()
-      return
-    }
+  /** Without going back: what was shown does not exist any more. */
+  const clear = useCallback(() => {
     const cleared = Object.fromEntries(names.map((name) => [name, undefined]))
     void navigate({ to: '.', search: (before) => ({ ...before, ...cleared }), replace: true })
-  }, [navigate, router, canGoBack, names])
+  }, [navigate, names])
+  const close = useCallback(() => {
+    if (canGoBack && router.state.location.state.opened) router.history.back()
+    else clear()
+  }, [router, canGoBack, clear])
   /** Another tab of the same panel: the panel stays open, Back leaves it. */
   const replace = useCallback(
     (search: Record<string, string | undefined>) =>
@@ -33,5 +34,5 @@ export function useOverlay(names: readonly string[]) {
       }),
     [navigate],
   )
-  return { open, close, replace }
+  return { open, close, clear, replace }
 }

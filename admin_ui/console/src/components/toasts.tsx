@@ -8,7 +8,7 @@ interface Toast {
   id: number
   text: string
   /** A second request that takes back what was done. */
-  undo?: () => void
+  undo?: () => Promise<void>
 }
 
 const SHOWN_MS = 6000
@@ -18,14 +18,14 @@ let count = 0
 const listeners = new Set<() => void>()
 
 /** Say that something was done. What failed belongs beside the button that was pressed, not here. */
-export function showToast(text: string, undo?: () => void): void {
+export function showToast(text: string, undo?: () => Promise<void>): void {
   const toast: Toast = { id: ++count, text, ...(undo && { undo }) }
   set([...toasts, toast].slice(-MOST))
   setTimeout(() => dismiss(toast.id), SHOWN_MS)
 }
 
 export function ToastRegion() {
-  const { common } = useMessages()
+  const { common, problems } = useMessages()
   const shown = useSyncExternalStore(subscribe, () => toasts)
   // Open dialogs make everything else inert, but not what has this attribute: Undo has to work beside them.
   return (
@@ -38,7 +38,7 @@ export function ToastRegion() {
               kind="quiet"
               onPress={() => {
                 dismiss(id)
-                undo()
+                undo().catch(() => showToast(problems.actionTitle))
               }}
             >
               {common.undo}

@@ -2,6 +2,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { modelView } from './modelView.ts'
 import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
@@ -17,6 +18,7 @@ export const messages = {
   common,
   connections,
   home,
+  modelView,
   playground,
   problems,
   profile,

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
 import { Button } from '../../components/Button.tsx'
-import { Actions } from '../../components/Facts.tsx'
 import { Field, SelectField } from '../../components/Field.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
+import overlay from '../../components/Overlay.module.css'
 import { useMessages } from '../../messages/index.tsx'
 import { SYSTEM_ROLES } from './route.ts'
 import { SignInLink } from './SignInLink.tsx'
@@ -36,11 +36,11 @@ export function InviteForm({ onClose }: { onClose: () => void }) {
           <>
             <p>{form.doneText(made.email)}</p>
             <SignInLink userId={made.id} />
-            <Actions>
+            <div className={overlay.actions}>
               <Button kind="primary" onPress={onClose}>
                 {common.close}
               </Button>
-            </Actions>
+            </div>
           </>
         )
       }

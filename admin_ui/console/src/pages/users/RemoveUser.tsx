@@ -1,12 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { api, read } from '../../api/client.ts'
 import type { SchemaRemovalView, SchemaUserView } from '../../api/schema.d.ts'
-import { Button } from '../../components/Button.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
-import { Actions, ItemList } from '../../components/Facts.tsx'
-import overlay from '../../components/Overlay.module.css'
+import { RemainingAccounts } from '../../components/RemainingAccounts.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { WhatEnds } from './WhatEnds.tsx'
@@ -46,46 +43,5 @@ export function RemoveUser({ user, onClose, onRemoved }: RemoveUserProps) {
       <p>{users.removeText}</p>
       <WhatEnds userId={user.id} accounts />
     </ConfirmDestroy>
-  )
-}
-
-interface RemainingAccountsProps {
-  removal: SchemaRemovalView
-  onClose: () => void
-}
-
-/** Accounts that somebody has to close at the service, after a removal. */
-export function RemainingAccounts({ removal, onClose }: RemainingAccountsProps) {
-  const { common, users } = useMessages()
-  const { remaining_accounts: left } = removal
-  return (
-    <ModalOverlay isOpen onOpenChange={onClose} className={`${overlay.shade} ${overlay.center}`} data-overlay>
-      <Modal className={overlay.modal!}>
-        <Dialog className={`${overlay.dialog} ${overlay.form}`}>
-          <Heading slot="title">{users.leftTitle}</Heading>
-          <p>{users.leftText(left.length)}</p>
-          <ItemList
-            label={users.leftTitle}
-            items={left}
-            itemKey={(account) => `${account.provider} ${account.account}`}
-            title={(account) => account.account || account.provider}
-            detail={(account) => account.provider}
-            end={(account) =>
-              account.manage_url.startsWith('https://') && (
-                <a href={account.manage_url} target="_blank" rel="noreferrer">
-                  {users.closeAt(account.provider)}
-                </a>
-              )
-            }
-            empty=""
-          />
-          <Actions>
-            <Button kind="primary" onPress={onClose} autoFocus>
-              {common.close}
-            </Button>
-          </Actions>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
   )
 }

@@ -18,7 +18,7 @@ export function SuspendUser({ user, onClose }: SuspendUserProps) {
   const suspend = async () => {
     await changeUser(queries, user.id, { status: 'suspended' })
     onClose()
-    showToast(users.saved(user.email), () => void changeUser(queries, user.id, { status: 'active' }))
+    showToast(users.saved(user.email), () => changeUser(queries, user.id, { status: 'active' }))
   }
   return (
     <ConfirmDestroy title={users.suspendTitle(user.email)} confirm={users.suspend} onConfirm={suspend} onClose={onClose}>

@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { api, read } from '../../api/client.ts'
 import { DetailPanel, PanelTabs } from '../../components/DetailPanel.tsx'
+import { ModelView } from '../../components/ModelView.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
@@ -23,9 +25,9 @@ interface UserPanelProps {
 
 /** One person. */
 export function UserPanel({ id, tab, dialog }: UserPanelProps) {
-  const { users } = useMessages()
+  const { modelView, users } = useMessages()
   const { data: user, error, refetch } = useQuery(userQuery(id))
-  const { close, replace } = useOverlay(OF_PANEL)
+  const { close, clear, replace } = useOverlay(OF_PANEL)
   const { open, close: closeDialog } = useOverlay(OF_DIALOG)
   if (!user)
     return (
@@ -45,11 +47,21 @@ export function UserPanel({ id, tab, dialog }: UserPanelProps) {
             { key: 'roles', label: users.tabs.roles, content: () => <UserRoles user={user} /> },
             { key: 'connections', label: users.tabs.connections, content: () => <UserConnections userId={id} /> },
             { key: 'access', label: users.tabs.access, content: () => <UserAccess userId={id} /> },
+            {
+              key: 'see-as',
+              label: modelView.tab,
+              content: () => (
+                <ModelView
+                  queryKey={['users', id, 'model-view']}
+                  load={() => read(api.GET('/api/v1/users/{user_id}/model-view', { params: { path: { user_id: id } } }))}
+                />
+              ),
+            },
           ]}
         />
       </DetailPanel>
       {dialog === 'suspend' && <SuspendUser user={user} onClose={closeDialog} />}
-      {dialog === 'remove' && <RemoveUser user={user} onClose={closeDialog} onRemoved={close} />}
+      {dialog === 'remove' && <RemoveUser user={user} onClose={closeDialog} onRemoved={clear} />}
     </>
   )
 }

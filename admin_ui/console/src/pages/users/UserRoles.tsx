@@ -27,12 +27,12 @@ export function UserRoles({ user }: { user: SchemaUserView }) {
   const assign = (role: { id: string; text: string }) =>
     run(async () => {
       await change(role, true)
-      showToast(users.assigned(role.text), () => void change(role, false))
+      showToast(users.assigned(role.text), () => change(role, false))
     })
   const unassign = (role: SchemaRoleView) =>
     run(async () => {
       await change(role, false)
-      showToast(users.unassigned(role.name), () => void change(role, true))
+      showToast(users.unassigned(role.name), () => change(role, true))
     })
   const has = new Set(data.items.map((role) => role.id))
   return (

@@ -1,0 +1,1 @@
+"""Provisioning of people and groups by identity providers (SCIM 2.0)."""

@@ -1,0 +1,157 @@
+"""Count calls by the hour and by the day, from the sealed audit log: each event once, whatever is restarted or killed.
+
+The counts of a batch and the number of its last event are written in one transaction. Whoever counts locks the number,
+so that any number of processes may.
+"""
+
+import asyncio
+import logging
+from uuid import UUID
+
+import asyncpg
+
+from core.db import Database, UnitOfWork
+
+COUNT_BATCH_EVENTS = 5_000
+MAX_BATCHES_PER_TURN = 20
+"""Of all tenants together: after an upgrade the whole log waits to be counted, and calls go first."""
+KEPT_DAYS = 800
+COUNT_SECONDS = 15.0
+FORGET_SECONDS = 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+class CallCounter:
+    """`database` is logged in as the console's role."""
+
+    def __init__(self, database: Database, *, batch_events: int = COUNT_BATCH_EVENTS) -> None:
+        self._database = database
+        self._batch_events = batch_events
+
+    async def count_pending(self, max_batches: int = MAX_BATCHES_PER_TURN) -> int:
+        """Count what was sealed since the last time, at most so many batches; return the number of events.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        total, left = 0, max_batches
+        for row in await self._database.lookup("deployment", "list", _PENDING, max_batches):
+            while left:
+                counted = await self.count_batch(row["tenant_id"])
+                total, left = total + counted, left - 1
+                await asyncio.sleep(0)
+                if counted < self._batch_events:
+                    break
+        return total
+
+    async def forget_old(self) -> None:
+        """Delete what is older than :data:`KEPT_DAYS` days.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        for row in await self._database.lookup("deployment", "list", "SELECT tenant_id FROM core.tenants"):
+            await self.forget_old_of(row["tenant_id"])
+
+    async def forget_old_of(self, tenant_id: UUID) -> None:
+        """Do what :meth:`forget_old` does, for one tenant."""
+        async with self._database.tenant(tenant_id) as work:
+            for statement in _FORGET:
+                await work.execute(statement, KEPT_DAYS)
+
+    async def count_batch(self, tenant_id: UUID) -> int:
+        """Count the next batch of one tenant; 0 also where another process does, or the tenant is removed."""
+        try:
+            async with self._database.tenant(tenant_id) as work:
+                return await self._count_in_transaction(work)
+        except asyncpg.ForeignKeyViolationError:
+            return 0
+
+    async def _count_in_transaction(self, work: UnitOfWork) -> int:
+        await work.execute(_BEGIN)
+        position = await work.fetchval(_LOCK)
+        if position is None:
+            return 0
+        end: int | None = await work.fetchval(_END, position, self._batch_events)
+        if end is None:
+            return 0
+        await work.execute(_COUNT_HOURS, position, end, "hour")
+        await work.execute(_COUNT_DAYS, position, end, "day")
+        await work.execute(_COUNT_PEOPLE, position, end)
+        await work.execute(_ADVANCE, end)
+        return end - position
+
+
+_PENDING = """SELECT t.tenant_id FROM audit.anchors() a JOIN core.tenants t ON t.tenant_id = a.tenant
+    LEFT JOIN core.count_positions p ON p.tenant_id = a.tenant
+    WHERE a.newest > coalesce(p.seq, 0) ORDER BY a.newest - coalesce(p.seq, 0) LIMIT $1"""
+_BEGIN = "INSERT INTO core.count_positions (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING"
+_LOCK = "SELECT seq FROM core.count_positions WHERE tenant_id = $1 FOR UPDATE SKIP LOCKED"
+_END = """SELECT max(seq) FROM (SELECT seq FROM audit.events WHERE tenant_id = $1 AND seq > $2
+    ORDER BY seq LIMIT $3) AS batch"""
+_ADVANCE = "UPDATE core.count_positions SET seq = $2 WHERE tenant_id = $1"
+
+# An outcome stands under its intent's module. Names of modules that the tenant does not have, which a client makes up,
+# count together, as ''.
+_CALLS = """
+WITH call AS (
+    SELECT date_trunc($4, e.at, 'UTC') AS period, e.kind, e.outcome,
+        coalesce((SELECT s.module FROM core.services s
+            WHERE s.tenant_id = $1 AND s.module = coalesce(i.module, e.module)), '') AS module,
+        CASE WHEN e.kind <> 'call.outcome' OR e.outcome NOT IN ('ok', 'error', 'timeout') THEN NULL
+            WHEN e.duration_us < 1000 THEN 0
+            ELSE least(40, floor(2 * ln(e.duration_us / 1000.0::float8) / ln(2.0::float8))::int + 1) END AS bucket
+    FROM audit.events e
+    LEFT JOIN LATERAL (
+        SELECT x.module FROM audit.events x WHERE x.tenant_id = $1 AND x.at = e.at AND x.id = e.intent
+            AND x.kind = 'call.intent' AND x.sealed_at <= e.sealed_at AND x.sealed_at > e.sealed_at - interval '40 days'
+        LIMIT 1
+    ) i ON e.kind = 'call.outcome'
+    WHERE e.tenant_id = $1 AND e.seq > $2 AND e.seq <= $3 AND e.kind IN ('call.intent', 'call.outcome', 'call.denied')
+), named AS (
+    SELECT period, name AS module, kind, outcome, bucket FROM call, LATERAL (VALUES (module), ('*')) AS both_ways (name)
+), counted AS (
+    SELECT period, module, count(*) FILTER (WHERE kind = 'call.intent') AS calls,
+        count(*) FILTER (WHERE kind = 'call.outcome' AND outcome IN ('error', 'timeout')) AS errors,
+        count(*) FILTER (WHERE kind = 'call.denied' OR (kind = 'call.outcome' AND outcome = 'denied')) AS denied,
+        max(bucket) AS last_bucket
+    FROM named GROUP BY period, module
+), measured AS (
+    SELECT period, module, bucket, count(*) AS calls FROM named WHERE bucket IS NOT NULL GROUP BY period, module, bucket
+), result AS (
+    SELECT c.period, c.module, c.calls, c.errors, c.denied, array(
+            SELECT coalesce(m.calls, 0) FROM generate_series(0, c.last_bucket) n
+            LEFT JOIN measured m ON m.period = c.period AND m.module = c.module AND m.bucket = n ORDER BY n
+        ) AS durations
+    FROM counted c
+)
+"""
+_COUNT_HOURS = (
+    _CALLS  # noqa: S608 constants
+    + """INSERT INTO core.hourly_calls AS h (tenant_id, period, module, calls, errors, denied, durations)
+    SELECT $1, period, module, calls, errors, denied, durations FROM result
+    ON CONFLICT (tenant_id, module, period) DO UPDATE SET calls = h.calls + excluded.calls,
+        errors = h.errors + excluded.errors, denied = h.denied + excluded.denied,
+        durations = core.add_counts(h.durations, excluded.durations)"""
+)
+_COUNT_DAYS = (
+    _CALLS  # noqa: S608 constants
+    + """INSERT INTO core.daily_calls AS d (tenant_id, period, module, calls, errors, denied, durations)
+    SELECT $1, period, module, calls, errors, denied, durations FROM result
+    ON CONFLICT (tenant_id, module, period) DO UPDATE SET calls = d.calls + excluded.calls,
+        errors = d.errors + excluded.errors, denied = d.denied + excluded.denied,
+        durations = core.add_counts(d.durations, excluded.durations)"""
+)
+_COUNT_PEOPLE = """INSERT INTO core.active_people AS p (tenant_id, day, user_id, hours)
+    SELECT $1, (e.at AT TIME ZONE 'UTC')::date AS day, e.user_id,
+        bit_or(1 << extract(hour FROM e.at AT TIME ZONE 'UTC')::int)
+    FROM audit.events e JOIN core.users u ON u.tenant_id = $1 AND u.id = e.user_id
+    WHERE e.tenant_id = $1 AND e.seq > $2 AND e.seq <= $3 AND e.kind = 'call.intent'
+    GROUP BY day, e.user_id
+    ON CONFLICT (tenant_id, day, user_id) DO UPDATE SET hours = p.hours | excluded.hours"""
+_FORGET = (
+    "DELETE FROM core.hourly_calls WHERE tenant_id = $1 AND period < now() - $2::int * interval '1 day'",
+    "DELETE FROM core.daily_calls WHERE tenant_id = $1 AND period < now() - $2::int * interval '1 day'",
+    "DELETE FROM core.active_people WHERE tenant_id = $1 AND day < current_date - $2::int",
+)
