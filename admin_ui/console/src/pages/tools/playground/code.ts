@@ -1,4 +1,4 @@
-import { quoteShell } from '../../home/clients/guide.ts'
+import { quoteShell } from '../../start/clients/guide.ts'
 import { PROTOCOL_VERSION, type ToolCall, toMessage } from './mcp.ts'
 
 export const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
@@ -51,7 +51,7 @@ export function toPython(value: unknown): string {
 }
 
 function writeTypeScript(call: ToolCall, url: string): string {
-  return `import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+  return `import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 
 const client = new Client({ name: 'example', version: '1.0.0' })
 const headers = { Authorization: \`Bearer \${process.env.MCPIST_TOKEN}\` }
