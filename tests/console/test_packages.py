@@ -8,8 +8,8 @@ from typing import Any
 from tools import console
 
 ROOTS = {
-    "@tanstack/react-query", "@tanstack/react-router", "@tanstack/react-virtual", "lucide-react", "openapi-fetch",
-    "react", "react-aria-components", "react-dom",
+    "@cfworker/json-schema", "@tanstack/react-query", "@tanstack/react-router", "@tanstack/react-virtual",
+    "lucide-react", "openapi-fetch", "react", "react-aria-components", "react-dom",
 }  # fmt: skip
 """Packages that the sources import; these and what they need are shipped, everything else only builds and tests."""
 SHIPPED = {"MIT", "Apache-2.0", "0BSD", "Unlicense", "ISC"}

@@ -31,7 +31,7 @@ async def test_the_shell_in_every_view(app: ConsoleApp, view: str) -> None:
 async def test_the_start_is_a_page_of_its_own(app: ConsoleApp) -> None:
     page = await app.open(app.admin)
     await page.get_by_role("heading", name="Start", level=1).wait_for()
-    assert await page.title() == "Start · MCPist"
+    await expect(page).to_have_title("Start · MCPist")
     await page.get_by_role("link", name="People").click()
     await _has_table(page)
     assert await page.get_by_role("link", name="Start").get_attribute("aria-current") is None
@@ -50,6 +50,9 @@ async def test_the_palette_goes_to_a_page_by_keyboard(app: ConsoleApp) -> None:
     field = page.get_by_role("dialog").get_by_role("searchbox").or_(page.get_by_role("dialog").get_by_role("textbox"))
     await field.wait_for()
     await app.look(page, "palette")
+    await page.keyboard.press("ArrowUp")
+    await expect(page.locator("[role=menuitem][data-focused]")).to_be_in_viewport()
+    await expect(page.get_by_role("menuitem").last).to_be_in_viewport()
     await field.fill("no such thing")
     await page.get_by_text("No such command").wait_for()
     await app.look(page, "palette-empty")

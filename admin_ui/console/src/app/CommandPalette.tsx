@@ -43,18 +43,21 @@ export function CommandPalette({ onClose, onShortcuts }: PaletteProps) {
               <Search size={16} aria-hidden />
               <Input className={styles.input!} placeholder={shell.palette} />
             </TextField>
-            <Menu
-              aria-label={shell.paletteLabel}
-              className={`${menu.menu} ${styles.list}`}
-              items={commands}
-              onAction={(id) => {
-                onClose()
-                commands.find((command) => command.id === id)?.run()
-              }}
-              renderEmptyState={() => <p className={styles.empty}>{shell.paletteEmpty}</p>}
-            >
-              {(command) => <MenuItem className={menu.item!}>{command.label}</MenuItem>}
-            </Menu>
+            {/* The menu has a virtual focus alone, so what scrolls is reached by Tab. */}
+            <div className={styles.list} tabIndex={0}>
+              <Menu
+                aria-label={shell.paletteLabel}
+                className={menu.menu!}
+                items={commands}
+                onAction={(id) => {
+                  onClose()
+                  commands.find((command) => command.id === id)?.run()
+                }}
+                renderEmptyState={() => <p className={styles.empty}>{shell.paletteEmpty}</p>}
+              >
+                {(command) => <MenuItem className={menu.item!}>{command.label}</MenuItem>}
+              </Menu>
+            </div>
           </Autocomplete>
         </Dialog>
       </Modal>

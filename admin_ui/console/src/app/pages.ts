@@ -1,4 +1,4 @@
-import { homeRoute } from '../pages/home/route.ts'
+import { homeRoute } from '../pages/start/route.ts'
 import { profileRoute } from '../pages/profile/route.ts'
 import { requestsRoute } from '../pages/requests/route.ts'
 import { rolesRoute } from '../pages/roles/route.ts'

@@ -95,3 +95,7 @@ export function listProperties(schema: JsonSchema): { name: string; schema: Json
   const all = Object.entries(schema.properties ?? {}).map(([name, own]) => ({ name, schema: own, required: required.has(name) }))
   return [...all.filter((one) => one.required), ...all.filter((one) => !one.required)]
 }
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

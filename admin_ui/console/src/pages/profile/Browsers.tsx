@@ -11,7 +11,6 @@ import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
 import { useMessages } from '../../messages/index.tsx'
-import { nameBrowser } from './browsers.ts'
 import { Card, Loaded } from './Card.tsx'
 
 /** The browsers that the person is signed in with. */
@@ -52,7 +51,7 @@ export function Browsers() {
                 <>
                   {session.address && `${session.address} · `}
                   {profile.lastSeen} <Time at={session.last_seen_at} /> · {profile.ends}{' '}
-                  <Time at={session.expires_at} />
+                  <Time at={session.idle_expires_at} />
                 </>
               )}
               end={(session) =>
@@ -86,5 +85,5 @@ export function Browsers() {
 
 function BrowserName({ session }: { session: SchemaSessionView }) {
   const { profile } = useMessages()
-  return <span title={session.user_agent}>{nameBrowser(session.user_agent) ?? (session.user_agent || profile.unknownBrowser)}</span>
+  return <span title={session.user_agent}>{session.browser || session.user_agent || profile.unknownBrowser}</span>
 }

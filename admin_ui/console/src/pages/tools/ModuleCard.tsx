@@ -127,6 +127,8 @@ function ToolList({ module, items }: { module: SchemaToolModuleView; items: read
 }
 
 const ToolRow = memo(function ToolRow({ tool }: { tool: SchemaToolView }) {
+  const { playground } = useMessages()
+  const localized = useLocalized()
   return (
     <li className={styles.tool}>
       <div className={styles.toolText}>
@@ -148,6 +150,16 @@ const ToolRow = memo(function ToolRow({ tool }: { tool: SchemaToolView }) {
         </p>
       </div>
       {tool.effect && <EffectBadge effect={tool.effect} />}
+      <Link
+        to="."
+        search={(before: object) => ({ ...before, try: `${tool.module}.${tool.name}` })}
+        state={{ opened: true }}
+        resetScroll={false}
+        aria-label={playground.title(localized(tool.title))}
+        className={styles.try}
+      >
+        {playground.try}
+      </Link>
     </li>
   )
 })

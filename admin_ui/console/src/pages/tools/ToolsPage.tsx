@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Plug } from 'lucide-react'
-import { useCallback, useMemo } from 'react'
+import { lazy, Suspense, useCallback, useMemo } from 'react'
 import { useCommand } from '../../app/commands.tsx'
 import { Button } from '../../components/Button.tsx'
 import { SelectField } from '../../components/Field.tsx'
@@ -23,12 +23,14 @@ import { ToolPanel } from './ToolPanel.tsx'
 import { useRowKeys } from './rowKeys.ts'
 import styles from './tools.module.css'
 
-const OVERLAYS = ['tool', 'connect', 'disconnect', 'request'] as const
+const OVERLAYS = ['tool', 'try', 'connect', 'disconnect', 'request'] as const
+
+const Playground = lazy(async () => ({ default: (await import('./playground/Playground.tsx')).Playground }))
 
 /** Every module and tool that the person may use, how each is connected, and what they may ask for. */
 export function ToolsPage() {
   const { tools } = useMessages()
-  const { tool, connect, disconnect, request, returned } = toolsRoute.useSearch()
+  const { tool, try: tried, connect, disconnect, request, returned } = toolsRoute.useSearch()
   const { close } = useOverlay(OVERLAYS)
   return (
     <>
@@ -38,6 +40,11 @@ export function ToolsPage() {
       {returned && <ReturnedNotice />}
       <ModuleList />
       {tool && <ToolPanel key={tool} name={tool} onClose={close} />}
+      {tried && (
+        <Suspense>
+          <Playground key={tried} name={tried} onClose={close} />
+        </Suspense>
+      )}
       {connect && <ConnectDialog key={connect} module={connect} onClose={close} />}
       {disconnect && <DisconnectDialog key={disconnect} module={disconnect} onClose={close} />}
       {request && <RequestDialog key={request} name={request} onClose={close} />}

@@ -18,7 +18,9 @@ export interface ToolsSearch {
   hidden?: '1' | undefined
   /** The tool whose panel is open, `module.tool`. */
   tool?: string | undefined
-  /** The module that is to be connected, or `all`. */
+  /** The tool that is tried, `module.tool`. */
+  try?: string | undefined
+  /** The module that is to be connected. */
   connect?: string | undefined
   disconnect?: string | undefined
   /** The tool that access is asked for, `module.tool`. */
@@ -37,6 +39,7 @@ export const toolsRoute = createRoute({
     open: readModules(query.open),
     hidden: readOneOf(query.hidden, ['1']),
     tool: readPattern(query.tool, TOOL),
+    try: readPattern(query.try, TOOL),
     connect: readPattern(query.connect, NAME),
     disconnect: readPattern(query.disconnect, NAME),
     request: readPattern(query.request, TOOL),

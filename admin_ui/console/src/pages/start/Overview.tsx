@@ -7,7 +7,7 @@ import { Localized } from '../../components/Localized.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { useMessages } from '../../messages/index.tsx'
-import styles from './home.module.css'
+import styles from './start.module.css'
 
 const SHOWN = 100
 

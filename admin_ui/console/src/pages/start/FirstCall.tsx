@@ -4,7 +4,7 @@ import { useMe } from '../../api/queries.ts'
 import { ProblemNotice } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { useMessages } from '../../messages/index.tsx'
-import styles from './home.module.css'
+import styles from './start.module.css'
 import { fetchLatestCall } from './queries.ts'
 
 const ASK_EVERY_MS = 3_000

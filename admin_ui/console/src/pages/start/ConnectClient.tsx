@@ -9,7 +9,7 @@ import type { ClientGuide, GuideStep } from './clients/guide.ts'
 import { CLIENTS } from './clients/index.ts'
 import { CodeBlock } from '../../components/CodeBlock.tsx'
 import { FirstCall } from './FirstCall.tsx'
-import styles from './home.module.css'
+import styles from './start.module.css'
 import { mcpUrlQuery } from './queries.ts'
 import { homeRoute } from './route.ts'
 

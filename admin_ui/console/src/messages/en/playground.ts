@@ -1,0 +1,27 @@
+import { countOf } from '../format.ts'
+
+export const playground = {
+  title: (tool: string) => `Try: ${tool}`,
+  try: 'Try',
+  parameters: 'Parameters',
+  writtenAs: 'Written as',
+  form: 'Form',
+  json: 'JSON',
+  wrong: (count: number) => `${countOf(count, 'parameter is', 'parameters are')} not right yet.`,
+  ways: 'What a model sends',
+  run: 'Run',
+  asYou: 'as you, with your accounts and in the audit log',
+  result: 'Result',
+  done: 'Done',
+  failed: 'Failed',
+  milliseconds: (number: string) => `${number} ms`,
+  tokens: (number: string) => `about ${number} tokens for a model`,
+  text: 'The text that a client shows its model',
+  cut: 'The rest is not shown.',
+  sends: 'What the model sends',
+  code: 'The same call as code',
+  codeHelp: 'With an API token in MCPIST_TOKEN.',
+  language: 'Programming language',
+  destroyTitle: (tool: string) => `Run ${tool}?`,
+  destroyText: 'This tool destroys something, with your account, for real. MCPist cannot bring it back.',
+}

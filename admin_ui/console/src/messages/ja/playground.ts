@@ -1,0 +1,27 @@
+import type { Messages } from '../index.tsx'
+
+export const playground: Messages['playground'] = {
+  title: (tool) => `試す：${tool}`,
+  try: '試す',
+  parameters: 'パラメーター',
+  writtenAs: '入力形式',
+  form: 'フォーム',
+  json: 'JSON 形式',
+  wrong: (count) => `${count} 個のパラメーターに誤りがあります。`,
+  ways: 'モデルが送る内容',
+  run: '実行',
+  asYou: '自分のアカウントで実行し、監査ログに残ります',
+  result: '結果',
+  done: '完了',
+  failed: '失敗',
+  milliseconds: (number) => `${number} ミリ秒`,
+  tokens: (number) => `モデルにとって約 ${number} トークン`,
+  text: 'クライアントがモデルに見せるテキスト',
+  cut: '以降は表示しません。',
+  sends: 'モデルが送る内容',
+  code: '同じ呼び出しのコード',
+  codeHelp: 'API トークンを環境変数 MCPIST_TOKEN に設定して使います。',
+  language: 'プログラミング言語',
+  destroyTitle: (tool) => `${tool} を実行しますか？`,
+  destroyText: 'このツールは、自分のアカウントで実際に削除などを行います。MCPist では元に戻せません。',
+}
