@@ -1,4 +1,4 @@
-"""What modules open when the gateway starts, and close when it stops (modules.kit.Module.lifespan)."""
+"""Resources that modules open when the gateway starts, and close when it stops (modules.kit.Module.lifespan)."""
 
 import asyncio
 import contextlib

@@ -46,7 +46,7 @@ class EventStreams:
     feed: ChangeFeed
     timing: StreamTiming = StreamTiming()
     _streams: Counter[UUID] = field(default_factory=Counter[UUID])
-    _running: "set[EventStream]" = field(default_factory=lambda: set[EventStream]())
+    _running: "set[HintStream]" = field(default_factory=lambda: set[HintStream]())
     _closing: bool = False
 
     def admit(self, principal: Principal) -> None:
@@ -60,12 +60,12 @@ class EventStreams:
         if self._streams[principal.user_id] >= MAX_STREAMS_PER_PERSON or self._streams.total() >= MAX_STREAMS:
             raise LimitReached("too many event streams are open; close some pages", retry_after=30)
 
-    def open(self, principal: Principal, last_id: int | None, reload: LoadPrincipal) -> "EventStream":
+    def open(self, principal: Principal, last_id: int | None, reload: LoadPrincipal) -> "HintStream":
         """Open the stream of a person from event `last_id` on, or from now on; it counts once it runs."""
-        return EventStream(self, principal, last_id, reload)
+        return HintStream(self, principal, last_id, reload)
 
     @contextlib.asynccontextmanager
-    async def count(self, stream: "EventStream", user_id: UUID) -> AsyncGenerator[None]:
+    async def count(self, stream: "HintStream", user_id: UUID) -> AsyncGenerator[None]:
         """Count a stream for as long as the block runs."""
         self._streams[user_id] += 1
         self._running.add(stream)
@@ -84,7 +84,7 @@ class EventStreams:
             stream.stop("stopping")
 
 
-class EventStream:
+class HintStream:
     """One stream. `stop` ends it at its next step: nothing of it is cancelled, which would cost its database
     connection."""
 

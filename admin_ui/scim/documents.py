@@ -1,4 +1,4 @@
-"""What SCIM answers: resources, lists and errors (RFC 7643, RFC 7644), and what this server can do."""
+"""Documents that SCIM answers: resources, lists and errors (RFC 7643, RFC 7644), and what this server can do."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -69,7 +69,7 @@ def render_error(status: int, detail: str, scim_type: str = "") -> Document:
 
 
 def render_configuration(base_url: str) -> Document:
-    """What this server can do (RFC 7643 §5)."""
+    """Render what this server can do (RFC 7643 §5)."""
     no = {"supported": False}
     return {
         "schemas": [_CONFIG_SCHEMA],

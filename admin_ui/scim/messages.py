@@ -1,4 +1,4 @@
-"""What SCIM clients send: resources, patches and filters, as Entra ID and Okta write them.
+"""Messages of SCIM clients: resources, patches and filters, as Entra ID and Okta write them.
 
 Both are read with the tolerance that they need: booleans as texts, operations in any case, attributes with the schema's
 URN before them, values of a patch as one object with dots in its names. What this server does not keep is ignored.
@@ -85,7 +85,7 @@ def parse_user(body: Mapping[str, Any]) -> UserAttributes:
 
 
 def patch_user(user: ProvisionedUser, body: Mapping[str, Any]) -> UserAttributes:
-    """What a user becomes by a patch (RFC 7644 §3.5.2).
+    """Return the user after a patch (RFC 7644 §3.5.2).
 
     Raises:
         ScimInvalid: it is no patch, or an operation of it has the wrong form.

@@ -1,4 +1,4 @@
-"""What the console keeps of people and asks for: profiles, two settings of a tenant, access requests."""
+"""Tables of the console: profiles, two settings of a tenant, access requests."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What the console reads over time and compares: counts by the hour, versions of what administrators edit,
+"""Tables of the console that are read over time: counts by the hour, versions of what administrators edit,
 announcements of sealed events, and tokens of a browser session.
 """
 

@@ -50,7 +50,7 @@ class ScimTokens:
         token = Secret(PREFIX + generate_token()[0].secret.reveal())
         async with self._database.tenant(tenant_id) as work:
             if await work.fetchval("SELECT count(*) FROM auth.scim_tokens WHERE tenant_id = $1") >= MAX_TOKENS:
-                raise Conflict(f"there are {MAX_TOKENS} SCIM tokens already: remove one that is not used any more")
+                raise Conflict(f"there are {MAX_TOKENS} SCIM tokens already: remove one that is no longer used")
             row = await work.fetchrow(_INSERT, name, _hash(token), self._clock())
             assert row is not None, "an insert returns its row"
             await audit_change(
@@ -78,7 +78,7 @@ class ScimTokens:
             await audit_change(work, actor, AuditEventKind.TOKEN_REVOKED, **detail)
 
     async def verify(self, token: Secret) -> ScimCaller | None:
-        """Whom a token speaks for; None if it is none, or its tenant is suspended.
+        """Return whom a token speaks for; None if it is none, or its tenant is suspended.
 
         Raises:
             core.errors.Unavailable: the database is away.

@@ -84,7 +84,7 @@ class NotificationPreferences:
         return AlertSettings(settings.alert, *columns)
 
     async def list_preferences(self, tenant_id: UUID, user_id: UUID) -> list[AlertPreference]:
-        """What a person wants of every alert."""
+        """List what a person wants of every alert."""
         async with self._database.tenant(tenant_id) as work:
             rows = {row["alert"]: row["mail"] for row in await work.fetch(_PREFERENCES, user_id)}
         return [AlertPreference(alert, rows.get(alert, True)) for alert in ALERTS]

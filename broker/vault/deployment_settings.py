@@ -107,11 +107,13 @@ class DeploymentSettingsStore:
                 await record_key_use(work, self._provider, wrapped.kek_id)
             columns = orjson.dumps(dict(settings)).decode(), wrapped and wrapped.kek_id, wrapped and wrapped.blob, now
             if before is None and await work.fetchval(_COUNT, kind) >= MAX_ROWS:
-                raise Conflict(f"there are {MAX_ROWS} of these already: remove one that is not used any more")
+                raise Conflict(f"there are {MAX_ROWS} of these already: remove one that is no longer used")
             statement = _INSERT if before is None else _UPDATE
             row = await work.fetchrow(statement, kind, name, version, *columns)
             if row is None:
-                raise Conflict("somebody else changed this at the same moment; look at it and try again")
+                raise Conflict(
+                    "another operator changed this at the same moment; read it again, then repeat your change"
+                )
             if wrapped is not None:
                 await confirm_key_use(work, self._provider, wrapped.kek_id)
             await audit_change(work, actor, _EVENTS[kind][0], name=name, version=version)

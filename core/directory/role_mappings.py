@@ -70,7 +70,7 @@ async def add_role_mapping(
         if role is None:
             raise NotFound("there is no role of this id")
         if await work.fetchval("SELECT count(*) FROM core.role_mappings WHERE tenant_id = $1") >= MAX_MAPPINGS:
-            raise Conflict(f"there are {MAX_MAPPINGS} mappings already: remove one that is not used any more")
+            raise Conflict(f"there are {MAX_MAPPINGS} mappings already: remove one that is no longer used")
         is_new = bool(await work.execute(_ADD, kind, provider, value, role_id))
         if is_new:
             detail = {"mapping": kind, "provider": provider, "value": value, "role": str(role)}

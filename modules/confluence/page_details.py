@@ -1,4 +1,4 @@
-"""What hangs on a page: labels and attached files."""
+"""Parts of a page: labels and attached files."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""What Confluence's tools answer: compact, with names beside ids, whole addresses, and times with their zone."""
+"""Results of Confluence's tools: compact, with names beside ids, whole addresses, and times with their zone."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Whether a commit passed: its check runs, and the statuses that other services set."""
+"""Checks of a commit: its check runs, and the statuses that other services set."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What Google Calendar's tools answer: compact, with names beside addresses and times with their offset."""
+"""Results of Google Calendar's tools: compact, with names beside addresses and times with their offset."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, cast

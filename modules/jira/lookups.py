@@ -1,4 +1,4 @@
-"""What other tools need to know first: projects, people, and whose account this is."""
+"""Look-ups that other tools need first: projects, people, and whose account this is."""
 
 from typing import Annotated, Any
 

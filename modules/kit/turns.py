@@ -28,8 +28,8 @@ class _Work(greenlet):
 
 
 async def run_in_turns(function: Callable[..., _Made], *args: Any) -> _Made:
-    """What a function returns that calls :func:`count_work`. The work of many short calls adds up, and of those that
-    rest one goes on in each turn of the loop.
+    """Return what a function returns that calls :func:`count_work`. The work of many short calls adds up, and of those
+    that rest one goes on in each turn of the loop.
 
     The function has no context variables, and may not count within code of another language that calls Python back,
     such as a validator of pydantic.

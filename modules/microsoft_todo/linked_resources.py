@@ -1,4 +1,4 @@
-"""Where a task comes from: links to mails, issues or pages, which Graph calls linked resources."""
+"""Links of a task to where it comes from: links to mails, issues or pages, which Graph calls linked resources."""
 
 import re
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What Microsoft To Do's tools answer: compact, with days as days and times with their offset."""
+"""Results of Microsoft To Do's tools: compact, with days as days and times with their offset."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, cast

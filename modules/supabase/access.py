@@ -1,4 +1,4 @@
-"""What a program needs to use a project: its address, the keys that may be public, the types of its tables."""
+"""Access of a program to a project: its address, the keys that may be public, the types of its tables."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""What a project says about itself: logs, and the advisors' findings."""
+"""Diagnostics of a project: logs, and the advisors' findings."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, cast

@@ -1,4 +1,4 @@
-"""What new projects and branches cost.
+"""Prices of new projects and branches.
 
 The Management API tells no price, so these are Supabase's list prices: US dollars for the smallest compute of a paid
 plan (Micro), from https://supabase.com/docs/guides/platform/manage-your-usage/compute and …/branching, as published on

@@ -1,1 +1,1 @@
-"""What the tools of several of GitHub's areas share: its client, its refusals, parameters, and long texts."""
+"""Parts that the tools of several of GitHub's areas share: its client, its refusals, parameters, and long texts."""

@@ -1,4 +1,4 @@
-"""What is known of GitHub's messages, each with what to do about it."""
+"""Known messages of GitHub, each with what to do about it."""
 
 import re
 

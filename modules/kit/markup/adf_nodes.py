@@ -1,4 +1,4 @@
-"""What both directions between Atlassian's document format (ADF) and Markdown share
+"""Tables that both directions between Atlassian's document format (ADF) and Markdown share
 (https://developer.atlassian.com/cloud/jira/platform/apis/document/structure/).
 
 What Markdown has no sign for is written in one of these forms, which docs/providers/atlassian.md shows:

@@ -42,7 +42,7 @@ def _read_plain_cell(cell: AdfNode) -> PlainCell | None:
 
 
 def read_layout(table: AdfNode, rows: Sequence[Sequence[PlainCell]]) -> AdfNode | None:
-    """What a plain table does not say of itself; None where Markdown cannot say it."""
+    """Read what a plain table does not say of itself; None where Markdown cannot say it."""
     header = _find_header(rows)
     widths = [cell.width for cell in rows[0]]
     if header is None or any([cell.width for cell in row] != widths for row in count_each(rows, 20)):

@@ -143,7 +143,7 @@ def get_text(runs: Sequence[Inline]) -> str:
 
 
 def unescape(text: str) -> str:
-    """What a text of Markdown without marks says."""
+    """Return what a text of Markdown without marks says."""
     if "\\" not in text and "&" not in text:
         return text
     return _ESCAPE.sub(lambda found: found[1] or html.unescape(found[0]), text)

@@ -1,4 +1,4 @@
-"""What a Markdown text is made of above its lines: containers, and leaves that hold text (see `markdown_blocks.py`)."""
+"""Tree of a Markdown text above its lines: containers, and leaves that hold text (see `markdown_blocks.py`)."""
 
 import re
 from collections.abc import Iterable
