@@ -17,7 +17,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Stream of events: `ready` and `reset` (read everything again) at its begin, `change` with the "
         "`resource` of the API to read again, its `kind` and `object_id`, and `end` with a `reason`.",
-        "content": {"text/event-stream": {"schema": {"type": "string", "description": "Server-sent events."}}},
+        "content": {"text/event-stream": {}},
     }
 }
 

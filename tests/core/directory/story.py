@@ -18,11 +18,22 @@ from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 from core.secret import Secret
 from gateway.auth.caller_loader import load_caller
+from gateway.service_settings import ServiceSettingsReader
+from modules.kit import Module, ModuleSettings
 from tests.core.directory.story_by_id import told_by_id
 from tests.support import directory
 from tests.support.postgres import ScratchDatabase
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class StrangeSettings(ModuleSettings):
+    concurrency: int = 1
+
+
+STRANGE = Module(
+    "strange", "Strange", "A service that others have settings of.", frozenset(), (), settings=StrangeSettings
+)
 ACTOR = Actor("tester")
 TABLES = (
     "core.tenants",
@@ -190,7 +201,13 @@ async def all_that_can_be_read(app: StoryApp, made: Made) -> list[Any]:
         await caller(app, made, made.stranger.id),
         [(item.kind, item.actor) for item in page.items],
         [(one.ok, one.checked) for one in verified],
+        await settings_of(app, tenant),
     ]
+
+
+async def settings_of(app: StoryApp, tenant: UUID) -> int:
+    reader = ServiceSettingsReader(app.gateway, lambda _: None)
+    return (await reader.get_settings(STRANGE, StrangeSettings, tenant)).concurrency
 
 
 async def caller(app: StoryApp, made: Made, user_id: UUID) -> Any:

@@ -7,7 +7,7 @@ from broker.identity.api_tokens import ApiTokens
 from core.db import Database
 from core.directory import allow_list, roles, tenants, users
 from core.directory.audit_trail import Actor
-from tests.core.directory.story_of_the_console import refused
+from tests.core.directory.story_of_the_console import refused, told_of_searches
 
 ACTOR = Actor("tester")
 
@@ -19,6 +19,7 @@ async def told_by_id(console: Database, tokens: ApiTokens, tenant: UUID, strange
     return [
         await _roles(console, tenant, zoe, eves_role),
         await _people(console, tenant, zoe, stranger),
+        await told_of_searches(console, tenant),
         await _tokens(tokens, tenant, zoe),
         await refused(users.remove_user(console, ACTOR, tenant, stranger)),
         await refused(users.remove_user(console, ACTOR, tenant, zoe)),

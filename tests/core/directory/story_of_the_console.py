@@ -32,12 +32,17 @@ async def told_of_the_console(console: Database, tenant: UUID, user: UUID, stran
         await _requests(console, tenant, user, stranger),
         await _figures(console, tenant, user),
         await _versions(console, tenant),
-        *[
-            await _users(console, tenant, key, down)
-            for key in ("email", "name", "created_at")
-            for down in (False, True)
-        ],
-        *[await _roles(console, tenant, key, down) for key in ("priority", "name") for down in (False, True)],
+        *await told_of_searches(console, tenant),
+    ]
+
+
+async def told_of_searches(console: Database, tenant: UUID) -> list[Any]:
+    """Searches of users and roles, in every order."""
+    users = [(key, down) for key in ("email", "name", "created_at") for down in (False, True)]
+    roles = [(key, down) for key in ("priority", "name") for down in (False, True)]
+    return [
+        *[await _users(console, tenant, *order) for order in users],
+        *[await _roles(console, tenant, *order) for order in roles],
     ]
 
 

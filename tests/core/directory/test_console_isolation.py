@@ -45,6 +45,8 @@ BY_AN_ID_OF_ITS_OWN = (
     "DELETE FROM core.hourly_calls",
     "DELETE FROM core.daily_calls",
     "DELETE FROM core.active_people",
+    # The newest users first: the story's tenant is the newest, and of the ids found only its own are read.
+    "(u.created_at, u.email) < ",
 )
 
 
@@ -98,6 +100,7 @@ async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
             assert await stories.tell(bound, bound.console) == (expected, True), mutant
 
 
+@pytest.mark.long
 async def test_without_row_level_security_the_same_mutants_are_noticed(
     database: ScratchDatabase, unbound: StoryApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
