@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.async_api import Page, Route
+from playwright.async_api import Page, Route, expect
 
 from tests.console.console_app import NARROW, ConsoleApp
 
