@@ -118,7 +118,7 @@ SERVICES: Mapping[str, Any] = {
 }
 OAUTH_WAY: Mapping[str, Any] = {
     "kind": "oauth", "provider": "atlassian", "title": "Atlassian", "help_url": "", "manage_url": "", "again": False,
-    "reach_url": "", "scopes": ("read:jira-work", "read:jira-user", "https://www.googleapis.com/auth/calendar.events.readonly"),
+    "reach_url": "", "installs": True, "scopes": ("read:jira-work", "read:jira-user", "https://www.googleapis.com/auth/calendar.events.readonly"),
     "more_scopes": ("write:jira-work",), "offers_writing": True, "writing": False,
     "fixed_scopes": False, "joined": ["Jira Service Management"],
     "also": [

@@ -63,7 +63,8 @@ async def test_every_page_in_every_view(browser: Browser, view: str) -> None:
         watched = watch(await browser.new_context(**VIEWS[view]))
         page = await watched.page()
         for name in NAMES:
-            await page.goto(f"{url}/gallery/{name}")
+            answer = await page.goto(f"{url}/gallery/{name}")
+            assert answer is not None and answer.status != 500, name
             await _looks_right(page, name, "ja" if "japanese" in view else "en")
         watched.check(url)
 

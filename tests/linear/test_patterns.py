@@ -219,10 +219,7 @@ def test_the_patterns_in_sql_are_these_and_see_bounded_text() -> None:
     }
     assert {file for file, _ in found} <= {
         "server/postgres/backup.py",  # names of schemas of the operator's own database
-        *(
-            f"alembic/versions/{name}.py"
-            for name in ("0001_core", "0004_vault", "0005_identity", "0006_accounts", "0016_module_documents")
-        ),
+        *(f"alembic/versions/{name}.py" for name in WITH_PATTERNS),
     }
     for file, line in found:
         if file.startswith("alembic/"):
@@ -231,12 +228,22 @@ def test_the_patterns_in_sql_are_these_and_see_bounded_text() -> None:
             assert column in BOUNDED_COLUMNS, f"{file}: what bounds {column}?"
 
 
-WITH_PATTERNS = ("0001_core", "0004_vault", "0005_identity", "0006_accounts", "0016_module_documents")
+WITH_PATTERNS = (
+    "0001_core",
+    "0004_vault",
+    "0005_identity",
+    "0006_accounts",
+    "0016_module_documents",
+    "0017_profiles_and_requests",
+    "0019_deployment_settings",
+)
 BOUNDED_COLUMNS = {
     "entry": "core.email_address: 320 characters, before any statement",
     "id": "made by MCPist, or matched by a pattern with an upper bound first",
     "challenge": "broker.authorization_server.authorization_codes: exactly 43 characters",
     "slug": "core.directory.tenants.SLUG_PATTERN: 63 characters",
     "module": "gateway.catalogue.MODULE_NAME_PATTERN: 63 characters",
+    "tool": "admin_ui.api.access_requests: a name of the catalogue, or one of at most 63 characters",
+    "name": "broker.api.identity_providers and notification_senders: 40 characters",
     "provider": "broker.providers.schema.ProviderId: 40 characters",
 }

@@ -107,8 +107,8 @@ async def test_health_and_unknown_paths(home: Path) -> None:
             assert (ready.status, (await ready.json())["ready"]) == (200, True)
         async with session.get(f"{base}/metrics") as metrics:
             assert metrics.status == 404
-        async with session.get(f"{base}/console") as console:
-            assert console.status == 404
+        async with session.get(f"{base}/no-such-page") as unknown:
+            assert unknown.status == 404
 
 
 async def test_metrics_have_a_port_of_their_own(home: Path) -> None:

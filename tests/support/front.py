@@ -19,8 +19,10 @@ BROKER_PATHS = (
     "/login",
     "/register",
     "/account",
+    "/docs",
     "/connect",
     "/api/",
+    "/scim/",
     "/.well-known/oauth-authorization-server",
     "/.well-known/openid-configuration",
 )

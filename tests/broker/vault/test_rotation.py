@@ -359,7 +359,7 @@ async def test_whatever_a_key_seals_refers_to_it_and_is_rewrapped(app: BrokerHar
         JOIN pg_namespace n ON n.oid = r.relnamespace
         WHERE k.contype = 'f' AND k.confrelid = 'vault.key_checks'::regclass ORDER BY 1""",
     )
-    assert named == referring == [("auth.signing_keys",), ("vault.deks",)]
+    assert named == referring == [("auth.deployment_settings",), ("auth.signing_keys",), ("vault.deks",)]
 
 
 async def test_every_sealed_column_is_reencrypted(app: BrokerHarness) -> None:

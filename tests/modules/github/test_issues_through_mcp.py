@@ -105,7 +105,7 @@ async def test_what_was_made_is_told_of_an_event(hub: Hub, home: Repository) -> 
     made: dict[str, object] = {
         "ref": None, "ref_type": "repository", "full_ref": "", "master_branch": "main", "pusher_type": "user"
     }  # fmt: skip
-    hub.github.world.events.append(Event("1", "CreateEvent", "mona", home, ("create-event", made), home.created))
+    hub.github.world.events[:] = [Event("1", "CreateEvent", "mona", home, ("create-event", made), home.created)]
     [event] = (await hub.call("list_user_events"))["events"]
     assert event == {
         "type": "CreateEvent", "repo": home.full_name, "created_at": home.created, "ref_type": "repository",
