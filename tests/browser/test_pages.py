@@ -64,7 +64,8 @@ async def test_every_page_in_every_view(browser: Browser, view: str) -> None:
         page = await watched.page()
         for name in NAMES:
             answer = await page.goto(f"{url}/gallery/{name}")
-            assert answer is not None and answer.status != 500, name
+            assert answer is not None
+            assert answer.status == 200 or name not in PAGES, name
             await _looks_right(page, name, "ja" if "japanese" in view else "en")
         watched.check(url)
 
