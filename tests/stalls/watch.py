@@ -37,6 +37,9 @@ def collected_as_in_the_product() -> Iterator[None]:
         gc.unfreeze()
 
 
+ENDLESS = "/api/v1/events"
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One request as a server hands it over: the body in one piece."""
@@ -69,7 +72,7 @@ async def served_together(app: Any, requests: Sequence[Request], port: int, seco
     assert isinstance(loop, WatchedLoop)
     sent: list[list[Any]] = [[] for _ in requests]
     tasks = [
-        asyncio.create_task(_begin_later(app, _scope(request, port), _body_of(request), _into(messages)))
+        asyncio.create_task(_begin_later(app, _scope(request, port), *_client_of(request, messages)))
         for request, messages in zip(requests, sent, strict=True)
     ]
     await asyncio.sleep(0)
@@ -96,20 +99,23 @@ def _scope(request: Request, port: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _body_of(request: Request) -> Any:
+def _client_of(request: Request, messages: list[Any]) -> tuple[Any, Any]:
+    """What the application receives and sends; a client of an endless stream leaves after its first event."""
     given = [{"type": "http.request", "body": request.body, "more_body": False}]
+    has_enough = asyncio.Event()
 
     async def receive() -> Any:
-        return given.pop() if given else await asyncio.get_running_loop().create_future()
+        if given:
+            return given.pop()
+        await has_enough.wait()
+        return {"type": "http.disconnect"}
 
-    return receive
-
-
-def _into(messages: list[Any]) -> Any:
     async def send(message: Any) -> None:
         messages.append(message)
+        if message.get("more_body") and request.path == ENDLESS:
+            has_enough.set()
 
-    return send
+    return receive, send
 
 
 async def _begin_later(app: Any, scope: Any, receive: Any, send: Any) -> None:
