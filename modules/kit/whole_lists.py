@@ -29,7 +29,7 @@ class CutPage(NamedTuple, Generic[Row]):
     fields: dict[str, Any]
 
 
-class TextPart(NamedTuple):
+class TextWindow(NamedTuple):
     """A part of a text, and our cursor for the rest, "" behind the last."""
 
     text: str
@@ -57,7 +57,7 @@ def cut_page(asked: RequestedPage, read: ReadRows[Row]) -> CutPage[Row]:
     return CutPage(read.rows[start:end], fields)
 
 
-def cut_text(asked: RequestedPage, text: str, budget: int = PAGE_CHARACTERS) -> TextPart:
+def cut_text(asked: RequestedPage, text: str, budget: int = PAGE_CHARACTERS) -> TextWindow:
     """Cut the part of a long text that is asked for: at most `budget` characters, to the end of a line if there is one.
 
     Raises:
@@ -67,7 +67,7 @@ def cut_text(asked: RequestedPage, text: str, budget: int = PAGE_CHARACTERS) -> 
     check_start(asked, len(text))
     if end - start > budget:
         end = text.rfind("\n", start, start + budget) + 1 or start + budget
-    return TextPart(text[start:end], format_cursor_from(asked, end, len(text)))
+    return TextWindow(text[start:end], format_cursor_from(asked, end, len(text)))
 
 
 def check_start(asked: RequestedPage, length: int) -> None:
