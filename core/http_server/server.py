@@ -212,6 +212,7 @@ class _SharingAcceptor:
         self._retry: asyncio.TimerHandle | None = None
         listener.setblocking(False)
         listener.listen(BACKLOG)
+        is_busier(0)  # from now on the others wait for this one
         self._listen()
 
     def close(self) -> None:

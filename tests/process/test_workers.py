@@ -69,16 +69,19 @@ async def test_connections_are_shared_and_every_worker_is_the_product(home: Path
     async with running_workers(home, 3, MCPIST_METRICS_PORT=str(metrics)) as product:
         assert len(find_workers(product)) == 2
         token = await create_token(product)
-        await call_over_connections(product, token, 15, 4)
         counts = Counter[str]()
+        made = 0
 
         async def is_complete() -> bool:  # a worker that does not answer within a second is left out
             counts.clear()
             counts.update(await count_calls(metrics))
-            return sum(counts.values()) == 60
+            return sum(counts.values()) == made
 
-        await within(10, is_complete)
-        # On a quiet machine each has 5 of the 15 connections.
+        # On a quiet machine each has 5 of the first 15 connections; on a busy one a worker may sleep through them.
+        while set(counts) != {"1", "2", "3"} and made < 600:
+            await call_over_connections(product, token, 15, 4)
+            made += 60
+            await within(10, is_complete)
         assert set(counts) == {"1", "2", "3"}, counts
         for _ in range(4):  # the operator's credential is good at whichever worker the command meets
             await command(home, product.port, "user", "list")

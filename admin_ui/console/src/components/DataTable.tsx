@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown, ArrowUp } from 'lucide-react'
-import { type KeyboardEvent, memo, type MouseEvent, type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, memo, type MouseEvent, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { Sort } from '../app/search.ts'
 import { useShortcut } from '../app/shortcuts.tsx'
 import { useMessages } from '../messages/index.tsx'
@@ -54,6 +54,7 @@ function Rows<Row, Key extends string>(props: DataTableProps<Row, Key>) {
   const messages = useMessages()
   const body = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState(-1)
+  const goal = useRef(-1)
   const [margin, setMargin] = useState(0)
   useEffect(() => setMargin(body.current?.offsetTop ?? 0), [])
   const keepFocused = useCallback(
@@ -81,10 +82,17 @@ function Rows<Row, Key extends string>(props: DataTableProps<Row, Key>) {
   })
   const focusRow = (index: number) => {
     if (index < 0 || index >= rows.length) return
+    goal.current = index
     setFocused(index)
     virtual.scrollToIndex(index, { align: 'auto' })
-    requestAnimationFrame(() => body.current?.querySelector<HTMLElement>(`[data-index="${index}"] a`)?.focus())
   }
+  // In the same commit as the row: a focus that came later could land after that of the next key.
+  useLayoutEffect(() => {
+    const link = goal.current < 0 ? null : body.current?.querySelector<HTMLElement>(`[data-index="${goal.current}"] a`)
+    if (!link) return
+    goal.current = -1
+    link.focus()
+  })
   useShortcut('j', messages.shell.keys.nextRow, () => focusRow(focused + 1))
   useShortcut('k', messages.shell.keys.previousRow, () => focusRow(Math.max(0, focused - 1)))
   const moveByArrow = (event: KeyboardEvent) => {
