@@ -12,6 +12,7 @@ import { schemas } from './schemas.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
+import { versions } from './versions.ts'
 
 export const messages = {
   clients,
@@ -28,4 +29,5 @@ export const messages = {
   shell,
   tools,
   users,
+  versions,
 }

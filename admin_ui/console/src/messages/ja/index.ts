@@ -13,6 +13,7 @@ import { schemas } from './schemas.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
+import { versions } from './versions.ts'
 
 export const messages: Messages = {
   clients,
@@ -29,4 +30,5 @@ export const messages: Messages = {
   shell,
   tools,
   users,
+  versions,
 }
