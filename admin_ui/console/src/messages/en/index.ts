@@ -2,6 +2,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { playground } from './playground.ts'
 import { problems } from './problems.ts'
@@ -19,6 +20,7 @@ export const messages = {
   common,
   connections,
   home,
+  logs,
   modelView,
   playground,
   problems,

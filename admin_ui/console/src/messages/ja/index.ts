@@ -3,6 +3,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { playground } from './playground.ts'
 import { problems } from './problems.ts'
@@ -20,6 +21,7 @@ export const messages: Messages = {
   common,
   connections,
   home,
+  logs,
   modelView,
   playground,
   problems,
