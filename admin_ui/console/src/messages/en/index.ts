@@ -1,6 +1,8 @@
+import { charts } from './charts.ts'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { dashboard } from './dashboard.ts'
 import { home } from './home.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
@@ -16,9 +18,11 @@ import { users } from './users.ts'
 import { versions } from './versions.ts'
 
 export const messages = {
+  charts,
   clients,
   common,
   connections,
+  dashboard,
   home,
   logs,
   modelView,

@@ -1,7 +1,9 @@
 import type { Messages } from '../index.tsx'
+import { charts } from './charts.ts'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { dashboard } from './dashboard.ts'
 import { home } from './home.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
@@ -17,9 +19,11 @@ import { users } from './users.ts'
 import { versions } from './versions.ts'
 
 export const messages: Messages = {
+  charts,
   clients,
   common,
   connections,
+  dashboard,
   home,
   logs,
   modelView,
