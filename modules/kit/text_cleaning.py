@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 MAX_LINE_LENGTH = 300
 MAX_NAME_LENGTH = 4_096
+MAX_URL_LENGTH = 4_096
 MAX_HIDDEN_CHARACTERS = 2_000
 """Characters that a text is looked at beyond those that are shown, for those that are taken out."""
 
@@ -43,6 +44,13 @@ def clean_name(text: str) -> str:
     """Clean the name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
     system has names longer than ``MAX_NAME_LENGTH``."""
     return "".join(clean_text(text[:MAX_NAME_LENGTH]).splitlines())
+
+
+def clean_url(text: str) -> str:
+    """Clean an address. A cut one leads nowhere: a longer one is left out, and its length stands for it."""
+    if len(text) > MAX_URL_LENGTH:
+        return f"(left out: an address of {len(text)} characters)"
+    return clean_name(text)
 
 
 def clean_line(text: str) -> str:

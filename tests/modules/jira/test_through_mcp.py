@@ -98,6 +98,21 @@ async def test_what_was_cut_of_a_field_or_a_change_is_read_whole(app: ModuleApp,
     assert alone["changes"] == one["changes"]
 
 
+async def test_a_value_that_only_an_application_knows_is_read_whole(app: ModuleApp, vendor: JiraDouble) -> None:
+    value = {"rows": [[[[{"cells": list(range(2_000))}]]]]}
+    key = vendor.world.add("x", customfield_10003=value)
+    cut = (await app.read("get_issue", issue=key))["fields"]["Notes"]
+    assert (len(cut), cut[-1]) == (2_000, "…")
+    whole = (await app.read("get_issue", issue=key, field="Notes"))["fields"]["Notes"]
+    assert orjson.loads(whole) == value
+    people = [{**BOB, "displayName": f"B{number}"} for number in range(150)]
+    key = vendor.world.add("x", customfield_10003=people)
+    shown = (await app.read("get_issue", issue=key))["fields"]["Notes"]
+    assert (len(shown), shown[-1]) == (101, "…")
+    whole = (await app.read("get_issue", issue=key, field="Notes"))["fields"]["Notes"]
+    assert len(orjson.loads(whole)) == 150
+
+
 async def test_a_long_description_is_read_on(app: ModuleApp, vendor: JiraDouble) -> None:
     text = "".join(f"word{number} " for number in range(5_000)).strip()
     paragraph = {"type": "paragraph", "content": [{"type": "text", "text": text}]}
