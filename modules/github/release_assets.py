@@ -67,6 +67,7 @@ class AssetContents(ReleaseAsset):
     """`text` if the file is one. `binary` and `too_large` say why there is none; a person finds the file at
     `browser_download_url`."""
 
+    size: int = 0
     browser_download_url: Url
     binary: Flag = False
     too_large: Flag = False
