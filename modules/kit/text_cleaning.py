@@ -55,14 +55,11 @@ def clean_url(text: str) -> str:
 
 def clean_line(text: str) -> str:
     """`text` as one short line: a title, a name."""
-    if len(text) <= MAX_LINE_LENGTH and text.isascii() and text.isprintable() and not _has_odd_spaces(text):
+    is_usual = len(text) <= MAX_LINE_LENGTH and text.isascii() and text.isprintable()
+    if is_usual and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
     line = " ".join(clean_text(text[: 4 * MAX_LINE_LENGTH]).split())
     return line if len(line) <= MAX_LINE_LENGTH else line[: MAX_LINE_LENGTH - 1] + "…"
-
-
-def _has_odd_spaces(text: str) -> bool:
-    return "  " in text or text[:1] == " " or text[-1:] == " "
 
 
 def clean_block(text: str, limit: int) -> CutText:
