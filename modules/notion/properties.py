@@ -143,7 +143,7 @@ def make_value(name: str, kind: str, value: Any) -> Any:
         case (("url" | "email" | "phone_number"), str() | None):
             return value or None
         case (("multi_select" | "people" | "relation" | "files"), list() | None):
-            return [_make_member(name, kind, one) for one in _check_count(name, value or [])]
+            return [_make_member(name, kind, one) for one in _check_count(name, cast("list[Any]", value or []))]
         case _:
             raise ToolError(f"{name!r} is a {kind}: give {_FORMS.get(kind, 'what Notion documents, as an object')}")
 

@@ -30,7 +30,7 @@ from modules.supabase.prices import BRANCH_PRICE, PriceQuestion, ask_for_agreeme
 
 _ToVersion = Annotated[OptionalParameter[MigrationVersion], Field(description="Up to this migration; all if left out")]
 _BRANCH = "/v1/branches/{}"
-_LOOK_FOR_DELETION = "it is still there for an hour, unless the project deletes at once: list_branches shows it"
+_LOOK_FOR_DELETION = "it is still there for an hour, unless the project deletes at once: list the branches"
 _LOOK = "it takes minutes: the branch's status says when it is done"
 
 
