@@ -40,8 +40,8 @@ from server.wiring.disconnect import build_disconnect_services
 from server.workers.worker import Worker
 
 DRAFT_LIMITS = 0.2, 20, 2
-"""Of one tenant, servers that are looked at for a draft and OAuth clients that are tested: a second, at once, and at the
-same time."""
+"""Of one tenant, servers that are looked at for a draft and OAuth clients that are tested: a second, at once, and at
+the same time."""
 
 
 @contextlib.asynccontextmanager

@@ -9,6 +9,7 @@ import { profile } from './profile.ts'
 import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
+import { services } from './services.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
@@ -26,6 +27,7 @@ export const messages = {
   requests,
   roles,
   schemas,
+  services,
   shell,
   tools,
   users,

@@ -10,6 +10,7 @@ import { profile } from './profile.ts'
 import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
+import { services } from './services.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
@@ -27,6 +28,7 @@ export const messages: Messages = {
   requests,
   roles,
   schemas,
+  services,
   shell,
   tools,
   users,
