@@ -88,7 +88,7 @@ async def _remove_client(page: Page) -> None:
 
 async def test_a_provider_is_added_and_changed(app: ConsoleApp) -> None:
     page = await app.open(app.admin, "/services")
-    await page.get_by_role("button", name="Providers").click()
+    await page.get_by_role("link", name="Providers").click()
     await page.get_by_role("table", name="Providers").wait_for()
     await app.look(page, "providers")
     await page.keyboard.press("n")

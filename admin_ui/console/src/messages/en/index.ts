@@ -3,6 +3,7 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
 import { modelView } from './modelView.ts'
+import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
@@ -21,6 +22,7 @@ export const messages = {
   connections,
   home,
   modelView,
+  oauthClients,
   playground,
   problems,
   profile,

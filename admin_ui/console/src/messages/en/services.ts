@@ -2,6 +2,7 @@ import { countOf } from '../format.ts'
 
 export const services = {
   title: 'Services',
+  views: 'Lists',
   emptyTitle: 'No services',
   emptyText: 'No module is installed here.',
   columns: { service: 'Service', state: 'State', tools: 'Tools', accounts: 'Accounts' },
@@ -110,8 +111,6 @@ export const services = {
   } as Record<string, string[]>,
   providers: {
     title: 'Providers',
-    open: 'Providers',
-    back: 'Services',
     help: 'A provider is the OAuth server of a vendor. MCPist has those of its services; you can add others.',
     add: 'Add provider',
     columns: { provider: 'Provider', origin: 'From', services: 'Services', state: 'State' },

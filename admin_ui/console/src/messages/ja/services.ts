@@ -2,6 +2,7 @@ import type { Messages } from '../index.tsx'
 
 export const services: Messages['services'] = {
   title: 'サービス',
+  views: '一覧の切り替え',
   emptyTitle: 'サービスはありません',
   emptyText: 'モジュールがインストールされていません。',
   columns: { service: 'サービス', state: '状態', tools: 'ツール', accounts: 'アカウント' },
@@ -110,8 +111,6 @@ export const services: Messages['services'] = {
   },
   providers: {
     title: 'プロバイダー',
-    open: 'プロバイダー',
-    back: 'サービス',
     help: 'プロバイダーはベンダーの OAuth サーバーです。標準のもののほかに、追加できます。',
     add: 'プロバイダーを追加',
     columns: { provider: 'プロバイダー', origin: '提供元', services: 'サービス', state: '状態' },

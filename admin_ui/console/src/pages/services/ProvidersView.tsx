@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useMemo } from 'react'
 import { api, read } from '../../api/client.ts'
@@ -15,28 +14,25 @@ import { type Messages, useMessages } from '../../messages/index.tsx'
 import { AddProvider } from './AddProvider.tsx'
 import { ProviderPanel } from './ProviderPanel.tsx'
 import type { ServicesSearch } from './route.ts'
+import { ServiceViews } from './ServiceViews.tsx'
 
 const OF_DIALOG = ['dialog'] as const
 
 /** The OAuth servers of vendors: those of MCPist, and those that the tenant has added. */
 export function ProvidersView({ search }: { search: ServicesSearch }) {
-  const { providers } = useMessages().services
-  const navigate = useNavigate({ from: '/services' })
+  const { services } = useMessages()
+  const { providers } = services
   const { open, close } = useOverlay(OF_DIALOG)
   const add = () => open({ dialog: 'add-provider' })
   useShortcut('n', providers.add, add)
   return (
     <>
-      <PageHead title={providers.title}>
-        <div>
-          <Button kind="quiet" onPress={() => void navigate({ search: {} })}>
-            {providers.back}
-          </Button>
-          <Button kind="primary" icon={Plus} onPress={add}>
-            {providers.add}
-          </Button>
-        </div>
+      <PageHead title={services.title}>
+        <Button kind="primary" icon={Plus} onPress={add}>
+          {providers.add}
+        </Button>
       </PageHead>
+      <ServiceViews selected="providers" />
       <p>{providers.help}</p>
       <ProviderList />
       {search.id && <ProviderPanel key={search.id} id={search.id} dialog={search.dialog} />}

@@ -1,8 +1,6 @@
-import { useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaTenantServiceView } from '../../api/schema.d.ts'
-import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { PageHead } from '../../components/ListTools.tsx'
 import { Empty } from '../../components/States.tsx'
@@ -12,20 +10,17 @@ import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
 import { ProvidersView } from './ProvidersView.tsx'
 import { servicesRoute } from './route.ts'
 import { ServicePanel } from './ServicePanel.tsx'
+import { ServiceViews } from './ServiceViews.tsx'
 
 /** The services of the tenant, and the providers that their accounts are connected by. */
 export function ServicesPage() {
   const { services } = useMessages()
   const search = servicesRoute.useSearch()
-  const navigate = useNavigate({ from: '/services' })
   if (search.view === 'providers') return <ProvidersView search={search} />
   return (
     <>
-      <PageHead title={services.title}>
-        <Button kind="quiet" onPress={() => void navigate({ search: { view: 'providers' } })}>
-          {services.providers.open}
-        </Button>
-      </PageHead>
+      <PageHead title={services.title} />
+      <ServiceViews selected="services" />
       <ServiceList />
       {search.id && <ServicePanel key={search.id} module={search.id} search={search} />}
     </>
