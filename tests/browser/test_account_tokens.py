@@ -10,7 +10,7 @@ from tests.browser.test_sign_in import app
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest.mark.parametrize(("view", "label"), [("light", "Revoke laptop"), ("narrow-japanese", "laptop を無効にする")])

@@ -13,7 +13,7 @@ from tests.broker.connect.connect_app import ConnectApp, vendors_on
 from tests.support.chromium import Watched, chromium, watch
 from tests.support.postgres import ScratchDatabase
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from playwright.async_api import Browser, Page
 
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
-from tests.support.chromium import Watched, chromium, watch
+from tests.support.chromium import Watched, chromium, close_contexts, watch
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
@@ -100,6 +100,10 @@ class ConsoleApp:
         assert wide <= visible, f"{name} scrolls sideways: {wide} px of {visible}"
         found = await find_axe_violations(page)
         assert not found, f"{name}\n" + "\n".join(found)
+
+    async def close_pages(self) -> None:
+        """Close all pages; what was heard of them stays for :meth:`check`."""
+        await close_contexts(watched.context for watched in self.watched)
 
     def check(self) -> None:
         """Nothing happened in any browser that should not."""

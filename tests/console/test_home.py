@@ -12,7 +12,7 @@ from tests.support.canary import SUITE
 from tests.support.mcp_client import Client
 
 expect.set_options(timeout=15_000)
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest.mark.parametrize("view", ["light", "dark", "narrow", "japanese"])

@@ -9,7 +9,7 @@ from tests.console.console_app import NARROW, ConsoleApp
 from tests.support.product import Person
 
 expect.set_options(timeout=15_000)
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def _person(app: ConsoleApp, name: str) -> Person:

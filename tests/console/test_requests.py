@@ -12,7 +12,7 @@ from tests.support.directory import create_role, grant
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def _ask(app: ConsoleApp, name: str, module: str = "notion", tool: str = "search_pages", why: str = "") -> Person:

@@ -13,7 +13,7 @@ from tests.console.console_app import NARROW, ConsoleApp
 from tests.support.directory import create_role, grant
 from tests.support.product import ACTOR
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def _create(app: ConsoleApp, name: str, *allow: str) -> UUID:

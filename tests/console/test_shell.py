@@ -7,7 +7,7 @@ from playwright.async_api import Page, Route, expect
 
 from tests.console.console_app import NARROW, ConsoleApp
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def _has_table(page: Page) -> None:

@@ -15,7 +15,7 @@ from tests.console.console_app import NARROW, ConsoleApp
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Carla:
         return await self.app.open(self.person, path, **options)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def carla(app: ConsoleApp) -> AsyncIterator[Carla]:
     acme = app.admin.tenant
     allow = ["notion.*", "github:read", "jira.*", "google_calendar.*", "knowledge_graph.*"]

@@ -10,7 +10,7 @@ from tests.console.console_app import NARROW, ConsoleApp
 from tests.support.directory import create_role
 from tests.support.product import ACTOR, Person
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 EVIL = "<img src=x onerror=alert(1)>\u202egnp.exe \U0001f600 " + "x" * 150
 
 
