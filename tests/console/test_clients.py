@@ -5,7 +5,7 @@ from playwright.async_api import expect
 
 from tests.console.console_app import NARROW, ConsoleApp
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_client_is_registered_changed_and_removed(app: ConsoleApp) -> None:

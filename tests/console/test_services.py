@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 from core.directory.services import list_services
 from tests.console.console_app import NARROW, ConsoleApp
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 SECRET = "zq-made-up-secret-77"
 
