@@ -74,6 +74,22 @@ class ConsoleApp:
         """One more administrator of the first tenant, for a test that changes their profile."""
         return await _create_admin(self.product, self.admin.tenant, email)
 
+    async def connect_client(self, person: Person, name: str) -> None:
+        """An application that a person has let in."""
+        client = await self.identity.client(person.tenant, "http://127.0.0.1/callback", name=name)
+        async with self.product.database.admin_connection() as admin:
+            await admin.execute(
+                """INSERT INTO auth.grants
+                (tenant_id, user_id, kind, client_id, client_name, scopes, resource, created_at, last_used_at,
+                expires_at)
+                SELECT $1, $2, 'code', $3, $4, '{mcp:read}', $5, now(), now(), now() + interval '30 days'""",
+                person.tenant.id,
+                person.id,
+                client.id,
+                name,
+                f"{self.identity.url}/mcp",
+            )
+
     async def open(self, person: Person | None, path: str = "", **options: Any) -> Page:
         """A page of the console in a browser of its own, as somebody who has just signed in (None: nobody)."""
         settings = {"viewport": WIDE, "locale": "en-GB", "timezone_id": "Asia/Tokyo", "reduced_motion": "reduce"}

@@ -127,17 +127,7 @@ async def test_a_token_is_made_shown_once_used_and_revoked(app: ConsoleApp) -> N
 
 async def test_an_application_that_was_let_in_is_revoked(app: ConsoleApp) -> None:
     person = await _person(app, "grants")
-    client = await app.identity.client(person.tenant, "http://127.0.0.1/callback", name="Sharp Editor")
-    async with app.product.database.admin_connection() as admin:
-        await admin.execute(
-            """INSERT INTO auth.grants
-            (tenant_id, user_id, kind, client_id, client_name, scopes, resource, created_at, last_used_at, expires_at)
-            SELECT $1, $2, 'code', $3, 'Sharp Editor', '{mcp:read}', $4, now(), now(), now() + interval '30 days'""",
-            person.tenant.id,
-            person.id,
-            client.id,
-            f"{app.identity.url}/mcp",
-        )
+    await app.connect_client(person, "Sharp Editor")
     page = await app.open(person, "/profile")
     row = _part(page, "Connected applications").get_by_role("listitem")
     await expect(row).to_contain_text("Sharp Editor")

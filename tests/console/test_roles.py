@@ -105,6 +105,34 @@ async def test_two_administrators_at_once_lose_nothing(app: ConsoleApp) -> None:
     assert set(allow) == {f"knowledge_graph.{tool}" for tool in ("create_entities", "read_graph", "search")}
 
 
+async def test_two_administrators_change_the_same_field(app: ConsoleApp) -> None:
+    role = await _create(app, "Contested")
+    other = await app.add_admin("second@acme.test")
+    first = await app.open(app.admin, f"/roles?id={role}")
+    second = await app.open(other, f"/roles?id={role}")
+    await second.get_by_role("textbox", name="Name").fill("Mine")
+    await first.get_by_role("textbox", name="Name").fill("Theirs")
+    await first.get_by_role("button", name="Save").click()
+    await first.get_by_text("Role Theirs was changed").wait_for()
+    await second.get_by_role("button", name="Save").click()
+    notice = second.get_by_role("alert").filter(has_text="Somebody else has changed this")
+    await expect(notice).to_contain_text("ada@acme.test")
+    await expect(notice.get_by_role("row", name=re.compile("Name"))).to_contain_text("TheirsMine")
+    await app.look(second, "role-conflict")
+    assert await find_role(app.product.console, app.admin.tenant.id, "Theirs"), "nothing is overwritten unasked"
+    await notice.get_by_role("button", name="Apply mine again").click()
+    await second.get_by_text("Role Mine was changed").wait_for()
+    await first.reload()
+    await second.get_by_role("textbox", name="Name").fill("Once more")
+    await first.get_by_role("textbox", name="Priority").fill("7")
+    await first.get_by_role("button", name="Save").click()
+    await first.get_by_text("Role Mine was changed").wait_for()
+    await second.get_by_role("button", name="Save").click()
+    await second.get_by_text("both changes were kept").wait_for()
+    stored = await find_role(app.product.console, app.admin.tenant.id, "Once more")
+    assert stored.priority == 7, "changes of different fields both count"
+
+
 @pytest.mark.long
 async def test_edits_are_not_lost_by_leaving(app: ConsoleApp) -> None:
     await _create(app, "Leaving")

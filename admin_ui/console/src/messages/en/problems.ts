@@ -8,6 +8,7 @@ export const problems = {
     insufficient_scope: 'This sign-in may not do this. Sign in again, or ask an administrator.',
     cross_origin: 'The browser sent this from another address. Open the console at its public address.',
     not_found: 'It does not exist, or not any more.',
+    version_conflict: 'Somebody else has changed this meanwhile. Load it again, then make your change.',
     limit_reached: 'Too many requests. Wait a moment, then try again.',
     unavailable: 'A part of MCPist does not answer at the moment. Try again in a few seconds.',
     schema: 'The database has another version than this MCPist. The operator has to run the migration.',

@@ -9,6 +9,7 @@ export const problems: Messages['problems'] = {
     insufficient_scope: '現在のサインインでは実行できません。サインインし直すか、管理者に依頼してください。',
     cross_origin: '別のアドレスから送信されました。公開アドレスでコンソールを開いてください。',
     not_found: '存在しないか、すでに削除されています。',
+    version_conflict: '別の人がこの内容を変更しました。読み込み直してから変更してください。',
     limit_reached: 'リクエストが多すぎます。少し待ってから再試行してください。',
     unavailable: 'MCPist の一部が応答していません。数秒後に再試行してください。',
     schema: 'データベースとこの MCPist のバージョンが異なります。運用者による移行が必要です。',
