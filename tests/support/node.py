@@ -7,6 +7,7 @@ the work is done by `tools/node-packages`, so there is one list of flags and one
 import asyncio
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import signal
@@ -54,10 +55,12 @@ class NodeRun:
         return f"exit code {self.exit_code}\n--- stdout\n{self.stdout}\n--- stderr\n{self.stderr}"
 
 
+@functools.cache
 def ensure_node_modules(project: Path = PROJECT) -> str | None:
     """Install a folder's packages unless they are; returns None, or the reason why it could not be done.
 
-    Test processes that start together wait for the first: npm empties the folder that the others would read.
+    Asked once in a process. Test processes that start together wait for the first: npm empties the folder that the
+    others would read.
     """
     with (project / "package.json").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

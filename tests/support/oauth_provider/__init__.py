@@ -21,10 +21,13 @@ document}) and `reset_counters`. A fault is ``{"grant": "authorization_code", "k
 """
 
 import asyncio
+import atexit
 import contextlib
+import itertools
 import json
 import os
-import signal
+import subprocess
+import threading
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -37,13 +40,12 @@ from tests.support.node import NODE, package_file, require_node_packages
 from tests.support.reuse import REUSES
 
 SERVER = Path(__file__).with_name("server.mjs")
-START_SECONDS = 30
 REUSED = b"refresh_token_reuse_detected\n"
 
 
 @dataclass(frozen=True, slots=True)
 class OauthProvider:
-    """A provider that has said that it is ready."""
+    """A provider that listens."""
 
     issuer: str
     client_id: str
@@ -64,47 +66,74 @@ class OauthProvider:
         await self.control({"set": {"account": account}, "claims": {account: claims}})
 
 
+class _ProviderProcess:
+    """The Node process in which all providers of this test process run: to start Node takes half a second."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._numbers = itertools.count()
+
+    def start(self, environment: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        """Start a provider; its number, and what it says of itself.
+
+        Raises:
+            AssertionError: it could not start.
+        """
+        number = next(self._numbers)
+        return number, self._order({"number": number, "start": environment})
+
+    def stop(self, number: int) -> None:
+        """Close a provider's port and its connections, and forget all that it knew."""
+        self._order({"number": number})
+
+    def _order(self, order: dict[str, Any]) -> dict[str, Any]:
+        with self._turn:
+            process = self._process = self._process or self._spawn()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(order).encode() + b"\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        assert line, "the process of the OAuth providers has ended"
+        told = json.loads(line)
+        assert "error" not in told, told
+        return told
+
+    def _spawn(self) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            [NODE, SERVER, package_file("oidc-provider", "lib/index.js")], env={"PATH": os.defpath},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        atexit.register(self._end, process)
+        return process
+
+    @staticmethod
+    def _end(process: "subprocess.Popen[bytes]") -> None:
+        process.communicate()
+
+
+_PROCESS = _ProviderProcess()
+
+
 @contextlib.asynccontextmanager
 async def oauth_provider(
     folder: Path, *, redirect_uris: Iterable[str], port: int = 0, client_id: str = "mcpist", **options: object
 ) -> AsyncGenerator[OauthProvider]:
     """Run one until the block is left; `folder` gets its log. Skips the test where the packages are missing."""
     require_node_packages()
+    log = folder / f"oauth-provider-{os.urandom(3).hex()}.log"
+    log.touch()
     environment = {name.upper(): str(value) for name, value in options.items()}
     environment |= {"PORT": str(port), "CLIENT_ID": client_id, "REDIRECT_URIS": " ".join(redirect_uris)}
-    with (folder / f"oauth-provider-{os.urandom(3).hex()}.log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            NODE, SERVER, package_file("oidc-provider", "lib/index.js"),
-            env={"PATH": os.defpath, "HOME": str(folder), **environment},
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True,
-        )  # fmt: skip
-        try:
-            with REUSES.counted("oauth_provider", partial(_reuses, Path(log.name))):
-                yield await _ready(process, Path(log.name))
-        finally:
-            await _ended(process)
+    number, told = await asyncio.to_thread(_PROCESS.start, environment | {"LOG": str(log)})
+    client = told["clients"][0]
+    try:
+        with REUSES.counted("oauth_provider", partial(_reuses, log)):
+            yield OauthProvider(told["issuer"], client["client_id"], client.get("client_secret", ""))
+    finally:
+        await asyncio.to_thread(_PROCESS.stop, number)
 
 
 def _reuses(log: Path) -> int:
     return log.read_bytes().count(REUSED)
-
-
-async def _ready(process: asyncio.subprocess.Process, log: Path) -> OauthProvider:
-    assert process.stdout is not None
-    async with asyncio.timeout(START_SECONDS):
-        line = await process.stdout.readline()
-    assert line, f"the provider ended before it was ready:\n{log.read_text()[-2000:]}"
-    told = json.loads(line)
-    client = told["clients"][0]
-    return OauthProvider(told["issuer"], client["client_id"], client.get("client_secret", ""))
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGTERM)
-    try:
-        async with asyncio.timeout(5):
-            await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()

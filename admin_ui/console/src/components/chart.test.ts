@@ -24,9 +24,10 @@ describe('the top of the scale', () => {
 
 test.each([
   [[0, 10], 'M0 100L200 0'],
-  [[5, null, 5, 5], 'M0 50h4M133.3 50L200 50'],
+  [[5, null, 5, 5], 'M0 50h6M133.3 50L200 50'],
+  [[null, 5], 'M194 50h6'],
   [[null, null], ''],
-  [[10], 'M0 0h4'],
+  [[10], 'M0 0h6'],
 ])('the line of %j is %s', (values, path) => {
   expect(buildLine(values, 10, 200, 100)).toBe(path)
 })

@@ -1,5 +1,8 @@
 /** Where the values of a chart lie. */
 
+/** Length of a line of one value. */
+const STROKE = 6
+
 interface Values {
   values: readonly (number | null)[]
 }
@@ -29,7 +32,8 @@ export function buildLine(values: readonly (number | null)[], top: number, width
     }
     const point = `${round(place * step)} ${round(height - (value / top) * height)}`
     const isAlone = !joined && (values[place + 1] ?? null) === null
-    path += joined ? `L${point}` : `M${point}${isAlone ? 'h4' : ''}`
+    if (isAlone) path += `M${round(Math.min(place * step, width - STROKE))} ${round(height - (value / top) * height)}h${STROKE}`
+    else path += joined ? `L${point}` : `M${point}`
     joined = true
   })
   return path

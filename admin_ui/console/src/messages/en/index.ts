@@ -6,12 +6,14 @@ import { dashboard } from './dashboard.ts'
 import { home } from './home.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
+import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
+import { services } from './services.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
@@ -26,12 +28,14 @@ export const messages = {
   home,
   logs,
   modelView,
+  oauthClients,
   playground,
   problems,
   profile,
   requests,
   roles,
   schemas,
+  services,
   shell,
   tools,
   users,
