@@ -17,7 +17,7 @@ from tests.support.mcp_client import Client
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def _call(app: ConsoleApp, person: Person, module: str, tool: str) -> None:
