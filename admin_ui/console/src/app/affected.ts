@@ -13,10 +13,12 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   providers: ['services', 'tool-modules'],
   'access-requests': ['tool-modules', 'tools'],
   'oauth/grants': ['grants', 'users'],
-  'oauth/clients': ['grants', 'oauth-clients'],
+  'oauth/clients': ['clients', 'grants'],
+  'oauth/issuers': ['issuers'],
   sessions: ['users'],
   tokens: ['users'],
   keys: ['doctor'],
+  'notification-settings': ['notification-preferences'],
   'role-mappings': ['roles'],
 }
 

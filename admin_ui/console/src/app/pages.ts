@@ -5,6 +5,7 @@ import { profileRoute } from '../pages/profile/route.ts'
 import { requestsRoute } from '../pages/requests/route.ts'
 import { rolesRoute } from '../pages/roles/route.ts'
 import { servicesRoute } from '../pages/services/route.ts'
+import { settingsRoute } from '../pages/settings/route.ts'
 import { toolsRoute } from '../pages/tools/route.ts'
 import { usersRoute } from '../pages/users/route.ts'
 
@@ -19,4 +20,5 @@ export const PAGES = [
   servicesRoute,
   clientsRoute,
   logsRoute,
+  settingsRoute,
 ] as const

@@ -14,6 +14,7 @@ import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
 import { services } from './services.ts'
+import { settings } from './settings.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
@@ -36,6 +37,7 @@ export const messages = {
   roles,
   schemas,
   services,
+  settings,
   shell,
   tools,
   users,

@@ -15,6 +15,7 @@ import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
 import { services } from './services.ts'
+import { settings } from './settings.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
@@ -37,6 +38,7 @@ export const messages: Messages = {
   roles,
   schemas,
   services,
+  settings,
   shell,
   tools,
   users,
