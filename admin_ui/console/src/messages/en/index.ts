@@ -2,6 +2,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
@@ -21,6 +22,7 @@ export const messages = {
   common,
   connections,
   home,
+  logs,
   modelView,
   oauthClients,
   playground,

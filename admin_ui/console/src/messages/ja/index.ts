@@ -3,6 +3,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
@@ -22,6 +23,7 @@ export const messages: Messages = {
   common,
   connections,
   home,
+  logs,
   modelView,
   oauthClients,
   playground,
