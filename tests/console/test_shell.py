@@ -24,7 +24,7 @@ async def test_the_shell_in_every_view(app: ConsoleApp, view: str) -> None:
 
 async def test_the_start_is_a_page_of_its_own(app: ConsoleApp) -> None:
     page = await app.open(app.admin)
-    await page.get_by_role("heading", name="Start", level=1).wait_for()
+    await page.get_by_role("heading", name="Dashboard", level=1).wait_for()
     await expect(page).to_have_title("Start · MCPist")
     await page.get_by_role("link", name="People").click()
     await _has_table(page)
