@@ -20,7 +20,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Word, read_each
+from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Url, Word, read_each
 
 MAX_NOTES = 125_000
 """Characters of a release's notes: GitHub's own limit."""
@@ -46,7 +46,7 @@ class Release(ListedRelease):
     longest = {"body": MAX_NOTES}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
-    html_url: Line
+    html_url: Url
     assets: Annotated[list[ReleaseAsset], read_each(ReleaseAsset), Field(exclude_if=lambda assets: not assets)] = []  # noqa: RUF012
     body: Text = ""
     truncated: Flag = False
@@ -60,7 +60,7 @@ class Releases(ListPage):
 class SavedRelease(ResultModel):
     id: Missable[int] = None
     tag_name: Line
-    html_url: Line
+    html_url: Url
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])

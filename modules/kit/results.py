@@ -55,6 +55,10 @@ def _clean_file_name(value: Any) -> Any:
     return text_cleaning.clean_name(value) if isinstance(value, str) else value
 
 
+def _clean_url(value: Any) -> Any:
+    return text_cleaning.clean_url(value) if isinstance(value, str) else "" if value is None else value
+
+
 def _is_empty(value: object) -> bool:
     return not value
 
@@ -79,6 +83,8 @@ Missable = Annotated[Value | SkipJsonSchema[None], Field(exclude_if=_is_none, js
 Line = Annotated[str, BeforeValidator(_clean_line)]
 Word = Annotated[Line, LEFT_OUT_IF_EMPTY]
 Name = Annotated[str, BeforeValidator(_clean_file_name)]
+Url = Annotated[str, BeforeValidator(_clean_url)]
+OptionalUrl = Annotated[Url, LEFT_OUT_IF_EMPTY]
 Text = Annotated[str, LEFT_OUT_IF_EMPTY]
 Flag = Annotated[bool, BeforeValidator(bool), LEFT_OUT_IF_EMPTY]
 Count = Annotated[int, BeforeValidator(lambda value: value or 0), LEFT_OUT_IF_EMPTY]

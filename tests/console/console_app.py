@@ -7,7 +7,7 @@ async with console_app(database, folder) as app:
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,18 @@ PICTURES = console.ROOT / "build" / "screenshots" / "console"
 TIMEOUT_MS = 15_000
 WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 360, "height": 740}
+VIEWS: Mapping[str, Mapping[str, Any]] = {
+    "light": {},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"viewport": NARROW},
+    "japanese": {"locale": "ja-JP"},
+    "narrow-dark-japanese": {"viewport": NARROW, "color_scheme": "dark", "locale": "ja-JP"},
+}
+in_every_view = pytest.mark.parametrize(
+    "view",
+    [name if name == "narrow-dark-japanese" else pytest.param(name, marks=pytest.mark.long) for name in VIEWS],
+)
+"""Looks at a page in the view that most breaks in; the others take long."""
 REPORTS = """document.addEventListener('securitypolicyviolation',
   (event) => console.error('CSP', event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber))"""
 RULES = """axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
@@ -61,6 +73,22 @@ class ConsoleApp:
     async def add_admin(self, email: str) -> Person:
         """One more administrator of the first tenant, for a test that changes their profile."""
         return await _create_admin(self.product, self.admin.tenant, email)
+
+    async def connect_client(self, person: Person, name: str) -> None:
+        """An application that a person has let in."""
+        client = await self.identity.client(person.tenant, "http://127.0.0.1/callback", name=name)
+        async with self.product.database.admin_connection() as admin:
+            await admin.execute(
+                """INSERT INTO auth.grants
+                (tenant_id, user_id, kind, client_id, client_name, scopes, resource, created_at, last_used_at,
+                expires_at)
+                SELECT $1, $2, 'code', $3, $4, '{mcp:read}', $5, now(), now(), now() + interval '30 days'""",
+                person.tenant.id,
+                person.id,
+                client.id,
+                name,
+                f"{self.identity.url}/mcp",
+            )
 
     async def open(self, person: Person | None, path: str = "", **options: Any) -> Page:
         """A page of the console in a browser of its own, as somebody who has just signed in (None: nobody)."""

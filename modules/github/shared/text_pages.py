@@ -8,13 +8,16 @@ from pydantic import Field
 
 from modules.kit import ToolError, text_cleaning
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.kit.result_texts import TextResult
 from modules.kit.results import Count, Flag, ResultPage
 
 PAGE_CHARACTERS = 60_000  # about 20,000 tokens
 
 
-class TextPage(ResultPage):
+class TextPage(TextResult, ResultPage):
     """`hidden` invisible characters of this page were taken out."""
+
+    text_field = "text"
 
     text: Annotated[str, Field(description="Whole lines are not promised at the ends of a page")] = ""
     hidden: Count = 0
