@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
-REST_SECONDS = 1.0
+REST_SECONDS = 2.0
 """How long nothing is done before it counts as rest. The sealer of the audit log pauses for nine times what a batch
-took, which on a busy machine is half a second: a shorter look would leave most of its work out."""
+took, over a second on a busy machine: a shorter look would leave its work out."""
 
 
 def tree(pid: int) -> list[int]:
