@@ -9,10 +9,10 @@ from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from core.api.app import create_router
-from core.api.dependencies import OwnerRead, OwnerWrite, UserFilter, resolve_owner
+from core.api.dependencies import AllOwners, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
-from core.scopes import ADMIN_READ, ADMIN_WRITE
+from core.scopes import ADMIN_WRITE
 
 routes = create_router("oauth")
 
@@ -28,6 +28,7 @@ class GrantView(ResponseModel):
     client_name: str = Field(
         description="Name of the client. It is chosen by the client unless an administrator registered it."
     )
+    user_email: str = Field(description="E-mail address of the user that granted it, or that a machine acts as.")
     scopes: list[str] = Field(description="Granted OAuth scopes.")
     created_at: datetime = Field(description="Time at which access was granted.")
     last_used_at: datetime = Field(description="Time of the latest use.")
@@ -37,15 +38,21 @@ class GrantView(ResponseModel):
 
 @routes.get("/oauth/grants")
 async def list_grants(
-    caller: OwnerRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
+    caller: OwnerRead,
+    parts: IdentityDeps,
+    user: UserFilter = None,
+    all_owners: AllOwners = False,
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[GrantView]:
     """List live grants.
 
-    Returns the caller's own, newest first. Administrators can name a `user`.
+    Returns the caller's own, newest first. Administrators can name a `user`, or list all of the tenant with
+    `all_owners`.
     """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
-    grants = await parts.grants.list_page_for_user(
-        caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1
+    grants = await parts.grants.list_page(
+        caller.tenant_id, resolve_owner_filter(caller, user, all_owners), after, limit + 1
     )
     shown, following = split_page(grants, limit, lambda grant: (grant.created_at, grant.id))
     views = [GrantView.model_validate(grant) for grant in shown]

@@ -83,6 +83,16 @@ class SavedOAuthClientView(ResponseModel):
     redirect_uri: str = Field(description="Redirect URI to register at the provider.")
 
 
+class OAuthClientTestView(ResponseModel):
+    """Result of testing an OAuth client at its provider."""
+
+    outcome: Literal["ok", "failed", "unknown"] = Field(
+        description="Result: `ok`, `failed`, or `unknown` if the provider does not tell."
+    )
+    cause: str = Field(description="Machine-readable cause of a failure; empty if the client works.")
+    message: str = Field(description="Result of the test, for people.")
+
+
 @routes.get("/oauth-clients")
 async def list_oauth_clients(
     caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
@@ -116,6 +126,19 @@ async def set_oauth_client(body: OAuthClientUpsert, caller: AdminWrite, connect:
     )
     client = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
     return SavedOAuthClientView(id=client, redirect_uri=build_redirect_uri(connect.public_url, body.provider))
+
+
+@routes.post("/oauth-clients/{oauth_client_id}/test")
+async def check_oauth_client(
+    oauth_client_id: OAuthClientRowId, caller: AdminWrite, connect: ConnectDeps
+) -> OAuthClientTestView:
+    """Test an OAuth client at its provider.
+
+    The token endpoint is asked with a made-up code, which tells a client that the provider knows from another. No
+    account is connected. A refused client becomes `misconfigured`, an accepted one `ok`.
+    """
+    with connect.draft_limits.track(str(caller.tenant_id)):
+        return OAuthClientTestView.model_validate(await connect.client_trial.run(caller.tenant_id, oauth_client_id))
 
 
 @routes.delete("/oauth-clients/{oauth_client_id}")

@@ -157,9 +157,9 @@ async def list_grants(work: UnitOfWork, user_id: UUID | None, now: datetime) -> 
 
 
 async def list_grants_page(
-    work: UnitOfWork, user_id: UUID, now: datetime, after: tuple[datetime, UUID] | None, limit: int
+    work: UnitOfWork, user_id: UUID | None, now: datetime, after: tuple[datetime, UUID] | None, limit: int
 ) -> list[GrantEntry]:
-    """The live grants of a user, the newest first, after the one of that time and id."""
+    """The live grants of a user, or of all, the newest first, after the one of that time and id."""
     return [_build_entry(row) for row in await work.fetch(_PAGE, user_id, now, *(after or (None, None)), limit)]
 
 
@@ -198,6 +198,6 @@ _LIST = """SELECT g.id, u.email, g.kind, g.client_id, g.client_name, g.scopes, g
     ORDER BY g.last_used_at DESC, g.id LIMIT 1000"""
 _PAGE = """SELECT g.id, u.email, g.kind, g.client_id, g.client_name, g.scopes, g.created_at, g.last_used_at,
     g.expires_at FROM auth.grants g JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
-    WHERE g.tenant_id = $1 AND g.user_id = $2 AND g.revoked_at IS NULL AND g.expires_at > $3
+    WHERE g.tenant_id = $1 AND ($2::uuid IS NULL OR g.user_id = $2) AND g.revoked_at IS NULL AND g.expires_at > $3
     AND g.session_id IS NULL AND ($4::timestamptz IS NULL OR (g.created_at, g.id) < ($4, $5::uuid))
     ORDER BY g.created_at DESC, g.id DESC LIMIT $6"""

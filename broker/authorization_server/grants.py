@@ -143,10 +143,10 @@ class Grants:
         async with self._database.tenant(tenant_id) as work:
             return await grant_records.list_grants(work, user_id, self._clock())
 
-    async def list_page_for_user(
-        self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
+    async def list_page(
+        self, tenant_id: UUID, user_id: UUID | None, after: tuple[datetime, UUID] | None, limit: int
     ) -> list[GrantEntry]:
-        """A user's live grants, the newest first, after the one of that time and id."""
+        """The live grants of a user, or of all, the newest first, after the one of that time and id."""
         async with self._database.tenant(tenant_id) as work:
             return await grant_records.list_grants_page(work, user_id, self._clock(), after, limit)
 

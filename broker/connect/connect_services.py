@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from broker.connect.authorization import ConnectAuthorization
 from broker.connect.client_registration import AutomaticClientRegistration
+from broker.connect.client_trial import OAuthClientTrial
 from broker.connect.confirmation import GrantConfirmation
 from broker.connect.connect_session_store import ConnectSessionStore
 from broker.connections.api_keys import VendorApiKeys
@@ -35,6 +36,7 @@ class ConnectServices:
     account_revoker: BulkAccountRevoker
     api_keys: VendorApiKeys
     oauth_clients: OAuthClientStore
+    client_trial: OAuthClientTrial
     provider_registry: ProviderRegistry
     custom_providers: CustomProviders
     client_registration: AutomaticClientRegistration

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from broker.connections.oauth_client_store import OAuthClient
     from cli.client.admin_api import AdminApiClient
+    from cli.client.oauth_clients import OAuthClientTestResult
     from core.directory.account_revocation import RevocationResult
 
 app = create_group("The OAuth apps that are registered at vendors; secrets go in and never come out.")
@@ -105,6 +107,27 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     ]
     empty = "No OAuth app yet: `mcpist oauth-client set` registers one, `mcpist provider list` shows for which vendors."
     print_result(as_json, [asdict(client) for client in clients], lambda: print_table(columns, rows, empty=empty))
+
+
+@app.command("test", epilog="Example: mcpist oauth-client test github")
+def check(
+    provider: ProviderName, role: RoleOption = None, tenant: TenantOption = None, as_json: JsonOption = False
+) -> None:
+    """Ask the vendor whether it takes an OAuth app and its secret, without connecting an account.
+
+    Exit code 1 if it refuses them.
+    """
+
+    def call_api(api: "AdminApiClient") -> "OAuthClientTestResult":
+        from cli.client.oauth_clients import check_oauth_client
+
+        return check_oauth_client(api, provider, role)
+
+    result = run_api_command(call_api, tenant=tenant)
+    document = {"outcome": result.outcome, "cause": result.cause, "message": result.message}
+    print_result(as_json, document, lambda: print_line(f"{result.outcome}: {result.message}"))
+    if result.outcome == "failed":
+        raise CommandExit(1)
 
 
 @app.command("remove", epilog="Example: mcpist oauth-client remove github")

@@ -104,14 +104,16 @@ class ResultModel(BaseModel):
         if not (cls.longest or cls.markdown_fields) or not isinstance(raw, dict):
             return raw
         cleaned = dict(cast("dict[str, Any]", raw))
-        for name in cls.markdown_fields - cls.longest.keys():
-            if isinstance(text := cleaned.get(name) or "", str):
+        for name in cls.markdown_fields:
+            if name not in cls.longest and isinstance(text := cleaned.get(name) or "", str):
                 cleaned[name] = clean_markdown(text)
         if cls.longest:
             cleaned["truncated"] = False
         for name, limit in cls.longest.items():
-            clean = clean_markdown_block if name in cls.markdown_fields else text_cleaning.clean_block
-            if isinstance(text := cleaned.get(name) or "", str):
+            if not (text := cleaned.get(name)):
+                cleaned[name] = ""
+            elif isinstance(text, str):
+                clean = clean_markdown_block if name in cls.markdown_fields else text_cleaning.clean_block
                 cleaned[name], is_cut = clean(text, limit)
                 cleaned["truncated"] |= is_cut
         return cleaned

@@ -8,6 +8,7 @@ from datetime import datetime
 from broker.connect.account_writer import AccountWriter
 from broker.connect.authorization import ConnectAuthorization
 from broker.connect.client_registration import AutomaticClientRegistration
+from broker.connect.client_trial import OAuthClientTrial
 from broker.connect.code_exchange import CodeExchange
 from broker.connect.confirmation import GrantConfirmation
 from broker.connect.connect_services import ConnectServices
@@ -39,7 +40,8 @@ from server.wiring.disconnect import build_disconnect_services
 from server.workers.worker import Worker
 
 DRAFT_LIMITS = 0.2, 20, 2
-"""Of one tenant, servers that are looked at for a draft: a second over time, at once, and at the same time."""
+"""Of one tenant, servers that are looked at for a draft and OAuth clients that are tested: a second, at once, and at
+the same time."""
 
 
 @contextlib.asynccontextmanager
@@ -88,6 +90,7 @@ def build_connect_services(
     services = AvailableServices(database, clients, book, modules, introductions)
     finishing = GrantConfirmation(database, rows, flows, book, disconnecting, services)
     vendor = UserinfoClient(http)
+    endpoint = HttpTokenEndpointClient(http)
     redeeming = CodeExchange(
         database,
         services=services,
@@ -95,7 +98,7 @@ def build_connect_services(
         clients=clients,
         book=book,
         rows=rows,
-        endpoint=HttpTokenEndpointClient(http),
+        endpoint=endpoint,
         vendor=vendor,
         finishing=finishing,
     )
@@ -122,6 +125,9 @@ def build_connect_services(
         account_revoker=ends.account_revoker,
         api_keys=keys,
         oauth_clients=clients,
+        client_trial=OAuthClientTrial(
+            database, clients, book, endpoint, public_url, require_adopted=disconnecting.require_adopted
+        ),
         provider_registry=book,
         custom_providers=providers,
         client_registration=introductions,

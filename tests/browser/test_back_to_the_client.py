@@ -8,7 +8,7 @@ import pytest
 from tests.browser.test_sign_in import ADA, app
 from tests.support.postgres import ScratchDatabase
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_a_one_time_link_leads_to_a_client_that_was_allowed_before(

@@ -9,7 +9,7 @@ from tests.browser.test_sign_in import ADA, SignInApp, app
 from tests.cli.laptop import Goes, Laptop
 from tests.support.postgres import ScratchDatabase
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 def person(now: SignInApp, seen: list[str]) -> Goes:

@@ -13,7 +13,7 @@ from tests.broker.connect.connect_app import ConnectApp, vendors_on
 from tests.support.chromium import Watched, chromium, watch
 from tests.support.postgres import ScratchDatabase
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @dataclass(slots=True)
@@ -62,6 +62,7 @@ async def test_connect_more_disconnect(database: ScratchDatabase, tmp_path: Path
         now.check()
 
 
+@pytest.mark.long
 async def test_all_of_them_in_japanese_on_a_narrow_screen_without_a_script(
     database: ScratchDatabase, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from tests.browser.gallery import CONSENT, PAGES, PROBLEMS, VIEWS, gallery
 from tests.support.chromium import chromium, watch
 from tests.support.eventually import within
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 NAMES = (*PAGES, *PROBLEMS)
 
@@ -51,13 +51,15 @@ KEPT = (
 PAYLOAD = "</p><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\"' onclick=alert(3) \u202egnp.exe"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as running:
         yield running
 
 
-@pytest.mark.parametrize("view", list(VIEWS))
+@pytest.mark.parametrize(
+    "view", [name if name == "narrow-japanese" else pytest.param(name, marks=pytest.mark.long) for name in VIEWS]
+)
 async def test_every_page_in_every_view(browser: Browser, view: str) -> None:
     async with gallery() as url:
         watched = watch(await browser.new_context(**VIEWS[view]))

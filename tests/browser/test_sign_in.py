@@ -18,7 +18,7 @@ from tests.support.loopback_client import LoopbackClient, loopback_client
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Product, product_on
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 ADA = "ada@acme.test"
 

@@ -32,6 +32,7 @@ def test_an_oauth_app_from_set_to_removed(cli: Home, tenant: str, secret: str) -
     audit = cli.run("audit", "--json", *there)
     for told in (made.out, made.err, cli.run("oauth-client", "list", *there).out, audit.out):
         assert SECRET not in told
+    assert cli.run("oauth-client", "test", "notion", *there).code == 4, "there is none to test"
     assert cli.run("oauth-client", "remove", "google", *there).code == 0
     assert cli.run("oauth-client", "remove", "google", *there).code == 4
 

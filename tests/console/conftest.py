@@ -1,4 +1,4 @@
-"""One product and one browser for all tests of a file; they run on the loop of the file."""
+"""One product for all tests of a file, and one browser for all files; they run on the loop of the session."""
 
 from collections.abc import AsyncIterator
 
@@ -7,11 +7,19 @@ import pytest_asyncio
 
 from tests.console.console_app import ConsoleApp, console_app
 from tests.support import postgres
+from tests.support.chromium import keep_browser
+
+__all__ = ["keep_browser"]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(autouse=True, scope="session")
+def share_browser(keep_browser: None) -> None:
+    """Let a test use the browser of the others."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def app(
-    database_server: postgres.DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+    share_browser: None, database_server: postgres.DatabaseServer, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[ConsoleApp]:
     """The console in a browser. Nothing may be in its console, and nothing may break the policy, at the end."""
     async with (
@@ -20,3 +28,12 @@ async def app(
     ):
         yield running
         running.check()
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="session")
+async def close_pages(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+    """Close what a test has opened."""
+    yield
+    if "app" in request.fixturenames:
+        app: ConsoleApp = request.getfixturevalue("app")
+        await app.close_pages()

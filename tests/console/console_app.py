@@ -7,7 +7,7 @@ async with console_app(database, folder) as app:
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from playwright.async_api import Browser, Page
 
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
-from tests.support.chromium import Watched, chromium, watch
+from tests.support.chromium import Watched, chromium, close_contexts, watch
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
@@ -27,6 +27,18 @@ PICTURES = console.ROOT / "build" / "screenshots" / "console"
 TIMEOUT_MS = 15_000
 WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 360, "height": 740}
+VIEWS: Mapping[str, Mapping[str, Any]] = {
+    "light": {},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"viewport": NARROW},
+    "japanese": {"locale": "ja-JP"},
+    "narrow-dark-japanese": {"viewport": NARROW, "color_scheme": "dark", "locale": "ja-JP"},
+}
+in_every_view = pytest.mark.parametrize(
+    "view",
+    [name if name == "narrow-dark-japanese" else pytest.param(name, marks=pytest.mark.long) for name in VIEWS],
+)
+"""Looks at a page in the view that most breaks in; the others take long."""
 REPORTS = """document.addEventListener('securitypolicyviolation',
   (event) => console.error('CSP', event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber))"""
 RULES = """axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
@@ -62,6 +74,22 @@ class ConsoleApp:
         """One more administrator of the first tenant, for a test that changes their profile."""
         return await _create_admin(self.product, self.admin.tenant, email)
 
+    async def connect_client(self, person: Person, name: str) -> None:
+        """An application that a person has let in."""
+        client = await self.identity.client(person.tenant, "http://127.0.0.1/callback", name=name)
+        async with self.product.database.admin_connection() as admin:
+            await admin.execute(
+                """INSERT INTO auth.grants
+                (tenant_id, user_id, kind, client_id, client_name, scopes, resource, created_at, last_used_at,
+                expires_at)
+                SELECT $1, $2, 'code', $3, $4, '{mcp:read}', $5, now(), now(), now() + interval '30 days'""",
+                person.tenant.id,
+                person.id,
+                client.id,
+                name,
+                f"{self.identity.url}/mcp",
+            )
+
     async def open(self, person: Person | None, path: str = "", **options: Any) -> Page:
         """A page of the console in a browser of its own, as somebody who has just signed in (None: nobody)."""
         settings = {"viewport": WIDE, "locale": "en-GB", "timezone_id": "Asia/Tokyo", "reduced_motion": "reduce"}
@@ -84,6 +112,10 @@ class ConsoleApp:
         assert wide <= visible, f"{name} scrolls sideways: {wide} px of {visible}"
         found = await find_axe_violations(page)
         assert not found, f"{name}\n" + "\n".join(found)
+
+    async def close_pages(self) -> None:
+        """Close all pages; what was heard of them stays for :meth:`check`."""
+        await close_contexts(watched.context for watched in self.watched)
 
     def check(self) -> None:
         """Nothing happened in any browser that should not."""

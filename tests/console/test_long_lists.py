@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 
 from tests.console.console_app import ConsoleApp
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 INSERT = """INSERT INTO core.users (tenant_id, email, name)
     SELECT $1, 'person' || lpad(n::text, 6, '0') || '@long.test', '長い 名前 ' || n FROM generate_series(1, $2) AS n
     ON CONFLICT DO NOTHING"""

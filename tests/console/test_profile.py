@@ -5,11 +5,11 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.product import Person
 
 expect.set_options(timeout=15_000)
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def _person(app: ConsoleApp, name: str) -> Person:
@@ -20,20 +20,15 @@ def _part(page: Page, name: str):
     return page.get_by_role("region", name=name)
 
 
-@pytest.mark.parametrize("view", ["light", "dark", "narrow", "japanese"])
+@in_every_view
 async def test_the_page_in_every_view(app: ConsoleApp, view: str) -> None:
-    options = {
-        "light": {},
-        "dark": {"color_scheme": "dark"},
-        "narrow": {"viewport": NARROW},
-        "japanese": {"locale": "ja-JP"},
-    }[view]
-    page = await app.open(app.user, "/profile", **options)
+    page = await app.open(app.user, "/profile", **VIEWS[view])
     await page.get_by_role("checkbox").nth(1).wait_for()
-    await page.set_viewport_size({"width": 360 if view == "narrow" else 1280, "height": 1700})
+    await page.set_viewport_size({"width": 360 if "narrow" in view else 1280, "height": 1700})
     await app.look(page, f"profile-{view}")
 
 
+@pytest.mark.long
 async def test_the_profile_counts_at_once_and_in_another_browser(app: ConsoleApp) -> None:
     person = await _person(app, "settings")
     page = await app.open(person, "/profile")
@@ -132,17 +127,7 @@ async def test_a_token_is_made_shown_once_used_and_revoked(app: ConsoleApp) -> N
 
 async def test_an_application_that_was_let_in_is_revoked(app: ConsoleApp) -> None:
     person = await _person(app, "grants")
-    client = await app.identity.client(person.tenant, "http://127.0.0.1/callback", name="Sharp Editor")
-    async with app.product.database.admin_connection() as admin:
-        await admin.execute(
-            """INSERT INTO auth.grants
-            (tenant_id, user_id, kind, client_id, client_name, scopes, resource, created_at, last_used_at, expires_at)
-            SELECT $1, $2, 'code', $3, 'Sharp Editor', '{mcp:read}', $4, now(), now(), now() + interval '30 days'""",
-            person.tenant.id,
-            person.id,
-            client.id,
-            f"{app.identity.url}/mcp",
-        )
+    await app.connect_client(person, "Sharp Editor")
     page = await app.open(person, "/profile")
     row = _part(page, "Connected applications").get_by_role("listitem")
     await expect(row).to_contain_text("Sharp Editor")
@@ -151,6 +136,7 @@ async def test_an_application_that_was_let_in_is_revoked(app: ConsoleApp) -> Non
     await page.get_by_text("No application was let in.").wait_for()
 
 
+@pytest.mark.long
 async def test_a_notice_is_switched_off_and_a_refusal_is_taken_back(app: ConsoleApp) -> None:
     person = await _person(app, "notices")
     page = await app.open(person, "/profile")

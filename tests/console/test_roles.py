@@ -1,7 +1,6 @@
 """Roles: made, copied, given permissions and people, removed, in a real browser."""
 
 import re
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -9,11 +8,11 @@ from playwright.async_api import Locator, Page, expect
 
 from core.directory.roles import find_role
 from core.directory.users import create_user
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role, grant
 from tests.support.product import ACTOR
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def _create(app: ConsoleApp, name: str, *allow: str) -> UUID:
@@ -59,6 +58,7 @@ async def test_a_role_is_added_and_gets_a_preset(app: ConsoleApp) -> None:
     assert all(permission.endswith(":read") for permission in allow)
 
 
+@pytest.mark.long
 async def test_the_matrix_is_walked_by_keyboard(app: ConsoleApp) -> None:
     role = await _create(app, "Keys", "knowledge_graph.*")
     page = await app.open(app.admin, f"/roles/{role}/services/knowledge_graph")
@@ -105,6 +105,35 @@ async def test_two_administrators_at_once_lose_nothing(app: ConsoleApp) -> None:
     assert set(allow) == {f"knowledge_graph.{tool}" for tool in ("create_entities", "read_graph", "search")}
 
 
+async def test_two_administrators_change_the_same_field(app: ConsoleApp) -> None:
+    role = await _create(app, "Contested")
+    other = await app.add_admin("second@acme.test")
+    first = await app.open(app.admin, f"/roles?id={role}")
+    second = await app.open(other, f"/roles?id={role}")
+    await second.get_by_role("textbox", name="Name").fill("Mine")
+    await first.get_by_role("textbox", name="Name").fill("Theirs")
+    await first.get_by_role("button", name="Save").click()
+    await first.get_by_text("Role Theirs was changed").wait_for()
+    await second.get_by_role("button", name="Save").click()
+    notice = second.get_by_role("alert").filter(has_text="Somebody else has changed this")
+    await expect(notice).to_contain_text("ada@acme.test")
+    await expect(notice.get_by_role("row", name=re.compile("Name"))).to_contain_text("TheirsMine")
+    await app.look(second, "role-conflict")
+    assert await find_role(app.product.console, app.admin.tenant.id, "Theirs"), "nothing is overwritten unasked"
+    await notice.get_by_role("button", name="Apply mine again").click()
+    await second.get_by_text("Role Mine was changed").wait_for()
+    await first.reload()
+    await second.get_by_role("textbox", name="Name").fill("Once more")
+    await first.get_by_role("textbox", name="Priority").fill("7")
+    await first.get_by_role("button", name="Save").click()
+    await first.get_by_text("Role Mine was changed").wait_for()
+    await second.get_by_role("button", name="Save").click()
+    await second.get_by_text("both changes were kept").wait_for()
+    stored = await find_role(app.product.console, app.admin.tenant.id, "Once more")
+    assert stored.priority == 7, "changes of different fields both count"
+
+
+@pytest.mark.long
 async def test_edits_are_not_lost_by_leaving(app: ConsoleApp) -> None:
     await _create(app, "Leaving")
     page = await app.open(app.admin, "/roles")
@@ -170,10 +199,9 @@ async def test_what_a_model_sees_by_a_role(app: ConsoleApp) -> None:
     await app.look(page, "role-see-as")
 
 
-@pytest.mark.parametrize("view", ["narrow", "japanese"])
+@in_every_view
 async def test_the_matrix_in_other_views(app: ConsoleApp, view: str) -> None:
     role = await _create(app, f"View {view}", "knowledge_graph.*")
-    options: dict[str, Any] = {"viewport": NARROW} if view == "narrow" else {"locale": "ja-JP", "color_scheme": "dark"}
-    page = await app.open(app.admin, f"/roles?id={role}&tab=permissions&service=knowledge_graph", **options)
+    page = await app.open(app.admin, f"/roles?id={role}&tab=permissions&service=knowledge_graph", **VIEWS[view])
     await page.get_by_role("treegrid").wait_for()
     await app.look(page, f"role-matrix-{view}")

@@ -19,7 +19,7 @@ from tests.support.identity import Identity, identity_on
 from tests.support.product import product_on
 from tools import console
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; font-src 'self'; "
@@ -28,7 +28,7 @@ POLICY = (
 )
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def identity(
     database_server: postgres.DatabaseServer, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Identity]:
@@ -41,7 +41,7 @@ async def identity(
         yield running
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def http(identity: Identity) -> AsyncIterator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(base_url=identity.url) as client:
         yield client

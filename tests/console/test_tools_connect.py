@@ -15,10 +15,10 @@ from tests.support.chromium import chromium
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def vendors(
     database_server: postgres.DatabaseServer, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[ConnectApp]:
@@ -30,7 +30,7 @@ async def vendors(
         yield running
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def app(vendors: ConnectApp) -> AsyncIterator[ConsoleApp]:
     """The console of a product whose services are at the two vendors."""
     acme, umbrella = await vendors.tenant("acme"), await vendors.tenant("umbrella")

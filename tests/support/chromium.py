@@ -3,14 +3,16 @@
 Tests that need it are marked `browser` and skip, saying so, where the machine has none.
 """
 
+import asyncio
 import contextlib
 import os
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, async_playwright
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -23,7 +25,30 @@ def program() -> str | None:
 
 @contextlib.asynccontextmanager
 async def chromium() -> AsyncGenerator[Browser]:
-    """A browser that calls nobody by itself; skips the test where there is none."""
+    """A browser that calls nobody by itself; skips the test where there is none. On the loop of :func:`keep_browser`
+    it is the same for all."""
+    kept = _KEPT.get(asyncio.get_running_loop())
+    if kept is None:
+        async with _launch() as browser:
+            yield browser
+        return
+    if not kept.browsers:
+        kept.browsers.append(await kept.stack.enter_async_context(_launch()))
+    browser = kept.browsers[0]
+    before = set(browser.contexts)
+    try:
+        yield browser
+    finally:
+        await close_contexts(context for context in browser.contexts if context not in before)
+
+
+async def close_contexts(contexts: Iterable[BrowserContext]) -> None:
+    """Close contexts with their pages, which would go on working otherwise."""
+    await asyncio.gather(*(context.close() for context in contexts))
+
+
+@contextlib.asynccontextmanager
+async def _launch() -> AsyncGenerator[Browser]:
     found = program()
     if found is None:
         pytest.skip("CHROMIUM IS MISSING, no page was tried in a browser; install it (apt-get install chromium)")
@@ -35,6 +60,27 @@ async def chromium() -> AsyncGenerator[Browser]:
             yield browser
         finally:
             await browser.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptBrowser:
+    """The browser of a loop, once somebody has asked for it."""
+
+    stack: contextlib.AsyncExitStack
+    browsers: list[Browser] = field(default_factory=list[Browser])
+
+
+_KEPT: dict[asyncio.AbstractEventLoop, _KeptBrowser] = {}
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def keep_browser() -> AsyncGenerator[None]:
+    """Let all tests on the session's loop share one browser; to start one takes two seconds."""
+    loop = asyncio.get_running_loop()
+    async with contextlib.AsyncExitStack() as stack:
+        _KEPT[loop] = _KeptBrowser(stack)
+        yield
+        del _KEPT[loop]
 
 
 @dataclass(slots=True)

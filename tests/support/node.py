@@ -59,7 +59,8 @@ class NodeRun:
 def ensure_node_modules(project: Path = PROJECT) -> str | None:
     """Install a folder's packages unless they are; returns None, or the reason why it could not be done.
 
-    Asked once in a process. Test processes that start together wait for the first: npm empties the folder that the others would read.
+    Asked once in a process. Test processes that start together wait for the first: npm empties the folder that the
+    others would read.
     """
     with (project / "package.json").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

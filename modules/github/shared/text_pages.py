@@ -55,12 +55,13 @@ def cut_page(text: str, position: Position, what: str, *, version: str = "") -> 
     Raises:
         ToolError: the text is another one than that of the page before.
     """
-    version = version or compute_version(text.encode("utf-8", "surrogatepass"))
-    check_version(position, what, version)
     end = position.offset + PAGE_CHARACTERS
     part = text[position.offset : end]
     visible = text_cleaning.clean_text(part)
     is_truncated = len(text) > end
+    if position.version or is_truncated:  # else there is no other page
+        version = version or compute_version(text.encode("utf-8", "surrogatepass"))
+        check_version(position, what, version)
     next_cursor = encode_cursor([end, version]) if is_truncated else ""
     return TextPage(text=visible, hidden=len(part) - len(visible), truncated=is_truncated, nextCursor=next_cursor)
 

@@ -117,6 +117,17 @@ async def test_a_grant_is_listed_and_ended(app: AdminApp, acme: Tenant) -> None:
         assert len((await admin.get("/oauth/grants")).json()["items"]) == 1
 
 
+async def test_an_administrator_lists_the_grants_of_everybody(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.user) as user, app.browser(acme.admin) as admin:
+        assert (await user.get("/oauth/grants", params={"all_owners": True})).status_code == 403
+        first = (await admin.get("/oauth/grants", params={"all_owners": True, "limit": 1})).json()
+        more = {"all_owners": True, "limit": 1, "cursor": first["next_cursor"]}
+        second = (await admin.get("/oauth/grants", params=more)).json()
+        assert second["next_cursor"] is None, "those of another tenant are not among them"
+        owners = [one["user_email"] for one in (*first["items"], *second["items"])]
+        assert sorted(owners) == sorted([acme.admin.email, acme.user.email])
+
+
 async def test_a_client_from_registering_to_removing(app: AdminApp, acme: Tenant) -> None:
     asked = {"name": "Machine", "auth_method": "client_secret_basic", "grant_types": ["client_credentials"]}
     async with app.browser(acme.admin) as admin:

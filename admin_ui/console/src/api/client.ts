@@ -2,6 +2,7 @@ import createClient from 'openapi-fetch'
 import { Problem } from './problems.ts'
 import type { paths, SchemaProblemDetails } from './schema.d.ts'
 import { waitForSignIn } from './session.ts'
+import type { Versioned } from './versions.ts'
 
 /** The admin API. `await read(api.GET('/api/v1/users', { params: { query } }))` gives the answer's body or throws. */
 export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin', fetch: sendRequest })
@@ -20,6 +21,15 @@ export async function read<Body>(answer: Promise<Answer<Body>>): Promise<Body> {
   const { data, error, response } = await answer
   if (!response.ok) throw new Problem(response.status, isRecord(error) ? error : {})
   return data as Body
+}
+
+/**
+ * Give the body of an answer with its version.
+ * @throws {Problem} the answer is an error, or there is none.
+ */
+export async function readVersioned<Body extends object>(answer: Promise<Answer<Body>>): Promise<Versioned<Body>> {
+  const { response } = await answer
+  return { ...(await read(answer)), etag: response.headers.get('ETag') ?? '' }
 }
 
 /** Send a request; where it lacks a (recent) sign-in, ask the person for one and send it again. */

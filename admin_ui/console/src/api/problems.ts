@@ -1,4 +1,4 @@
-import type { SchemaProblemDetails } from './schema.d.ts'
+import type { SchemaConflictDetails, SchemaProblemDetails } from './schema.d.ts'
 
 /** An answer of the API that is an error (RFC 9457), or that did not come at all (`unreachable`). */
 export class Problem extends Error {
@@ -9,6 +9,8 @@ export class Problem extends Error {
   readonly requestId: string
   /** Texts by the field of the request's body. */
   readonly fields: Readonly<Record<string, string>>
+  /** The object as it is now, where somebody else has changed it meanwhile (412). */
+  readonly current: SchemaConflictDetails | null
 
   constructor(status: number, body: Partial<SchemaProblemDetails>) {
     super(body.detail ?? body.code ?? String(status))
@@ -17,6 +19,7 @@ export class Problem extends Error {
     this.detail = body.detail ?? ''
     this.requestId = body.request_id ?? ''
     this.fields = readFieldProblems(body)
+    this.current = body.current ?? null
   }
 }
 

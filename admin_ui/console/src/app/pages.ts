@@ -1,9 +1,22 @@
+import { clientsRoute } from '../pages/clients/route.ts'
 import { homeRoute } from '../pages/start/route.ts'
+import { logsRoute } from '../pages/logs/route.ts'
 import { profileRoute } from '../pages/profile/route.ts'
 import { requestsRoute } from '../pages/requests/route.ts'
 import { rolesRoute } from '../pages/roles/route.ts'
+import { servicesRoute } from '../pages/services/route.ts'
 import { toolsRoute } from '../pages/tools/route.ts'
 import { usersRoute } from '../pages/users/route.ts'
 
 /** Every page of the console in the order of the navigation. A page that is not here does not exist. */
-export const PAGES = [homeRoute, toolsRoute, profileRoute, usersRoute, requestsRoute, rolesRoute] as const
+export const PAGES = [
+  homeRoute,
+  toolsRoute,
+  profileRoute,
+  usersRoute,
+  requestsRoute,
+  rolesRoute,
+  servicesRoute,
+  clientsRoute,
+  logsRoute,
+] as const

@@ -30,27 +30,30 @@ interface SchemaFormProps {
   value: Record<string, unknown>
   onChange: (value: Record<string, unknown>) => void
   errors: SchemaErrors
+  /** Fields are called by their `title`: for people, where names are for programs. */
+  titled?: boolean
 }
 
 /** A form for an object that a JSON Schema describes. What it cannot draw becomes a JSON field. */
-export function SchemaForm({ schema, value, onChange, errors }: SchemaFormProps) {
+export function SchemaForm({ schema, value, onChange, errors, titled = false }: SchemaFormProps) {
   const { schemas } = useMessages()
   if (listProperties(schema).length === 0) return <p className={styles.none}>{schemas.noParameters}</p>
-  return <Properties schema={schema} root={schema} value={value} onChange={onChange} errors={errors} place="" depth={0} />
+  return <Properties schema={schema} root={schema} value={value} onChange={onChange} errors={errors} place="" depth={0} titled={titled} />
 }
 
 type PropertiesProps = Omit<NodeProps, 'label' | 'required' | 'onChange' | 'value'> & {
   value: Record<string, unknown>
   onChange: (value: Record<string, unknown>) => void
+  titled?: boolean
 }
 
-function Properties({ schema, root, value, onChange, errors, place, depth }: PropertiesProps) {
+function Properties({ schema, root, value, onChange, errors, place, depth, titled = false }: PropertiesProps) {
   return (
     <div className={styles.fields}>
       {listProperties(schema).map(({ name, schema: own, required }) => (
         <SchemaNode
           key={name}
-          label={name}
+          label={(titled && own.title) || name}
           schema={own}
           root={root}
           value={value[name]}

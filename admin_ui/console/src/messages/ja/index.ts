@@ -3,30 +3,38 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { home } from './home.ts'
+import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
+import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
 import { problems } from './problems.ts'
 import { profile } from './profile.ts'
 import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
+import { services } from './services.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
+import { versions } from './versions.ts'
 
 export const messages: Messages = {
   clients,
   common,
   connections,
   home,
+  logs,
   modelView,
+  oauthClients,
   playground,
   problems,
   profile,
   requests,
   roles,
   schemas,
+  services,
   shell,
   tools,
   users,
+  versions,
 }

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import type { SchemaRoleView, SchemaServiceToolView } from '../../api/schema.d.ts'
+import type { Versioned } from '../../api/versions.ts'
 import { Button } from '../../components/Button.tsx'
 import { Actions } from '../../components/Facts.tsx'
 import { SelectField } from '../../components/Field.tsx'
@@ -19,7 +20,7 @@ import type { RolesSearch } from './route.ts'
 import { savePermissions } from './savePermissions.ts'
 
 interface PermissionEditorProps {
-  role: SchemaRoleView
+  role: Versioned<SchemaRoleView>
   search: RolesSearch
 }
 

@@ -1,19 +1,20 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Form } from 'react-aria-components'
 import { api, read } from '../../api/client.ts'
 import type { SchemaRoleView } from '../../api/schema.d.ts'
+import { expect, type Versioned } from '../../api/versions.ts'
 import { Button } from '../../components/Button.tsx'
+import { ConflictNotice } from '../../components/ConflictNotice.tsx'
 import { Actions, Section } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
 import { ProblemNotice, useOnline } from '../../components/States.tsx'
 import { showToast } from '../../components/toasts.tsx'
-import { useAction } from '../../components/useAction.ts'
+import { useVersionedForm } from '../../components/useVersionedForm.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { PriorityField } from './RoleForm.tsx'
 
 interface RoleGeneralProps {
-  role: SchemaRoleView
+  role: Versioned<SchemaRoleView>
   onDialog: (name: 'copy' | 'remove') => void
 }
 
@@ -23,7 +24,7 @@ export function RoleGeneral({ role, onDialog }: RoleGeneralProps) {
   const online = useOnline()
   return (
     <>
-      <NameForm key={`${role.priority} ${role.name}`} role={role} />
+      <NameForm role={role} />
       <Actions>
         <Button onPress={() => onDialog('copy')} isDisabled={!online}>
           {roles.copy}
@@ -36,37 +37,53 @@ export function RoleGeneral({ role, onDialog }: RoleGeneralProps) {
   )
 }
 
-function NameForm({ role }: { role: SchemaRoleView }) {
+const pickValues = ({ name, priority }: SchemaRoleView) => ({ name, priority: String(priority) })
+
+function NameForm({ role }: { role: Versioned<SchemaRoleView> }) {
   const { common, problems, roles } = useMessages()
   const queries = useQueryClient()
-  const { busy, problem, run } = useAction()
-  const [name, setName] = useState(role.name)
-  const [priority, setPriority] = useState(String(role.priority))
-  const changed = name !== role.name || priority !== String(role.priority)
-  const save = () =>
-    run(async () => {
-      const body = { ...(name !== role.name && { name }), ...(priority !== String(role.priority) && { priority: Number(priority) }) }
-      await read(api.PATCH('/api/v1/roles/{role_id}', { params: { path: { role_id: role.id } }, body }))
-      await Promise.all([queries.invalidateQueries({ queryKey: ['roles'] }), queries.invalidateQueries({ queryKey: ['users'] })])
-      showToast(roles.saved(name))
-    })
+  const refresh = async () => {
+    await Promise.all([queries.invalidateQueries({ queryKey: ['roles'] }), queries.invalidateQueries({ queryKey: ['users'] })])
+  }
+  const form = useVersionedForm({
+    stored: role,
+    pick: pickValues,
+    refresh,
+    send: async ({ name, priority }, etag) => {
+      const body = { ...(name !== undefined && { name }), ...(priority !== undefined && { priority: Number(priority) }) }
+      await read(api.PATCH('/api/v1/roles/{role_id}', { params: { path: { role_id: role.id }, header: expect(etag) }, body }))
+      await refresh()
+      showToast(roles.saved(name ?? role.name))
+    },
+  })
+  const { problem } = form
   return (
     <Form
       onSubmit={(event) => {
         event.preventDefault()
-        void save()
+        void form.save()
       }}
       {...(problem && { validationErrors: problem.fields })}
     >
       <Section title={roles.tabs.general}>
-        <Field name="name" label={roles.form.name} value={name} onChange={setName} isRequired maxLength={100} />
-        <PriorityField value={priority} onChange={setPriority} />
+        <Field
+          name="name"
+          label={roles.form.name}
+          value={form.values.name}
+          onChange={(name) => form.set('name', name)}
+          isRequired
+          maxLength={100}
+        />
+        <PriorityField value={form.values.priority} onChange={(priority) => form.set('priority', priority)} />
         {problem && Object.keys(problem.fields).length === 0 && <ProblemNotice error={problem} title={problems.actionTitle} />}
-        <Actions>
-          <Button kind="primary" type="submit" isDisabled={!changed} isPending={busy}>
-            {common.save}
-          </Button>
-        </Actions>
+        <ConflictNotice form={form} label={(name) => roles.form[name]} />
+        {!form.conflict && (
+          <Actions>
+            <Button kind="primary" type="submit" isDisabled={!form.isChanged} isPending={form.busy}>
+              {common.save}
+            </Button>
+          </Actions>
+        )}
       </Section>
     </Form>
   )

@@ -106,13 +106,6 @@ export function countChanges({ allow, deny }: Changes): number {
   return [allow.add, allow.remove, deny.add, deny.remove].reduce((sum, part) => sum + part.length, 0)
 }
 
-/** Make the same changes to what somebody else may have changed meanwhile. */
-export function applyChanges(grants: Grants, changes: Changes): Grants {
-  const apply = (permissions: ReadonlySet<string>, { add, remove }: Difference) =>
-    new Set([...permissions, ...add].filter((permission) => !remove.includes(permission)))
-  return { allow: apply(grants.allow, changes.allow), deny: apply(grants.deny, changes.deny) }
-}
-
 function differ(before: ReadonlySet<string>, after: ReadonlySet<string>): Difference {
   return {
     add: [...after].filter((permission) => !before.has(permission)),

@@ -1,11 +1,11 @@
 import { queryOptions } from '@tanstack/react-query'
-import { api, read } from '../../api/client.ts'
+import { api, read, readVersioned } from '../../api/client.ts'
 import type { SchemaServiceToolView } from '../../api/schema.d.ts'
 
 export const roleQuery = (id: string) =>
   queryOptions({
     queryKey: ['roles', id],
-    queryFn: () => read(api.GET('/api/v1/roles/{role_id}', { params: { path: { role_id: id } } })),
+    queryFn: () => readVersioned(api.GET('/api/v1/roles/{role_id}', { params: { path: { role_id: id } } })),
   })
 
 /** All tools of all installed modules: some hundred, and the same for every role. */

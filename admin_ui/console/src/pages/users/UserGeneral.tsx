@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Form } from 'react-aria-components'
 import { useMe } from '../../api/queries.ts'
 import type { SchemaUserView } from '../../api/schema.d.ts'
+import type { Versioned } from '../../api/versions.ts'
 import { Button } from '../../components/Button.tsx'
+import { ConflictNotice } from '../../components/ConflictNotice.tsx'
 import { Actions, Facts, Section } from '../../components/Facts.tsx'
 import { Field, SelectField } from '../../components/Field.tsx'
 import { ProblemNotice, useOnline } from '../../components/States.tsx'
@@ -11,13 +12,14 @@ import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
+import { useVersionedForm } from '../../components/useVersionedForm.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { changeUser } from './queries.ts'
 import { SYSTEM_ROLES } from './route.ts'
 import { SignInLink } from './SignInLink.tsx'
 
 interface UserGeneralProps {
-  user: SchemaUserView
+  user: Versioned<SchemaUserView>
   onDialog: (name: 'suspend' | 'remove') => void
 }
 
@@ -34,7 +36,7 @@ export function UserGeneral({ user, onDialog }: UserGeneralProps) {
     })
   return (
     <>
-      <UserForm key={`${user.name} ${user.system_role}`} user={user} />
+      <UserForm user={user} />
       <Facts
         facts={[
           [
@@ -67,45 +69,60 @@ export function UserGeneral({ user, onDialog }: UserGeneralProps) {
   )
 }
 
-function UserForm({ user }: { user: SchemaUserView }) {
+const pickValues = ({ name, system_role }: SchemaUserView) => ({ name, system_role })
+
+function UserForm({ user }: { user: Versioned<SchemaUserView> }) {
   const { common, problems, users } = useMessages()
   const queries = useQueryClient()
   const me = useMe()
-  const { busy, problem, run } = useAction()
-  const [name, setName] = useState(user.name)
-  const [role, setRole] = useState(user.system_role)
-  const changed = name !== user.name || role !== user.system_role
-  const save = () =>
-    run(async () => {
-      const body = { ...(name !== user.name && { name }), ...(role !== user.system_role && { system_role: role }) }
-      await changeUser(queries, user.id, body)
+  const form = useVersionedForm({
+    stored: user,
+    pick: pickValues,
+    refresh: () => queries.invalidateQueries({ queryKey: ['users'] }),
+    send: async (changes, etag) => {
+      await changeUser(queries, user.id, changes, etag)
       if (user.id === me.id) await queries.invalidateQueries({ queryKey: ['me'] })
       showToast(users.saved(user.email))
-    })
+    },
+  })
+  const { problem } = form
   return (
     <Form
       onSubmit={(event) => {
         event.preventDefault()
-        void save()
+        void form.save()
       }}
       {...(problem && { validationErrors: problem.fields })}
     >
       <Section title={users.tabs.general}>
-        <Field name="name" label={users.form.name} value={name} onChange={setName} maxLength={200} />
+        <Field
+          name="name"
+          label={users.form.name}
+          value={form.values.name}
+          onChange={(name) => form.set('name', name)}
+          maxLength={200}
+        />
         <SelectField
           name="system_role"
           label={users.form.systemRole}
           help={users.form.systemRoleHelp}
-          value={role}
-          onChange={setRole}
+          value={form.values.system_role}
+          onChange={(role) => form.set('system_role', role)}
           choices={SYSTEM_ROLES.map((value) => ({ value, label: users.systemRoles[value] }))}
         />
         {problem && Object.keys(problem.fields).length === 0 && <ProblemNotice error={problem} title={problems.actionTitle} />}
-        <Actions>
-          <Button kind="primary" type="submit" isDisabled={!changed} isPending={busy}>
-            {common.save}
-          </Button>
-        </Actions>
+        <ConflictNotice
+          form={form}
+          label={(name) => (name === 'name' ? users.form.name : users.form.systemRole)}
+          show={(name, value) => (name === 'system_role' ? users.systemRoles[value as 'admin' | 'user'] : String(value))}
+        />
+        {!form.conflict && (
+          <Actions>
+            <Button kind="primary" type="submit" isDisabled={!form.isChanged} isPending={form.busy}>
+              {common.save}
+            </Button>
+          </Actions>
+        )}
       </Section>
     </Form>
   )

@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
-import { api, read } from '../../api/client.ts'
+import { api, read, readVersioned } from '../../api/client.ts'
+import { expect } from '../../api/versions.ts'
 import type { SchemaUserView } from '../../api/schema.d.ts'
 
 /** As many as a panel shows of each; the counts before a removal say "and more" beyond it. */
@@ -9,7 +10,7 @@ const path = (id: string) => ({ params: { path: { user_id: id } } })
 const ofUser = (id: string) => ({ params: { query: { user: id, limit: SHOWN } } })
 
 export const userQuery = (id: string) =>
-  queryOptions({ queryKey: ['users', id], queryFn: () => read(api.GET('/api/v1/users/{user_id}', path(id))) })
+  queryOptions({ queryKey: ['users', id], queryFn: () => readVersioned(api.GET('/api/v1/users/{user_id}', path(id))) })
 
 export const userRolesQuery = (id: string) =>
   queryOptions({
@@ -36,12 +37,13 @@ export const userTokensQuery = (id: string) =>
 export const userGrantsQuery = (id: string) =>
   queryOptions({ queryKey: ['users', id, 'grants'], queryFn: () => read(api.GET('/api/v1/oauth/grants', ofUser(id))) })
 
-/** Change a user; every list that shows them is fetched again. */
+/** Change a user, of any version unless one is given; every list that shows them is fetched again. */
 export async function changeUser(
   queries: QueryClient,
   id: string,
   body: Partial<Pick<SchemaUserView, 'name' | 'status' | 'system_role'>>,
+  etag = '',
 ): Promise<void> {
-  await read(api.PATCH('/api/v1/users/{user_id}', { ...path(id), body }))
+  await read(api.PATCH('/api/v1/users/{user_id}', { params: { ...path(id).params, header: expect(etag) }, body }))
   await queries.invalidateQueries({ queryKey: ['users'] })
 }

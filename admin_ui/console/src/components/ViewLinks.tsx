@@ -1,0 +1,35 @@
+import { Link } from '@tanstack/react-router'
+import styles from './ViewLinks.module.css'
+
+interface ViewLinksProps<View extends string> {
+  label: string
+  /** The first one is the page without `view`. */
+  views: readonly { view: View; label: string }[]
+  selected: View
+}
+
+/** Several lists on one page, each at an address of its own (`?view=`). */
+export function ViewLinks<View extends string>({ label, views, selected }: ViewLinksProps<View>) {
+  return (
+    <nav aria-label={label} className={styles.views}>
+      {views.map(({ view, label: text }, index) => (
+        <Link
+          key={view}
+          to="."
+          search={(before) => ({ ...clear(before), ...(index > 0 && { view: view as never }) })}
+          className={styles.view}
+          aria-current={view === selected ? 'page' : undefined}
+          // Else the router calls the first one active as well, whatever `view` is.
+          activeOptions={{ exact: true, includeSearch: true }}
+        >
+          {text}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+/** Filters and panels of one list are not those of another. */
+function clear<Search extends object>(search: Search): Search {
+  return Object.fromEntries(Object.keys(search).map((name) => [name, undefined])) as Search
+}

@@ -1,0 +1,55 @@
+import { useMemo } from 'react'
+import { api, read } from '../../api/client.ts'
+import type { SchemaClientView } from '../../api/schema.d.ts'
+import { type Column, DataTable } from '../../components/DataTable.tsx'
+import { Empty } from '../../components/States.tsx'
+import { StatusBadge } from '../../components/StatusBadge.tsx'
+import { Time } from '../../components/Time.tsx'
+import { usePagedList } from '../../components/usePagedList.ts'
+import { type Messages, useMessages } from '../../messages/index.tsx'
+import { ClientPanel } from './ClientPanel.tsx'
+import type { ClientsSearch } from './route.ts'
+
+/** The clients that administrators have registered. */
+export function RegisteredClients({ search }: { search: ClientsSearch }) {
+  const { oauthClients } = useMessages()
+  const list = usePagedList(['clients', 'list'], (cursor) =>
+    read(api.GET('/api/v1/oauth/clients', { params: { query: { limit: 100, ...(cursor && { cursor }) } } })),
+  )
+  const columns = useMemo(() => buildColumns(oauthClients), [oauthClients])
+  return (
+    <>
+      <p>{oauthClients.registeredHelp}</p>
+      <DataTable
+        label={oauthClients.registered}
+        columns={columns}
+        list={list}
+        rowKey={(client) => client.id}
+        rowSearch={openClient}
+        empty={<Empty title={oauthClients.registeredEmptyTitle} text={oauthClients.registeredEmptyText} />}
+      />
+      {search.id && <ClientPanel key={search.id} id={search.id} asks={search.dialog === 'remove'} />}
+    </>
+  )
+}
+
+const openClient = (client: SchemaClientView) => ({ id: client.id })
+
+export function ClientState({ client }: { client: SchemaClientView }) {
+  const { oauthClients } = useMessages()
+  return client.disabled_at ? (
+    <StatusBadge tone="warn" text={oauthClients.disabled} />
+  ) : (
+    <StatusBadge tone="ok" text={oauthClients.enabled} />
+  )
+}
+
+function buildColumns({ columns }: Messages['oauthClients']): Column<SchemaClientView>[] {
+  return [
+    { id: 'client', header: columns.client, width: 'minmax(0, 2fr)', cell: (client) => client.name },
+    { id: 'state', header: columns.state, width: '8rem', narrow: true, cell: (client) => <ClientState client={client} /> },
+    { id: 'scopes', header: columns.scopes, width: 'minmax(0, 2fr)', cell: (client) => client.scopes.join(' ') },
+    { id: 'person', header: columns.person, width: 'minmax(0, 1.5fr)', cell: (client) => client.user_email || '–' },
+    { id: 'made', header: columns.made, width: '9rem', cell: (client) => <Time at={client.created_at} /> },
+  ]
+}

@@ -1,0 +1,95 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api, read } from '../../api/client.ts'
+import type { SchemaTenantServiceDetails } from '../../api/schema.d.ts'
+import type { Versioned } from '../../api/versions.ts'
+import { Button } from '../../components/Button.tsx'
+import { DetailPanel, PanelTabs } from '../../components/DetailPanel.tsx'
+import { Actions, Facts } from '../../components/Facts.tsx'
+import { useOverlay } from '../../components/overlay.ts'
+import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
+import { showToast } from '../../components/toasts.tsx'
+import { useAction } from '../../components/useAction.ts'
+import { useMessages } from '../../messages/index.tsx'
+import { OAuthTab } from './OAuthTab.tsx'
+import { serviceQuery } from './queries.ts'
+import type { ServicesSearch } from './route.ts'
+import { ServiceSettings } from './ServiceSettings.tsx'
+import { ServiceState } from './ServicesPage.tsx'
+
+const OF_PANEL = ['id', 'tab', 'dialog', 'client'] as const
+
+/** One service of the tenant. */
+export function ServicePanel({ module, search }: { module: string; search: ServicesSearch }) {
+  const { services } = useMessages()
+  const { data: service, error, refetch } = useQuery(serviceQuery(module))
+  const { close, replace } = useOverlay(OF_PANEL)
+  if (!service)
+    return (
+      <DetailPanel title={services.title} onClose={close} padded>
+        {error ? <ProblemNotice error={error} onRetry={() => void refetch()} /> : <Skeleton lines={6} />}
+      </DetailPanel>
+    )
+  return (
+    <DetailPanel title={service.title} subtitle={service.module} onClose={close}>
+      <PanelTabs
+        label={service.title}
+        selected={search.tab ?? 'general'}
+        onSelect={(tab) => replace({ tab })}
+        tabs={[
+          { key: 'general', label: services.tabs.general, content: () => <ServiceGeneral service={service} /> },
+          { key: 'settings', label: services.tabs.settings, content: () => <ServiceSettings service={service} /> },
+          ...(service.has_vendor
+            ? [{ key: 'oauth' as const, label: services.tabs.oauth, content: () => <OAuthTab service={service} search={search} /> }]
+            : []),
+        ]}
+      />
+    </DetailPanel>
+  )
+}
+
+function ServiceGeneral({ service }: { service: Versioned<SchemaTenantServiceDetails> }) {
+  const { problems, services } = useMessages()
+  const queries = useQueryClient()
+  const online = useOnline()
+  const { busy, problem, run } = useAction()
+  const { title, module } = service
+  const setEnabled = async (enabled: boolean) => {
+    await read(api.PATCH('/api/v1/services/{module}', { params: { path: { module } }, body: { enabled } }))
+    await Promise.all(
+      ['services', 'service-tools', 'tools', 'tool-modules'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+    )
+  }
+  const change = (enabled: boolean) =>
+    run(async () => {
+      await setEnabled(enabled)
+      showToast(enabled ? services.switchedOn(title) : services.switchedOff(title), () => setEnabled(!enabled))
+    })
+  return (
+    <>
+      <p lang="en">{service.description}</p>
+      <Facts
+        facts={[
+          [services.columns.state, <ServiceState key="state" service={service} />],
+          [services.columns.tools, services.toolCount(service.tool_count)],
+          [services.columns.accounts, service.has_vendor ? services.ownAccounts : services.noAccounts],
+        ]}
+      />
+      <p>{service.enabled ? services.onText : services.offText}</p>
+      {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
+      {service.installed && (
+        <Actions>
+          <Button
+            kind={service.enabled ? 'plain' : 'primary'}
+            isPending={busy}
+            isDisabled={!online}
+            onPress={() => void change(!service.enabled)}
+          >
+            {service.enabled ? services.switchOff : services.switchOn}
+          </Button>
+          <Link to="/roles">{services.giveTools}</Link>
+        </Actions>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,40 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api, read, readVersioned } from '../../api/client.ts'
+import type { SchemaProviderView } from '../../api/schema.d.ts'
+
+export const serviceQuery = (module: string) =>
+  queryOptions({
+    queryKey: ['services', module],
+    queryFn: () => readVersioned(api.GET('/api/v1/services/{module}', { params: { path: { module } } })),
+  })
+
+/** The providers of a service by which accounts are connected: OAuth servers that name it. */
+export const oauthProvidersQuery = (module: string) =>
+  queryOptions({
+    queryKey: ['providers', 'of', module],
+    queryFn: async () => {
+      const found: SchemaProviderView[] = []
+      let cursor: string | null = null
+      do {
+        const query: { limit: number; cursor?: string } = { limit: 200, ...(cursor && { cursor }) }
+        const page = await read(api.GET('/api/v1/providers', { params: { query } }))
+        found.push(...page.items.filter((one) => one.oauth && one.modules.includes(module)))
+        cursor = page.next_cursor
+      } while (cursor)
+      return found
+    },
+  })
+
+/** The registered clients at the providers of a service; the tenant's own and those of its roles. */
+export const serviceClientsQuery = (module: string) =>
+  queryOptions({
+    queryKey: ['oauth-clients', module],
+    queryFn: () =>
+      read(api.GET('/api/v1/services/{module}/oauth-clients', { params: { path: { module }, query: { limit: 200 } } })),
+  })
+
+export const providerQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['providers', id],
+    queryFn: () => read(api.GET('/api/v1/providers/{provider_id}', { params: { path: { provider_id: id } } })),
+  })

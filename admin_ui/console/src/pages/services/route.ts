@@ -1,0 +1,35 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { Blocks } from 'lucide-react'
+import { rootRoute } from '../../app/root.tsx'
+import { type Query, readOneOf, readText } from '../../app/search.ts'
+
+export const SERVICE_TABS = ['general', 'settings', 'oauth'] as const
+const VIEWS = ['providers'] as const
+const DIALOGS = ['add-provider', 'remove-provider', 'remove-client'] as const
+
+export type ServiceTab = (typeof SERVICE_TABS)[number]
+
+export interface ServicesSearch {
+  /** The list of providers in the place of that of services. */
+  view?: (typeof VIEWS)[number] | undefined
+  /** The service whose panel is open, or with `view` the provider. */
+  id?: string | undefined
+  tab?: ServiceTab | undefined
+  dialog?: (typeof DIALOGS)[number] | undefined
+  /** The OAuth client that the dialog is about. */
+  client?: string | undefined
+}
+
+export const servicesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/services',
+  staticData: { title: (messages) => messages.services.title, right: 'administer', group: 'manage', icon: Blocks, key: 'S' },
+  validateSearch: (query: Query): ServicesSearch => ({
+    view: readOneOf(query.view, VIEWS),
+    id: readText(query.id),
+    tab: readOneOf(query.tab, SERVICE_TABS),
+    dialog: readOneOf(query.dialog, DIALOGS),
+    client: readText(query.client),
+  }),
+  component: lazyRouteComponent(() => import('./ServicesPage.tsx'), 'ServicesPage'),
+})
