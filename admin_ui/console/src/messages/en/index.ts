@@ -1,6 +1,7 @@
 import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
@@ -20,7 +21,9 @@ export const messages = {
   clients,
   common,
   connections,
+  doctor,
   home,
+  keys,
   modelView,
   oauthClients,
   playground,
