@@ -1,7 +1,6 @@
 """Vendors as tools and meta-tools see them: a client for a run, and how the caller's accounts stand."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +29,6 @@ from modules.kit import Download, Module, MultipartBody, RawBody, ToolError, Ven
 
 MAX_CACHED_CONNECTIONS = 10_000
 POLL_SECONDS = 0.5
-_UNTRACKED = contextlib.nullcontext()
 CONNECT_WAIT_SECONDS = 20.0
 """Seconds that a call waits for the person who connects an account meanwhile: clients give a call sixty."""
 
@@ -173,11 +171,11 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         if lease is None:
             lease = await self._leases.get_lease(self._request, self._tool)
         client = self._create_client(lease, host)
-        is_write = not (method in SAFE_METHODS if repeatable is None else repeatable)
-        with self._changes.track_vendor_write() if is_write else _UNTRACKED:
-            return await client.request(
-                method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
-            )
+        answer = client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body)
+        if method in SAFE_METHODS if repeatable is None else repeatable:
+            return await answer
+        with self._changes.track_vendor_write():
+            return await answer
 
     async def download(
         self,

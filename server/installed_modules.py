@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from admin_ui.api.installed_modules import InstalledModule, ModuleSettingValues, SettingDefinition
+from admin_ui.api.installed_modules import InstalledModule, ModuleSettingValues
 from core.module_manifest import ModuleManifest
 
 if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
@@ -20,13 +20,11 @@ def build_installed_modules(
 
 
 def _build_installed_module(manifest: ModuleManifest, load_catalogue: "Callable[[], Catalogue]") -> InstalledModule:
-    properties: Mapping[str, Mapping[str, Any]] = manifest.settings.get("properties", {})
     return InstalledModule(
         manifest.name,
         manifest.title,
         manifest.description,
         {name: tool.read_only for name, tool in manifest.tools.items()},
-        tuple(SettingDefinition(name, field.get("description", "")) for name, field in properties.items()),
         partial(_apply_changes, load_catalogue, manifest.name) if manifest.settings else None,
         manifest.settings,
         manifest.has_vendor,

@@ -40,7 +40,7 @@ def render(module: Module, tools: tuple[CatalogueTool, ...]) -> str:
     path = FOLDER / f"{module.name}.md"
     page = path.read_text("utf-8") if path.exists() else f"# {module.title}\n\n{BEGIN}\n{END}\n"
     answers = ANSWERS / f"{module.name}.json"
-    costs: Mapping[str, Mapping[str, int]] = orjson.loads(answers.read_bytes()) if answers.exists() else {}
+    costs: Mapping[str, Mapping[str, Any]] = orjson.loads(answers.read_bytes()) if answers.exists() else {}
     parts = (*_facts(module), *_settings(module), *_summary(tools, costs), *(_tool(module, tool) for tool in tools))
     return _replace(page, "\n".join(parts))
 
@@ -86,7 +86,7 @@ def _settings(module: Module) -> Iterator[str]:
     yield ""
 
 
-def _summary(tools: tuple[CatalogueTool, ...], costs: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+def _summary(tools: tuple[CatalogueTool, ...], costs: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     yield "## Tools\n"
     yield "Definition: o200k tokens of name, description and parameters, as a model reads them."
     if costs:
@@ -98,6 +98,10 @@ def _summary(tools: tuple[CatalogueTool, ...], costs: Mapping[str, Mapping[str, 
         definition = orjson.dumps([name, one.tool.description, one.input_schema]).decode()
         row = f"| [`{name}`](#{name}) | {_cell(one.tool.description)} | {_kind(one)} | {tokens(definition)} |"
         yield row + (f" {cost.get('tokens', '')} | {cost.get('vendor_tokens', '')} |" if costs else "")
+    reasons = {name: str(cost["reason"]) for name, cost in costs.items() if "reason" in cost}
+    if reasons:
+        yield "\nMore than a third of the vendor's JSON, what people wrote not counted:\n"
+        yield from (f"* `{name}`: {reason}." for name, reason in reasons.items())
 
 
 def _tool(module: Module, one: CatalogueTool) -> str:

@@ -8,14 +8,6 @@ ModuleSettingValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class SettingDefinition:
-    """A setting that a tenant's service may have."""
-
-    name: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class InstalledModule:
     """One module. `tools` are the names of its tools, with whether each only reads.
 
@@ -27,7 +19,6 @@ class InstalledModule:
     title: str
     description: str
     tools: Mapping[str, bool]
-    settings: tuple[SettingDefinition, ...] = ()
     apply_change: Callable[[ModuleSettingValues, ModuleSettingValues], ModuleSettingValues] | None = None
     settings_schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
     has_vendor: bool = False

@@ -28,13 +28,6 @@ SettingName = Annotated[str, StringConstraints(pattern=MODULE_NAME_FIELD)]
 SettingChanges = Annotated[dict[SettingName, JsonValue], Field(max_length=50)]
 
 
-class ServiceSettingView(ResponseModel):
-    """A setting of a service."""
-
-    name: str = Field(description="Name of the setting.")
-    description: str = Field(description="Purpose of the setting.")
-
-
 class TenantServiceView(ResponseModel):
     """A module as a service of the tenant."""
 
@@ -45,7 +38,6 @@ class TenantServiceView(ResponseModel):
     enabled: bool = Field(description="True if the tenant has enabled the module.")
     tool_count: int = Field(description="Number of tools of the module.")
     settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")
-    available_settings: list[ServiceSettingView] = Field(description="Settings that the module has.")
     has_vendor: bool = Field(description="True if the module uses accounts at a vendor.")
 
 
@@ -176,11 +168,5 @@ def _build_view(module: str, service: TenantService | None, installed: Installed
         enabled=service is not None and service.enabled,
         tool_count=len(installed_module.tools) if installed_module else 0,
         settings={} if service is None else dict(service.settings),
-        available_settings=[
-            ServiceSettingView(name=setting.name, description=setting.description)
-            for setting in installed_module.settings
-        ]
-        if installed_module
-        else [],
         has_vendor=installed_module is not None and installed_module.has_vendor,
     )

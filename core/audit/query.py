@@ -114,7 +114,9 @@ _ANY_REQUEST = "$11::text IS NULL"
 _ONE_REQUEST = "e.request_id = $11::text AND e.request_id <> ''"
 _REST = """
 )
-SELECT * FROM item WHERE $13::text IS NULL OR outcome = $13 ORDER BY at DESC, seq DESC LIMIT $14
+SELECT page.*, u.email FROM (
+    SELECT * FROM item WHERE $13::text IS NULL OR outcome = $13 ORDER BY at DESC, seq DESC LIMIT $14
+) page LEFT JOIN core.users u ON u.tenant_id = $1 AND u.id = page.user_id ORDER BY page.at DESC, page.seq DESC
 """
 
 
@@ -176,7 +178,7 @@ def _to_entry(row: Row) -> AuditEntry:
         digest=row["digest"],
         arguments=row["arguments"],
         detail=_parse_detail(row["detail"]) | _parse_detail(row["more"]),
-        actor=row["actor"],
+        actor=row["actor"] or row["email"] or "",  # calls are recorded by the id of their person alone
     )
 
 

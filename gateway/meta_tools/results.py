@@ -1,4 +1,5 @@
-"""tools/call results: structured content beside the same as compact text (MCP 2025-06-18, Tools).
+"""tools/call results: structured content beside the same as compact text (MCP 2025-06-18, Tools), or beside the
+result's own text.
 
 Where the client is known to show its model the structured part, the text only says where the result is.
 """
@@ -9,6 +10,7 @@ import orjson
 from pydantic import BaseModel
 
 from gateway.mcp.request_context import Result
+from modules.kit.result_texts import TextResult, build_result_text
 
 TOOL_FAILED = "the tool failed"
 """Where nothing else is known."""
@@ -36,11 +38,13 @@ def build_value_result(value: dict[str, Any], *, short: bool) -> Result:
 
 def build_model_result(model: BaseModel, *, short: bool) -> Result:
     """Build a result from a tool's own model, encoded once."""
-    return _build_result(model.__pydantic_serializer__.to_json(model, by_alias=True), short)
+    encoded = model.__pydantic_serializer__.to_json(model, by_alias=True)
+    own_text = build_result_text(model) if not short and isinstance(model, TextResult) else None
+    return _build_result(encoded, short, own_text)
 
 
-def _build_result(encoded: bytes, short: bool) -> Result:
-    text = SHORT_TEXT if short and len(encoded) > len(SHORT_TEXT) else encoded.decode()
+def _build_result(encoded: bytes, short: bool, own_text: str | None = None) -> Result:
+    text = SHORT_TEXT if short and len(encoded) > len(SHORT_TEXT) else own_text or encoded.decode()
     return {
         "content": [{"type": "text", "text": text}],
         "structuredContent": orjson.Fragment(encoded),

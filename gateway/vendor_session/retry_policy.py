@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
@@ -25,6 +26,9 @@ RATE_LIMIT_STATUSES = frozenset({402, 403, 429})
 OVERLOAD_STATUSES = frozenset({502, 503, 504, 529})
 _FIRST_UNIX_TIME = 10**9
 """What is less is no moment of today's (2001) but a number of seconds."""
+_ISO_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+)
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 Clock = Callable[[], float]
@@ -114,11 +118,21 @@ def compute_pause(
 
 def _parse_reset_seconds(answer: VendorAnswer, wall_clock: Clock) -> float | None:
     text = answer.headers.get("x-ratelimit-reset", "")
+    if _ISO_MOMENT.fullmatch(text):  # Jira
+        moment = _parse_iso_moment(text)
+        return None if moment is None else max(0.0, moment - _get_vendor_time(answer, wall_clock))
     if not re.fullmatch(r"[0-9]{1,11}", text, re.ASCII):
         return None
     # Unix time (GitHub), or seconds from now (Supabase; draft-ietf-httpapi-ratelimit-headers-03).
     value = float(text)
     return value if value < _FIRST_UNIX_TIME else max(0.0, value - _get_vendor_time(answer, wall_clock))
+
+
+def _parse_iso_moment(text: str) -> float | None:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return None  # there is no such day
 
 
 def _get_vendor_time(answer: VendorAnswer, wall_clock: Clock) -> float:

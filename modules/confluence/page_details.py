@@ -9,7 +9,7 @@ from modules.confluence.parameters import READ_ATTACHMENTS, READ_PAGES, WRITE_LA
 from modules.confluence.results import Moment, drop_usual, get_mapping, read_address
 from modules.kit import Context, Hints, build_path, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
-from modules.kit.results import Count, Line, ListPage, Name, ResultModel, Word, read_at, read_rows
+from modules.kit.results import Count, Line, ListPage, Name, OptionalUrl, ResultModel, Word, read_at, read_rows
 
 LABELS = "/wiki/rest/api/content/{}/label"
 # What Confluence's own clients send with changes by version 1, which is also open to browsers.
@@ -43,7 +43,7 @@ class ConfluenceAttachment(ResultModel):
     version: Annotated[Count, read_at("version", "number")] = 0
     created: Annotated[Moment, read_at("createdAt")] = ""
     comment: Word = ""
-    url: Word = ""
+    url: OptionalUrl = ""
 
     @model_validator(mode="before")
     @classmethod

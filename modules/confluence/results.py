@@ -8,7 +8,8 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
-from modules.kit.results import Count, Flag, Line, ListPage, ResultModel, Text, Word, read_at
+from modules.kit.result_texts import TextResult
+from modules.kit.results import Count, Flag, Line, ListPage, OptionalUrl, ResultModel, Text, Word, read_at
 from modules.kit.untrusted import UntrustedResult
 
 _BASE = re.compile(r"https://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]{1,100}){0,3}")
@@ -106,7 +107,7 @@ class ConfluencePageRow(ResultModel):
     parent: Word = ""
     version: Count = 0
     updated: Moment = ""
-    url: Word = ""
+    url: OptionalUrl = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -118,9 +119,11 @@ class ConfluencePages(ListPage):
     pages: list[ConfluencePageRow]
 
 
-class ConfluencePage(UntrustedResult):
+class ConfluencePage(TextResult, UntrustedResult):
     """A page in full. The first version has no `updated`, the author's own none `editor`. `next_offset` leads to the
     rest of a long one. `markup`: its body is no well-formed storage format, and is shown as it is."""
+
+    text_field = "body"
 
     id: Line
     title: Word = ""
@@ -133,7 +136,7 @@ class ConfluencePage(UntrustedResult):
     updated: Moment = ""
     editor: Word = ""
     message: Word = ""
-    url: Word = ""
+    url: OptionalUrl = ""
     body: Text = ""
     next_offset: Count = 0
     markup: Flag = False
@@ -159,7 +162,7 @@ class SavedConfluencePage(ResultModel):
     id: Line
     title: Word = ""
     version: Count = 0
-    url: Word = ""
+    url: OptionalUrl = ""
 
     @model_validator(mode="before")
     @classmethod

@@ -11,7 +11,7 @@ from modules.confluence.results import Moment, drop_usual, get_mapping, get_spac
 from modules.kit import Context, tool
 from modules.kit.paging import NextLink
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
-from modules.kit.results import CountedPage, Line, ListPage, ResultModel, Word, read_at
+from modules.kit.results import CountedPage, Line, ListPage, OptionalUrl, ResultModel, Word, read_at
 from modules.kit.text_cleaning import clean_block
 
 SEARCH_PAGING = NextLink(
@@ -35,7 +35,7 @@ class FoundInConfluence(ResultModel):
     space: Word = ""
     updated: Moment = ""
     excerpt: Word = ""
-    url: Word = ""
+    url: OptionalUrl = ""
 
     @model_validator(mode="before")
     @classmethod

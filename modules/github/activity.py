@@ -19,7 +19,7 @@ from modules.kit.parameters import (
     drop_bounds,
     format_timestamp,
 )
-from modules.kit.results import Count, Line, ListPage, ResultModel, Word, read_at
+from modules.kit.results import Count, Line, ListPage, ResultModel, Url, Word, read_at
 
 GITHUB_MAX_NOTIFICATIONS = 50
 
@@ -33,7 +33,7 @@ class AccountProfile(ResultModel):
     company: Word = ""
     location: Word = ""
     bio: Word = ""
-    html_url: Line
+    html_url: Url
 
 
 class UserEvent(ResultModel):

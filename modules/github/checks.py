@@ -10,7 +10,7 @@ from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, Owner, Ref, Repo
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, Positive
-from modules.kit.results import Line, ListPage, Missable, ResultModel, Word, read_at, read_part
+from modules.kit.results import Line, ListPage, Missable, OptionalUrl, ResultModel, Word, read_at, read_part
 
 
 class CheckRun(ResultModel):
@@ -22,14 +22,14 @@ class CheckRun(ResultModel):
     conclusion: Word = ""
     app: Annotated[Word, read_at("app", "slug")] = ""
     title: Annotated[Word, read_at("output", "title")] = ""
-    details_url: Word = ""
+    details_url: OptionalUrl = ""
 
 
 class CommitStatus(ResultModel):
     context: Line
     state: Line
     description: Word = ""
-    target_url: Word = ""
+    target_url: OptionalUrl = ""
 
 
 class Checks(ListPage):

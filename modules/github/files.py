@@ -14,6 +14,7 @@ from modules.github.shared.text_pages import Position, check_version, cut_page, 
 from modules.kit import Context, VendorAnswer, VendorProblem, tool
 from modules.kit.cursors import encode_cursor
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
+from modules.kit.result_texts import TextResult
 from modules.kit.results import (
     Count,
     Flag,
@@ -54,8 +55,10 @@ class _ContentsHead(ListPage):
     target: Word = ""
 
 
-class Contents(_ContentsHead):
+class Contents(TextResult, _ContentsHead):
     """`text` is a file's content less `hidden` invisible characters; a file that is binary or too large has none."""
+
+    text_field = "text"
 
     text: Text = ""
     encoding: Word = ""

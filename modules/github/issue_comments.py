@@ -9,7 +9,7 @@ from modules.github.shared.parameters import REPO, CommentBody, CommentId, Numbe
 from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS
-from modules.kit.results import Flag, Line, Missable, ResultModel, Text, Word, read_at
+from modules.kit.results import Flag, Line, Missable, ResultModel, Text, Url, Word, read_at
 
 MAX_BODY = 65_536
 """Characters of the body of an issue, a pull request or a comment: GitHub's own limit."""
@@ -32,12 +32,12 @@ class WholeComment(Comment):
     markdown_fields = frozenset({"body"})
 
     updated_at: Line
-    html_url: Line
+    html_url: Url
 
 
 class SavedComment(ResultModel):
     id: Missable[int] = None
-    html_url: Line
+    html_url: Url
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])

@@ -25,7 +25,7 @@ from modules.kit.parameters import (
     format_timestamp,
     limit_length,
 )
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Word, fit_texts, read_at
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Url, Word, fit_texts, read_at
 
 MAX_PAGES = 5
 """That one call asks for, where they hold nothing but pull requests."""
@@ -71,7 +71,7 @@ class Issue(ListedIssue):
     state_reason: Word = ""
     milestone: Annotated[Word, read_at("milestone", "title")] = ""
     created_at: Line
-    html_url: Line
+    html_url: Url
 
 
 class Issues(ListPage):
@@ -86,14 +86,14 @@ class IssueDetail(ListPage):
 class CreatedIssue(ResultModel):
     """The result that callers of this tool know from elsewhere."""
 
-    issue_url: Annotated[Line, read_at("html_url")]
+    issue_url: Annotated[Url, read_at("html_url")]
     issue_number: Annotated[Missable[int], read_at("number")] = None
 
 
 class SavedIssue(ResultModel):
     number: Missable[int] = None
     state: Line
-    html_url: Line
+    html_url: Url
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])

@@ -10,6 +10,7 @@ from modules.github.shared.parameters import REPO, Id, Owner, Repo
 from modules.kit import Context, ToolError, text_cleaning, tool
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, drop_bounds
+from modules.kit.result_texts import TextResult
 from modules.kit.results import ResultPage
 from modules.kit.vendor import MAX_DOWNLOAD_BYTES
 
@@ -27,9 +28,11 @@ _TIMESTAMP = re.compile(r"(?m)^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z ?
 _COLOR = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
 
 
-class JobLog(ResultPage):
+class JobLog(TextResult, ResultPage):
     """`text` are whole lines, but for one longer than a page. `nextCursor` leads to the lines before them. `size` is
     the whole log's, in bytes."""
+
+    text_field = "text"
 
     size: int
     text: str

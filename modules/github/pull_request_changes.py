@@ -16,13 +16,13 @@ from modules.kit.parameters import (
     ShortText,
     Title,
 )
-from modules.kit.results import Line, Missable, ResultModel
+from modules.kit.results import Line, Missable, ResultModel, Url
 
 
 class SavedPullRequest(ResultModel):
     number: Missable[int] = None
     state: Line
-    html_url: Line
+    html_url: Url
 
 
 class MergeResult(ResultModel):

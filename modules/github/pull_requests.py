@@ -11,7 +11,7 @@ from modules.github.shared.parameters import REPO, Number, Owner, Ref, Repo
 from modules.github.shared.result_models import FilePatch, Names
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Word, fit_texts, read_at
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Url, Word, fit_texts, read_at
 
 
 class ListedPullRequest(ResultModel):
@@ -45,7 +45,7 @@ class PullRequest(ListedPullRequest):
     deletions: Count = 0
     changed_files: Count = 0
     created_at: Line
-    html_url: Line
+    html_url: Url
 
 
 class Review(ResultModel):

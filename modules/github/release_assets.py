@@ -24,7 +24,7 @@ from modules.kit.parameters import (
     Title,
     limit_length,
 )
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, Text, Word, read_object
+from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, Text, Url, Word, read_object
 from modules.kit.vendor import MAX_DOWNLOAD_BYTES
 
 MAX_TEXT = 1_000_000
@@ -60,14 +60,15 @@ class ReleaseAssets(ListPage):
 
 
 class SavedAsset(ReleaseAsset):
-    browser_download_url: Line
+    browser_download_url: Url
 
 
 class AssetContents(ReleaseAsset):
     """`text` if the file is one. `binary` and `too_large` say why there is none; a person finds the file at
     `browser_download_url`."""
 
-    browser_download_url: Line
+    size: int = 0
+    browser_download_url: Url
     binary: Flag = False
     too_large: Flag = False
     text: Text = ""

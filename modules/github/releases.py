@@ -20,7 +20,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Word, read_each
+from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Url, Word, read_each
 
 MAX_NOTES = 125_000
 """Characters of a release's notes: GitHub's own limit."""
@@ -46,7 +46,7 @@ class Release(ListedRelease):
     longest = {"body": MAX_NOTES}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
-    html_url: Line
+    html_url: Url
     assets: Annotated[list[ReleaseAsset], read_each(ReleaseAsset), Field(exclude_if=lambda assets: not assets)] = []  # noqa: RUF012
     body: Text = ""
     truncated: Flag = False
@@ -60,7 +60,7 @@ class Releases(ListPage):
 class SavedRelease(ResultModel):
     id: Missable[int] = None
     tag_name: Line
-    html_url: Line
+    html_url: Url
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])
@@ -106,6 +106,8 @@ async def _fetch_release(context: Context, address: str, missing: str, cursor: s
     position = parse_position(cursor)
     release = await rest_client.fetch_one(context, Release, address, missing=missing)
     page = cut_page(release.body, position, "the release's body")
+    if page.text == release.body and not page.truncated:
+        return release  # most notes: a copy of the model costs as much as reading it
     notes = {"body": page.text, "truncated": page.truncated, "nextCursor": page.nextCursor}
     return release.model_copy(update=notes)
 

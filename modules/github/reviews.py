@@ -32,7 +32,20 @@ from modules.kit.parameters import (
     limit_items,
     limit_length,
 )
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, Text, Word, fit_texts, read_at
+from modules.kit.results import (
+    Count,
+    Flag,
+    Line,
+    ListPage,
+    Missable,
+    Name,
+    OptionalUrl,
+    ResultModel,
+    Text,
+    Word,
+    fit_texts,
+    read_at,
+)
 
 Side = Literal["LEFT", "RIGHT"]
 MAX_HUNK = 1_000
@@ -53,7 +66,7 @@ class ReviewComment(BaseModel):
 class SavedReview(ResultModel):
     id: Missable[int] = None
     state: Line
-    html_url: Word = ""
+    html_url: OptionalUrl = ""
 
 
 def _cut_hunk(hunk: Any) -> Any:

@@ -18,7 +18,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Word, read_at, read_object
+from modules.kit.results import Flag, Line, ListPage, Missable, OptionalUrl, ResultModel, Word, read_at, read_object
 
 MAX_INPUTS = 25
 """Of a workflow: GitHub's own limit."""
@@ -88,7 +88,7 @@ class StartedRun(ResultModel):
     """The new run, where the server names it."""
 
     run_id: Annotated[Missable[int], read_at("workflow_run_id")] = None
-    html_url: Word = ""
+    html_url: OptionalUrl = ""
     done: Flag = False
 
 

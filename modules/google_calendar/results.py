@@ -9,8 +9,8 @@ from modules.google_calendar.event_times import get_last_day, read_span
 from modules.kit import ToolError
 from modules.kit.markup.html_reading import convert_html_to_markdown
 from modules.kit.recurrence_rules import describe_recurrence_rule, parse_recurrence_rule
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ListPage, ResultModel, Text, Word
-from modules.kit.text_cleaning import clean_line
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ListPage, OptionalUrl, ResultModel, Text, Word
+from modules.kit.text_cleaning import clean_line, clean_name, clean_url
 
 MAX_GUESTS = 100
 """Guests of one event that are shown at once."""
@@ -35,7 +35,7 @@ class EventRow(ResultModel):
     organizer: Word = ""
     series_id: Word = ""
     repeats: Word = ""
-    meeting: Word = ""
+    meeting: OptionalUrl = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -68,7 +68,7 @@ class CalendarEvent(EventRow):
     color_id: Word = ""
     creator: Word = ""
     updated: Word = ""
-    url: Word = ""
+    url: OptionalUrl = ""
     etag: Word = ""
     truncated: Flag = False
 
@@ -90,8 +90,8 @@ class SavedEvent(ResultModel):
     last_day: Word = ""
     time_zone: Word = ""
     my_response: Word = ""
-    meeting: Word = ""
-    url: Word = ""
+    meeting: OptionalUrl = ""
+    url: OptionalUrl = ""
     etag: Word = ""
     mailed: Annotated[bool, Field(description="Whether guests got mail")] = False
 
@@ -121,7 +121,7 @@ def read_event(raw: Raw) -> dict[str, Any]:
     guests = [get_mapping(one) for one in get_list(raw.get("attendees"))]
     me = next((one for one in guests if one.get("self")), get_mapping(None))
     organizer = get_mapping(raw.get("organizer"))
-    recurrence = [clean_line(str(one)) for one in get_list(raw.get("recurrence"))]
+    recurrence = [clean_name(str(one)) for one in get_list(raw.get("recurrence"))]
     fields = {
         "id": raw.get("id"),
         "summary": raw.get("summary"),
@@ -189,7 +189,8 @@ def format_guest(guest: Raw) -> str:
 
 def format_attachment(attachment: Raw) -> str:
     """Format a file with its address."""
-    return clean_line(f"{attachment.get('title') or 'file'}: {attachment.get('fileUrl') or ''}")
+    title = clean_line(str(attachment.get("title") or "file"))
+    return f"{title}: {clean_url(str(attachment.get('fileUrl') or ''))}"
 
 
 def _list_reminders(raw: Raw) -> Iterator[str]:

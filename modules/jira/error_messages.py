@@ -32,7 +32,7 @@ _KNOWN = [
         (r"content_limit_exceeded|text is too long|exceeds? .{0,40}(limit|characters)", "a text is longer than Jira "
          "takes: shorten it"),
         (r"invalid_input|atlassian document|not valid.{0,20}document|adf", "a text has a form that Jira does not take "
-         "there: write it in simpler Markdown"),
+         "there: put tables, headings and lines beside lists and quotes, not in them, or write simpler Markdown"),
         (r"subtasks", "the issue has subtasks: give delete_subtasks true to delete them, too"),
     )
 ]  # fmt: skip

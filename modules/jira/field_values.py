@@ -17,6 +17,12 @@ from modules.kit.text_cleaning import clean_line, clean_text
 
 MAX_VALUE = 2_000
 """Characters of one value among others."""
+MAX_WHOLE_VALUE = 10**7
+"""Of one that is read alone, part by part: more than Jira keeps."""
+MAX_MEMBERS = 100
+"""Of a list among other values."""
+MAX_DEPTH = 3
+"""Of lists in lists; below, JSON says it."""
 _TEXT_TYPES = ("textarea", "description", "environment")
 _JIRA_MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,6}(?:Z|[+-][0-9]{2}:?[0-9]{2})", re.ASCII
@@ -70,17 +76,31 @@ Named = Annotated[Word, BeforeValidator(format_named)]
 Moment = Annotated[Word, BeforeValidator(format_moment)]
 
 
-def format_value(value: Any, depth: int = 0) -> Any:
-    """Format a field's value: a text, number, boolean or list; None for an empty one."""
+def format_value(value: Any, depth: int = 0, limit: int = MAX_VALUE) -> Any:
+    """Format a field's value: a text, number, boolean or list; None for an empty one. What is longer than `limit`
+    characters, or than a list of :data:`MAX_MEMBERS`, ends with an ellipsis."""
     if isinstance(value, str):
-        shown = clean_text(str(format_moment(value)))
-        return shown if len(shown) <= MAX_VALUE else f"{shown[: MAX_VALUE - 1]}…"
+        return _cut(clean_text(str(format_moment(value))), limit)
     if isinstance(value, list):
-        made = [format_value(one, depth + 1) for one in cast("list[Any]", value)[:100]] if depth < 3 else []
-        return [one for one in made if one is not None] or None
+        members = cast("list[Any]", value)
+        if depth == MAX_DEPTH:
+            return _dump(members, limit)
+        most = MAX_MEMBERS if limit == MAX_VALUE else len(members)
+        made = [format_value(one, depth + 1, limit) for one in members[:most]]
+        return [one for one in (*made, "…" if len(members) > most else None) if one is not None] or None
     if not isinstance(value, dict):
         return value
-    return _format_object(cast("dict[str, Any]", value), depth)
+    return _format_object(cast("dict[str, Any]", value), depth, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _dump(value: Any, limit: int) -> str | None:
+    """A value of a field that only an application knows, as its JSON; None for what says nothing."""
+    text = clean_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return None if text in ("{}", "[]", '{"errors":{},"isEmpty":true}') else _cut(text, limit)
 
 
 def format_whole_value(value: Any) -> str:
@@ -89,25 +109,24 @@ def format_whole_value(value: Any) -> str:
         return format_adf(value)
     if isinstance(value, str):
         return clean_text(value)
-    shown = format_value(value)
+    shown = format_value(value, limit=MAX_WHOLE_VALUE)
     return "" if shown is None else json.dumps(shown, ensure_ascii=False) if not isinstance(shown, str) else shown
 
 
-def _format_object(value: dict[str, Any], depth: int) -> Any:
+def _format_object(value: dict[str, Any], depth: int, limit: int) -> Any:
     if value.get("type") == "doc":
-        return format_value(format_adf(value), depth) or None
+        return format_value(format_adf(value), depth, limit) or None
     if "accountId" in value:
         return format_person(value)
     if "value" in value and not isinstance(value["value"], dict):
         child = value.get("child")
-        below = format_value(child, depth + 1) if isinstance(child, dict) and depth < 3 else None
+        below = format_value(child, depth + 1, limit) if isinstance(child, dict) and depth < MAX_DEPTH else None
         shown = clean_line(str(value["value"]))
         return f"{shown} / {below}" if below else shown
     for name in ("name", "key", "displayName", "title"):
         if isinstance(value.get(name), str):
             return clean_line(value[name])
-    text = clean_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-    return None if text in ("{}", '{"errors":{},"isEmpty":true}') else text[:300]
+    return _dump(value, limit)
 
 
 def make_value(name: str, value: Any, schema: Mapping[str, Any]) -> Any:

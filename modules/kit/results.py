@@ -55,6 +55,10 @@ def _clean_file_name(value: Any) -> Any:
     return text_cleaning.clean_name(value) if isinstance(value, str) else value
 
 
+def _clean_url(value: Any) -> Any:
+    return text_cleaning.clean_url(value) if isinstance(value, str) else "" if value is None else value
+
+
 def _is_empty(value: object) -> bool:
     return not value
 
@@ -79,6 +83,8 @@ Missable = Annotated[Value | SkipJsonSchema[None], Field(exclude_if=_is_none, js
 Line = Annotated[str, BeforeValidator(_clean_line)]
 Word = Annotated[Line, LEFT_OUT_IF_EMPTY]
 Name = Annotated[str, BeforeValidator(_clean_file_name)]
+Url = Annotated[str, BeforeValidator(_clean_url)]
+OptionalUrl = Annotated[Url, LEFT_OUT_IF_EMPTY]
 Text = Annotated[str, LEFT_OUT_IF_EMPTY]
 Flag = Annotated[bool, BeforeValidator(bool), LEFT_OUT_IF_EMPTY]
 Count = Annotated[int, BeforeValidator(lambda value: value or 0), LEFT_OUT_IF_EMPTY]
@@ -98,14 +104,16 @@ class ResultModel(BaseModel):
         if not (cls.longest or cls.markdown_fields) or not isinstance(raw, dict):
             return raw
         cleaned = dict(cast("dict[str, Any]", raw))
-        for name in cls.markdown_fields - cls.longest.keys():
-            if isinstance(text := cleaned.get(name) or "", str):
+        for name in cls.markdown_fields:
+            if name not in cls.longest and isinstance(text := cleaned.get(name) or "", str):
                 cleaned[name] = clean_markdown(text)
         if cls.longest:
             cleaned["truncated"] = False
         for name, limit in cls.longest.items():
-            clean = clean_markdown_block if name in cls.markdown_fields else text_cleaning.clean_block
-            if isinstance(text := cleaned.get(name) or "", str):
+            if not (text := cleaned.get(name)):
+                cleaned[name] = ""
+            elif isinstance(text, str):
+                clean = clean_markdown_block if name in cls.markdown_fields else text_cleaning.clean_block
                 cleaned[name], is_cut = clean(text, limit)
                 cleaned["truncated"] |= is_cut
         return cleaned

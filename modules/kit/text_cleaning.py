@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 MAX_LINE_LENGTH = 300
 MAX_NAME_LENGTH = 4_096
+MAX_URL_LENGTH = 4_096
 MAX_HIDDEN_CHARACTERS = 2_000
 """Characters that a text is looked at beyond those that are shown, for those that are taken out."""
 
@@ -45,16 +46,20 @@ def clean_name(text: str) -> str:
     return "".join(clean_text(text[:MAX_NAME_LENGTH]).splitlines())
 
 
+def clean_url(text: str) -> str:
+    """Clean an address. A cut one leads nowhere: a longer one is left out, and its length stands for it."""
+    if len(text) > MAX_URL_LENGTH:
+        return f"(left out: an address of {len(text)} characters)"
+    return clean_name(text)
+
+
 def clean_line(text: str) -> str:
     """`text` as one short line: a title, a name."""
-    if len(text) <= MAX_LINE_LENGTH and text.isascii() and text.isprintable() and not _has_odd_spaces(text):
+    is_usual = len(text) <= MAX_LINE_LENGTH and text.isascii() and text.isprintable()
+    if is_usual and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
     line = " ".join(clean_text(text[: 4 * MAX_LINE_LENGTH]).split())
     return line if len(line) <= MAX_LINE_LENGTH else line[: MAX_LINE_LENGTH - 1] + "…"
-
-
-def _has_odd_spaces(text: str) -> bool:
-    return "  " in text or text[:1] == " " or text[-1:] == " "
 
 
 def clean_block(text: str, limit: int) -> CutText:

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from modules.kit.markup.html_reading import convert_html_to_markdown
 from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, Text, Word, read_each
-from modules.kit.text_cleaning import clean_line
+from modules.kit.text_cleaning import clean_line, clean_url
 from modules.microsoft_todo.task_times import (
     describe_recurrence,
     format_due,
@@ -160,4 +160,4 @@ def read_task(raw: Raw) -> dict[str, Any]:
 
 def _format_link(link: Raw) -> str:
     name = link.get("displayName") or link.get("applicationName") or "link"
-    return clean_line(f"{name}: {link.get('webUrl') or link.get('externalId') or ''}")
+    return f"{clean_line(str(name))}: {clean_url(str(link.get('webUrl') or link.get('externalId') or ''))}"

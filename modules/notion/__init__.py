@@ -25,6 +25,7 @@ MODULE = Module(
         "data_source_id": ParameterSample(
             _EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "data_source"}
         ),
+        "comment_id": ParameterSample(_EXAMPLE_ID, "list_comments", "/comments/0/id"),
         "property_name": ParameterSample("title"),
     },
 )

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage
-from modules.kit.results import Flag, Line, ListPage, ResultModel, Word, fit_texts
+from modules.kit.results import PAGE_CHARACTERS, Count, Flag, Line, ListPage, ResultModel, Word, fit_texts
 from modules.notion import rest_client
 from modules.notion.parameters import INSERT_COMMENTS, READ_COMMENTS, READ_USERS, BlockId, Markdown, NotionId
 from modules.notion.results import Parent, Person
@@ -35,7 +35,15 @@ class NotionComment(ResultModel):
         return {**found, "text": format_rich_text(found.get("rich_text") or ()), "truncated": False}
 
 
+class OneNotionComment(NotionComment):
+    """`next_offset` leads to the rest of a long one."""
+
+    next_offset: Count = 0
+
+
 class Comments(ListPage):
+    """What is `truncated` can be read on, one comment at a time."""
+
     comments: list[NotionComment]
 
 
@@ -71,6 +79,20 @@ async def list_comments(
     )
     fitting = fit_texts(page.rows, "text")
     return Comments(comments=fitting, **page.fields)
+
+
+@tool(hints=READ_HINTS, scopes=[READ_COMMENTS])
+async def get_comment(
+    context: Context,
+    comment_id: CommentId,
+    offset: Annotated[int, Field(ge=0, le=10**7, description="Last next_offset: goes on in the text")] = 0,
+) -> OneNotionComment:
+    """One comment."""
+    address = build_path("/v1/comments/{}", comment_id)
+    found = await rest_client.fetch_one(context, OneNotionComment, address)
+    end = offset + PAGE_CHARACTERS
+    update = {"text": found.text[offset:end], "next_offset": end if end < len(found.text) else 0}
+    return found.model_copy(update=update)
 
 
 @tool(hints=ADD_HINTS, scopes=[INSERT_COMMENTS])
@@ -123,4 +145,4 @@ async def get_self(context: Context) -> NotionUser:
     return await rest_client.fetch_one(context, NotionUser, "/v1/users/me")
 
 
-TOOLS = (list_comments, create_comment, update_comment, delete_comment, list_users, get_self)
+TOOLS = (list_comments, get_comment, create_comment, update_comment, delete_comment, list_users, get_self)

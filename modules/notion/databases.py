@@ -1,6 +1,6 @@
 """Databases, the data sources in them, and their rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -14,9 +14,10 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
     ShortText,
+    limit_items,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ListPage, ResultModel, Word
+from modules.kit.results import Flag, Line, ListPage, OptionalUrl, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 from modules.notion import rest_client
 from modules.notion.parameters import INSERT_CONTENT, READ_CONTENT, UPDATE_CONTENT, NotionId, PageId
@@ -41,7 +42,7 @@ class NotionDatabase(ResultModel):
     title: Title = ""
     description: Title = ""
     parent: Parent = ""
-    url: Word = ""
+    url: OptionalUrl = ""
     data_sources: list[DataSourceName]
     in_trash: Flag = False
 
@@ -166,4 +167,58 @@ async def update_database(
     return await rest_client.fetch_one(context, SavedObject, address, method="PATCH", json=body)
 
 
-TOOLS = (get_database, get_data_source, query_data_source, create_database, update_database)
+@tool(hints=CHANGE_HINTS, scopes=[UPDATE_CONTENT])
+async def update_data_source(
+    context: Context,
+    data_source_id: DataSourceId,
+    add: Annotated[
+        OptionalParameter[Annotated[dict[str, ColumnType], limit_length(1, 30)]], Field(description="Name to type")
+    ] = None,
+    rename: Annotated[
+        OptionalParameter[Annotated[dict[str, ShortText], limit_length(1, 30)]],
+        Field(description="Name to new name"),
+    ] = None,
+    remove: Annotated[
+        OptionalParameter[Annotated[list[ShortText], limit_items(1, 100)]],
+        Field(description="Names; their values go with them"),
+    ] = None,
+) -> DataSource:
+    """Add, rename and remove columns."""
+    if not (add or rename or remove):
+        raise ToolError("there is nothing to change: give at least one of add, rename, remove")
+    address = build_path("/v1/data_sources/{}", data_source_id)
+    answer = await rest_client.send_request(context, "GET", address)
+    columns = answer.read_part(dict[str, Any], answer.read(dict[str, Any]).get("properties"))
+    check_column_changes(columns, add or {}, rename or {}, remove or ())
+    properties: dict[str, Any] = {name: {kind: {}} for name, kind in (add or {}).items()}
+    properties |= {name: {"name": new} for name, new in (rename or {}).items()}
+    properties |= dict.fromkeys(remove or (), None)
+    body = {"properties": properties}
+    return await rest_client.fetch_one(context, DataSource, address, method="PATCH", json=body)
+
+
+def check_column_changes(
+    columns: Mapping[str, Any], add: Mapping[str, str], rename: Mapping[str, str], remove: Sequence[str]
+) -> None:
+    """Check what is to be done with the columns that a data source has.
+
+    Raises:
+        ToolError: a column does not exist, a name would stand twice, or the title would go.
+    """
+    known = ", ".join(map(clean_line, columns))[:500]
+    for parameter, names in (("rename", rename), ("remove", remove)):
+        if missing := [name for name in names if name not in columns]:
+            raise ToolError(f"{parameter}: there is no column {clean_line(missing[0])!r}; there are {known}")
+    if twice := [name for name in remove if name in rename]:
+        raise ToolError(f"remove: {clean_line(twice[0])!r} stands in rename, too")
+    if any(columns[name].get("type") == "title" for name in remove):
+        raise ToolError("remove: the column of the title stays; rename can give it another name")
+    taken = set(columns)  # of those that go, too: in which order Notion does what it is asked for is not documented
+    for parameter, names in (("rename", rename.values()), ("add", add)):
+        for name in names:
+            if not name.strip() or name in taken:
+                raise ToolError(f"{parameter}: {clean_line(name)!r} is taken or empty; there are {known}")
+            taken.add(name)
+
+
+TOOLS = (get_database, get_data_source, query_data_source, create_database, update_database, update_data_source)

@@ -19,6 +19,7 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
+from modules.kit.result_texts import TextResult
 from modules.kit.results import PAGE_CHARACTERS, Flag, Line, ListPage, ResultModel, ResultPage, Text
 from modules.kit.text_cleaning import clean_line, clean_text
 from modules.notion import rest_client
@@ -46,8 +47,10 @@ class FoundPages(ListPage):
     results: list[PageRow]
 
 
-class PageMarkdown(ResultPage):
+class PageMarkdown(TextResult, ResultPage):
     """`missing_blocks` are what Notion left out: read those by their ids. `truncated`: Notion left out the end."""
+
+    text_field = "markdown"
 
     id: Line
     markdown: str

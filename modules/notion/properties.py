@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from modules.kit import ToolError
 from modules.kit.text_cleaning import clean_line
+from modules.kit.time_zones import load_zone
 from modules.notion.rich_text import format_rich_text, parse_rich_text
 
 _MAX_VALUES = 100
@@ -142,9 +143,15 @@ def make_value(name: str, kind: str, value: Any) -> Any:
         case (("url" | "email" | "phone_number"), str() | None):
             return value or None
         case (("multi_select" | "people" | "relation" | "files"), list() | None):
-            return [_make_member(name, kind, one) for one in cast("list[Any]", value or [])[:_MAX_VALUES]]
+            return [_make_member(name, kind, one) for one in _check_count(name, cast("list[Any]", value or []))]
         case _:
             raise ToolError(f"{name!r} is a {kind}: give {_FORMS.get(kind, 'what Notion documents, as an object')}")
+
+
+def _check_count(name: str, values: list[Any]) -> list[Any]:
+    if len(values) > _MAX_VALUES:
+        raise ToolError(f"{name!r} has {len(values)} values, and Notion takes {_MAX_VALUES} at once")
+    return values
 
 
 _FORMS = {
@@ -173,7 +180,13 @@ def _make_date(name: str, text: str) -> dict[str, Any]:
     start, _, end = span.partition("/")
     for moment in filter(None, (start, end)):
         try:
-            datetime.fromisoformat(moment)
+            parsed = datetime.fromisoformat(moment)
         except ValueError:
             raise ToolError(f"{name!r} is a date: {moment[:40]!r} is none; give {_FORMS['date']}") from None
+        if "T" in moment and parsed.tzinfo is None and not zone:  # Notion would take it for UTC
+            raise ToolError(
+                f"{name!r}: {moment[:40]} has no zone: give 2026-01-31T09:00+09:00, or a zone behind a blank"
+            )
+    if zone and load_zone(zone) is None:
+        raise ToolError(f"{name!r}: {zone[:40]!r} is no IANA time zone; give one such as Asia/Tokyo")
     return {"start": start, **({"end": end} if end else {}), **({"time_zone": zone} if zone else {})}

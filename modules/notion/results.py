@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from modules.kit.results import Flag, Line, ResultModel, Word
+from modules.kit.results import Flag, Line, OptionalUrl, ResultModel, Word
 from modules.notion.properties import find_title, format_person, read_properties
 from modules.notion.rich_text import format_rich_text
 
@@ -46,7 +46,7 @@ class PageRow(ResultModel):
     title: Word = ""
     icon: Icon = ""
     parent: Parent = ""
-    url: Word = ""
+    url: OptionalUrl = ""
     last_edited_time: Word = ""
     in_trash: Flag = False
 
@@ -84,5 +84,5 @@ class SavedObject(ResultModel):
     """What was made or changed."""
 
     id: Line
-    url: Word = ""
+    url: OptionalUrl = ""
     in_trash: Flag = False

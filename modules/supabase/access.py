@@ -11,7 +11,8 @@ from pydantic import BaseModel, Field
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter
-from modules.kit.results import Count, Line, ResultModel, Word, read_rows
+from modules.kit.result_texts import TextResult
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Line, Name, ResultModel, Url, Word, read_rows
 from modules.kit.untrusted import UntrustedPage
 from modules.kit.whole_lists import WHOLE, cut_text
 from modules.supabase import rest_client
@@ -22,14 +23,14 @@ Key = Mapping[str, Any]
 
 
 class ProjectUrl(ResultModel):
-    url: Line
+    url: Url
 
 
 class PublishableKey(ResultModel):
     """`api_key` is missing where Supabase keeps it back."""
 
     name: Line
-    api_key: Word = ""
+    api_key: Annotated[Name, LEFT_OUT_IF_EMPTY] = ""
     type: Word = ""
     description: Word = ""
 
@@ -39,7 +40,9 @@ class PublishableKeys(ResultModel):
     unreadable: Count = 0
 
 
-class TypescriptTypes(UntrustedPage):
+class TypescriptTypes(TextResult, UntrustedPage):
+    text_field = "types"
+
     types: str
 
 

@@ -30,6 +30,7 @@ from modules.supabase.prices import BRANCH_PRICE, PriceQuestion, ask_for_agreeme
 
 _ToVersion = Annotated[OptionalParameter[MigrationVersion], Field(description="Up to this migration; all if left out")]
 _BRANCH = "/v1/branches/{}"
+_LOOK_FOR_DELETION = "it is still there for an hour, unless the project deletes at once: list the branches"
 _LOOK = "it takes minutes: the branch's status says when it is done"
 
 
@@ -75,7 +76,11 @@ class StartedBranchWork(ResultModel):
 
 
 class DeletedBranch(ResultModel):
-    deleted: bool
+    """`scheduled`: the branch goes in an hour, where the project keeps branches so long."""
+
+    deleted: Flag = False
+    scheduled: Flag = False
+    next_step: Word = ""
 
 
 class _Deletion(ResultModel):
@@ -134,7 +139,7 @@ async def delete_branch(
     """Delete a branch with its database."""
     address = build_path(_BRANCH, branch)
     await rest_client.fetch(context, _Deletion, address, method="DELETE", query={"force": force})
-    return DeletedBranch(deleted=True)
+    return DeletedBranch(deleted=True) if force else DeletedBranch(scheduled=True, next_step=_LOOK_FOR_DELETION)
 
 
 @tool(hints=ACTION_HINTS, scopes=[WRITE_ENVIRONMENT])

@@ -13,7 +13,7 @@ from admin_ui.api.admin_dependencies import AdminDependencies
 from admin_ui.api.app import build_admin_api
 from admin_ui.api.app import build_directory_section as admin_section
 from admin_ui.api.event_streams import EventStreams, StreamTiming
-from admin_ui.api.installed_modules import InstalledModule, SettingDefinition
+from admin_ui.api.installed_modules import InstalledModule
 from broker.api.app import build_identity_section as identity_section
 from broker.api.authentication import ApiAuthenticator
 from broker.api.deployment_dependencies import DeploymentDependencies
@@ -216,8 +216,7 @@ class AdminApp:
     feed_address: DatabaseAddress | None = None
 
     def sections(self) -> tuple[ApiSection, ...]:
-        settings = (SettingDefinition("timeout", "Seconds"),)
-        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, settings, _changed, SETTINGS_SCHEMA)
+        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
         statuses = UserConnections(self.broker, self.connect.connection_health, URL)
         admin = admin_section(

@@ -96,6 +96,7 @@ async def test_an_export_as_json_lines_is_what_the_list_says(app: AdminApp, acme
     async with app.browser(acme.admin) as admin:
         whole = await admin.get("/audit/export", params={"form": "jsonl", "kind": "call"})
         one = (await admin.get("/audit", params={"kind": "call", "limit": 1})).json()["items"][0]
+        assert one["actor"] == "user@acme.example", "a call is recorded by the id of its person alone"
         empty = await admin.get("/audit/export", params={"module": "nothing"})
         await app.seal()
         (told, _) = (await admin.get("/audit", params={"kind": "audit.exported"})).json()["items"]

@@ -16,6 +16,7 @@ PATIENCE = 540
 
 
 @pytest.mark.timeout(PATIENCE + 30)
+@pytest.mark.long
 def test_numbers_come_out():
     """Two of them; all, with what needs wrk, are tried by the one below."""
     argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--only", "P6,P10"]

@@ -13,7 +13,13 @@ from tests.support.product import ACTOR
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-@pytest.mark.parametrize(("view", "label"), [("light", "Revoke laptop"), ("narrow-japanese", "laptop を無効にする")])
+@pytest.mark.parametrize(
+    ("view", "label"),
+    [
+        pytest.param("light", "Revoke laptop", marks=pytest.mark.long),
+        ("narrow-japanese", "laptop を無効にする"),
+    ],
+)
 async def test_a_token_is_revoked_by_keyboard(database: ScratchDatabase, tmp_path: Path, view: str, label: str) -> None:
     async with app(database, tmp_path, providers=False, **VIEWS[view]) as now:
         ada = await now.product.person(await now.product.tenant("acme"), "ada@acme.test")

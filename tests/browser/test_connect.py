@@ -62,6 +62,7 @@ async def test_connect_more_disconnect(database: ScratchDatabase, tmp_path: Path
         now.check()
 
 
+@pytest.mark.long
 async def test_all_of_them_in_japanese_on_a_narrow_screen_without_a_script(
     database: ScratchDatabase, tmp_path: Path
 ) -> None:

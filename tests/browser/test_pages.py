@@ -57,7 +57,9 @@ async def browser() -> AsyncIterator[Browser]:
         yield running
 
 
-@pytest.mark.parametrize("view", list(VIEWS))
+@pytest.mark.parametrize(
+    "view", [name if name == "narrow-japanese" else pytest.param(name, marks=pytest.mark.long) for name in VIEWS]
+)
 async def test_every_page_in_every_view(browser: Browser, view: str) -> None:
     async with gallery() as url:
         watched = watch(await browser.new_context(**VIEWS[view]))

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import LONG, Home, Product
 from tests.support.running_product import hear_command
 
@@ -105,6 +107,7 @@ def test_it_starts_a_product_for_as_long_as_it_lives(fresh: Home) -> None:
     assert again[1]["result"]["structuredContent"]["entities"][0]["name"] == "Ada"
 
 
+@pytest.mark.long
 def test_the_second_goes_on_when_the_first_ends(fresh: Home) -> None:
     with session(fresh) as first:
         first.ask(HELLO)

@@ -111,6 +111,7 @@ async def test_a_url_is_enough(deployment: ClientsDeployment, tmp_path: Path, ki
 
 
 @pytest.mark.browser
+@pytest.mark.long
 async def test_in_chromium(deployment: ClientsDeployment, tmp_path: Path) -> None:
     """The person has no session: the consent page comes after the one-time link, and then the Inspector's own page."""
     inspector = Inspector(deployment, tmp_path, "modern")

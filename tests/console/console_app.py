@@ -7,7 +7,7 @@ async with console_app(database, folder) as app:
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,18 @@ TIMEOUT_MS = 15_000
 OPERATORS = "operators"
 WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 360, "height": 740}
+VIEWS: Mapping[str, Mapping[str, Any]] = {
+    "light": {},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"viewport": NARROW},
+    "japanese": {"locale": "ja-JP"},
+    "narrow-dark-japanese": {"viewport": NARROW, "color_scheme": "dark", "locale": "ja-JP"},
+}
+in_every_view = pytest.mark.parametrize(
+    "view",
+    [name if name == "narrow-dark-japanese" else pytest.param(name, marks=pytest.mark.long) for name in VIEWS],
+)
+"""Looks at a page in the view that most breaks in; the others take long."""
 REPORTS = """document.addEventListener('securitypolicyviolation',
   (event) => console.error('CSP', event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber))"""
 RULES = """axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})

@@ -28,6 +28,7 @@ def _build(clone: Path, *arguments: str, **variables: str) -> subprocess.Complet
     return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, timeout=110, check=False)
 
 
+@pytest.mark.long
 def test_where_the_registry_is_out_of_reach_the_product_goes_on_and_says_what_to_do(clone: Path) -> None:
     tried = _build(clone, **WITHOUT_REGISTRY)
     assert tried.returncode == 0

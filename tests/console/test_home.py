@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from core.audit.sealer import seal_pending_events
 from server.role_database import get_utc_now
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.canary import SUITE
 from tests.support.mcp_client import Client
 
@@ -15,21 +15,16 @@ expect.set_options(timeout=15_000)
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-@pytest.mark.parametrize("view", ["light", "dark", "narrow", "japanese"])
+@in_every_view
 async def test_the_start_in_every_view(app: ConsoleApp, view: str) -> None:
-    options = {
-        "light": {},
-        "dark": {"color_scheme": "dark"},
-        "narrow": {"viewport": NARROW},
-        "japanese": {"locale": "ja-JP"},
-    }[view]
-    page = await app.open(app.user, "", **options)
+    page = await app.open(app.user, "", **VIEWS[view])
     await page.get_by_text("claude mcp add", exact=False).first.wait_for()
     await expect(page.get_by_role("list").filter(has_text="ben@acme.test")).to_be_visible()
-    await page.set_viewport_size({"width": 360 if view == "narrow" else 1280, "height": 1300})
+    await page.set_viewport_size({"width": 360 if "narrow" in view else 1280, "height": 1300})
     await app.look(page, f"home-{view}")
 
 
+@pytest.mark.long
 async def test_the_address_of_clients_is_what_the_server_tells_them(app: ConsoleApp) -> None:
     page = await app.open(app.user)
     await expect(page.get_by_role("textbox", name="URL for clients")).to_have_text(f"{app.identity.url}/mcp")
@@ -63,6 +58,7 @@ async def test_it_turns_green_at_the_first_call_of_a_client(app: ConsoleApp) -> 
     await page.get_by_text("Before that:").wait_for()
 
 
+@pytest.mark.long
 async def test_whoever_has_no_role_is_told_so(app: ConsoleApp) -> None:
     page = await app.open(app.other_admin)
     await page.get_by_text("You have no role yet.").wait_for()

@@ -8,7 +8,7 @@ import sys
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.product import Person
 
 expect.set_options(timeout=15_000)
@@ -106,6 +106,7 @@ async def test_what_a_model_sends_and_gets_for_each_of_its_tools(app: ConsoleApp
     await app.look(page, "playground-batch")
 
 
+@pytest.mark.long
 async def test_an_account_that_is_missing_is_named_and_the_failure_shown(app: ConsoleApp) -> None:
     page = await app.open(await _person(app, "missing"), "/tools?try=github.get_me")
     await page.get_by_role("link", name="Connect GitHub").wait_for()
@@ -114,14 +115,14 @@ async def test_an_account_that_is_missing_is_named_and_the_failure_shown(app: Co
     await app.look(page, "playground-failed")
 
 
-@pytest.mark.parametrize("view", ["dark", "narrow", "japanese"])
+@in_every_view
 async def test_the_playground_in_every_view(app: ConsoleApp, view: str) -> None:
-    options = {"dark": {"color_scheme": "dark"}, "narrow": {"viewport": NARROW}, "japanese": {"locale": "ja-JP"}}[view]
-    page = await app.open(app.user, "/tools?try=github.create_issue", **options)
+    page = await app.open(app.user, "/tools?try=github.create_issue", **VIEWS[view])
     await page.get_by_role("tabpanel").wait_for()
     await app.look(page, f"playground-{view}")
 
 
+@pytest.mark.long
 async def test_a_tool_that_is_not_ones_own_is_not_tried(app: ConsoleApp) -> None:
     page = await app.open(await _person(app, "denied"), "/tools?try=notion.search_pages")
     await page.get_by_role("dialog").get_by_role("alert").wait_for()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.product import Person
 
 expect.set_options(timeout=15_000)
@@ -20,20 +20,15 @@ def _part(page: Page, name: str):
     return page.get_by_role("region", name=name)
 
 
-@pytest.mark.parametrize("view", ["light", "dark", "narrow", "japanese"])
+@in_every_view
 async def test_the_page_in_every_view(app: ConsoleApp, view: str) -> None:
-    options = {
-        "light": {},
-        "dark": {"color_scheme": "dark"},
-        "narrow": {"viewport": NARROW},
-        "japanese": {"locale": "ja-JP"},
-    }[view]
-    page = await app.open(app.user, "/profile", **options)
+    page = await app.open(app.user, "/profile", **VIEWS[view])
     await page.get_by_role("checkbox").nth(1).wait_for()
-    await page.set_viewport_size({"width": 360 if view == "narrow" else 1280, "height": 1700})
+    await page.set_viewport_size({"width": 360 if "narrow" in view else 1280, "height": 1700})
     await app.look(page, f"profile-{view}")
 
 
+@pytest.mark.long
 async def test_the_profile_counts_at_once_and_in_another_browser(app: ConsoleApp) -> None:
     person = await _person(app, "settings")
     page = await app.open(person, "/profile")
@@ -141,6 +136,7 @@ async def test_an_application_that_was_let_in_is_revoked(app: ConsoleApp) -> Non
     await page.get_by_text("No application was let in.").wait_for()
 
 
+@pytest.mark.long
 async def test_a_notice_is_switched_off_and_a_refusal_is_taken_back(app: ConsoleApp) -> None:
     person = await _person(app, "notices")
     page = await app.open(person, "/profile")

@@ -7,7 +7,7 @@ from playwright.async_api import Page, expect
 
 from core.directory import access_requests
 from core.directory.roles import find_role, list_user_roles
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role, grant
 from tests.support.product import ACTOR, Person
 
@@ -26,6 +26,7 @@ def _row(page: Page, email: str):
     return page.get_by_role("row").filter(has_text=email)
 
 
+@pytest.mark.long
 async def test_without_requests_the_page_says_what_they_are(app: ConsoleApp) -> None:
     page = await app.open(app.other_admin, "/requests")
     await page.get_by_text("People ask here for tools").wait_for()
@@ -85,11 +86,10 @@ async def test_a_request_is_declined_and_the_person_reads_why(app: ConsoleApp) -
     await app.look(own, "tools-declined")
 
 
-@pytest.mark.parametrize("view", ["dark", "narrow", "japanese"])
+@in_every_view
 async def test_the_page_in_every_view(app: ConsoleApp, view: str) -> None:
     await _ask(app, f"view-{view}", why="x" * 400)
-    options = {"dark": {"color_scheme": "dark"}, "narrow": {"viewport": NARROW}, "japanese": {"locale": "ja-JP"}}[view]
-    page = await app.open(app.admin, "/requests?state=any", **options)
+    page = await app.open(app.admin, "/requests?state=any", **VIEWS[view])
     await _row(page, f"view-{view}@acme.test").wait_for()
     await app.look(page, f"requests-{view}")
 

@@ -1,7 +1,6 @@
 """Roles: made, copied, given permissions and people, removed, in a real browser."""
 
 import re
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -9,7 +8,7 @@ from playwright.async_api import Locator, Page, expect
 
 from core.directory.roles import find_role
 from core.directory.users import create_user
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role, grant
 from tests.support.product import ACTOR
 
@@ -59,6 +58,7 @@ async def test_a_role_is_added_and_gets_a_preset(app: ConsoleApp) -> None:
     assert all(permission.endswith(":read") for permission in allow)
 
 
+@pytest.mark.long
 async def test_the_matrix_is_walked_by_keyboard(app: ConsoleApp) -> None:
     role = await _create(app, "Keys", "knowledge_graph.*")
     page = await app.open(app.admin, f"/roles/{role}/services/knowledge_graph")
@@ -133,6 +133,7 @@ async def test_two_administrators_change_the_same_field(app: ConsoleApp) -> None
     assert stored.priority == 7, "changes of different fields both count"
 
 
+@pytest.mark.long
 async def test_edits_are_not_lost_by_leaving(app: ConsoleApp) -> None:
     await _create(app, "Leaving")
     page = await app.open(app.admin, "/roles")
@@ -198,10 +199,9 @@ async def test_what_a_model_sees_by_a_role(app: ConsoleApp) -> None:
     await app.look(page, "role-see-as")
 
 
-@pytest.mark.parametrize("view", ["narrow", "japanese"])
+@in_every_view
 async def test_the_matrix_in_other_views(app: ConsoleApp, view: str) -> None:
     role = await _create(app, f"View {view}", "knowledge_graph.*")
-    options: dict[str, Any] = {"viewport": NARROW} if view == "narrow" else {"locale": "ja-JP", "color_scheme": "dark"}
-    page = await app.open(app.admin, f"/roles?id={role}&tab=permissions&service=knowledge_graph", **options)
+    page = await app.open(app.admin, f"/roles?id={role}&tab=permissions&service=knowledge_graph", **VIEWS[view])
     await page.get_by_role("treegrid").wait_for()
     await app.look(page, f"role-matrix-{view}")

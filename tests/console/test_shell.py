@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import NARROW, VIEWS, ConsoleApp, in_every_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -14,18 +14,12 @@ async def _has_table(page: Page) -> None:
     await page.get_by_role("table").wait_for()
 
 
-@pytest.mark.parametrize("view", ["light", "dark", "narrow", "japanese"])
+@in_every_view
 async def test_the_shell_in_every_view(app: ConsoleApp, view: str) -> None:
-    options = {
-        "light": {},
-        "dark": {"color_scheme": "dark"},
-        "narrow": {"viewport": NARROW},
-        "japanese": {"locale": "ja-JP"},
-    }[view]
-    page = await app.open(app.admin, "/users", **options)
+    page = await app.open(app.admin, "/users", **VIEWS[view])
     await _has_table(page)
     await app.look(page, f"users-{view}")
-    assert await page.get_attribute("html", "lang") == ("ja" if view == "japanese" else "en")
+    assert await page.get_attribute("html", "lang") == ("ja" if "japanese" in view else "en")
 
 
 async def test_the_start_is_a_page_of_its_own(app: ConsoleApp) -> None:
@@ -195,6 +189,7 @@ async def test_signing_out_ends_every_tab(app: ConsoleApp) -> None:
     assert (await page.request.get(f"{app.identity.url}/api/v1/me")).status == 401
 
 
+@pytest.mark.long
 async def test_the_drawer_of_narrow_screens(app: ConsoleApp) -> None:
     page = await app.open(app.admin, "/users", viewport=NARROW, has_touch=True)
     await page.get_by_role("button", name="Open the list of pages").click()

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 from broker.vault.credential_store import CredentialOwner, CredentialStore
 from core.directory.roles import find_role
 from core.secret import Secret
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
@@ -63,10 +63,9 @@ async def test_each_service_says_how_it_is_connected(carla: Carla) -> None:
     await carla.app.look(page, "tools")
 
 
-@pytest.mark.parametrize("view", ["dark", "narrow", "japanese"])
+@in_every_view
 async def test_the_page_in_every_view(carla: Carla, view: str) -> None:
-    options = {"dark": {"color_scheme": "dark"}, "narrow": {"viewport": NARROW}, "japanese": {"locale": "ja-JP"}}[view]
-    page = await carla.open("/tools?open=github,notion", **options)
+    page = await carla.open("/tools?open=github,notion", **VIEWS[view])
     await page.get_by_role("list", name=re.compile("GitHub")).wait_for()
     await carla.app.look(page, f"tools-{view}")
 
@@ -82,6 +81,7 @@ async def test_a_module_unfolds_and_the_address_keeps_it(carla: Carla) -> None:
     await tools.get_by_text("Reads").first.wait_for()
 
 
+@pytest.mark.long
 async def test_the_search_folds_letters_and_asks_once(carla: Carla) -> None:
     page = await carla.open()
     await page.get_by_role("button", name="GitHub", exact=True).wait_for()
@@ -145,6 +145,7 @@ async def test_access_is_asked_for_and_withdrawn(carla: Carla) -> None:
     await expect(rows.get_by_text("Requested")).to_have_count(0)
 
 
+@pytest.mark.long
 async def test_whose_tenant_takes_no_requests_sees_no_button(carla: Carla) -> None:
     await _set_tenant(carla.app, accepts_access_requests=False)
     page = await carla.open("/tools?hidden=1")
@@ -163,6 +164,7 @@ async def test_whoever_has_no_tools_is_told_whom_to_ask(app: ConsoleApp) -> None
     await app.look(page, "tools-empty")
 
 
+@pytest.mark.long
 async def test_what_cannot_be_connected_says_who_can_change_that(carla: Carla) -> None:
     page = await carla.open("/tools?connect=google_calendar")
     dialog = page.get_by_role("dialog", name="Connect Google Calendar")
@@ -191,6 +193,7 @@ async def test_a_key_is_forgotten_and_the_page_says_where_it_still_works(carla: 
     await expect(_card(page, "GitHub")).to_contain_text("Needs connect")
 
 
+@pytest.mark.long
 async def test_an_error_of_the_list_can_be_tried_again(carla: Carla) -> None:
     page = await carla.open("/profile-that-is-none")
     await page.route("**/api/v1/tool-modules?*", lambda route: route.fulfill(status=503, json={"code": "unavailable"}))

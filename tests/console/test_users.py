@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from core.directory.users import create_user
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role
 from tests.support.product import ACTOR, Person
 
@@ -159,6 +159,7 @@ async def test_a_removal_says_what_ends_and_has_to_be_typed(app: ConsoleApp) -> 
     await page.wait_for_url(re.compile(r"/console/users$"))
 
 
+@pytest.mark.long
 async def test_the_allow_list(app: ConsoleApp) -> None:
     page = await app.open(app.admin, "/users?dialog=allow-list")
     dialog = page.get_by_role("dialog", name="Who may sign in")
@@ -170,16 +171,16 @@ async def test_the_allow_list(app: ConsoleApp) -> None:
     await expect(dialog.get_by_text("@partner.test")).to_have_count(0)
 
 
+@pytest.mark.long
 async def test_another_tenants_person_does_not_exist(app: ConsoleApp) -> None:
     page = await app.open(app.other_admin, f"/users?id={app.user.id}")
     await expect(page.get_by_role("alert")).to_contain_text("It does not exist")
     await app.look(page, "user-missing")
 
 
-@pytest.mark.parametrize("view", ["narrow", "japanese"])
+@in_every_view
 async def test_a_person_in_other_views(app: ConsoleApp, view: str) -> None:
-    options = {"viewport": NARROW} if view == "narrow" else {"locale": "ja-JP", "color_scheme": "dark"}
-    page = await app.open(app.admin, f"/users?id={app.user.id}&tab=access", **options)
+    page = await app.open(app.admin, f"/users?id={app.user.id}&tab=access", **VIEWS[view])
     await page.get_by_role("tabpanel").get_by_role("list").first.wait_for()
     await app.look(page, f"user-access-{view}")
     await page.get_by_role("tab").first.click()

@@ -54,13 +54,19 @@ BY_HAND = {
 }
 
 
+@pytest.mark.parametrize(
+    ("suspects", "whole_size"),
+    [pytest.param(2, 128 << 10, id="short"), pytest.param(8, 1 << 20, id="long", marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize("use", DISTINCT, ids=str)
-def test_a_pattern_takes_linear_time(use: Use) -> None:
-    found = worst(use)
+def test_a_pattern_takes_linear_time(use: Use, suspects: int, whole_size: int) -> None:
+    """Of the inputs made from the pattern, the `suspects` that take longest at first, and the worst of them at
+    `whole_size` characters."""
+    found = worst(use, suspects)
     assert found.is_linear, f"{use}: {found}"
-    times, seconds = ratio(found.run, found.input, encoded=found.encoded)
-    print(f"{use}: 1 MiB in {seconds * 1e3:.0f} ms, {times:.2f} times 512 KiB: {found.input}")
-    assert times <= MOST_RATIO, f"{use}: 1 MiB takes {times:.2f} times as long as half of it: {found.input}"
+    times, seconds = ratio(found.run, found.input, encoded=found.encoded, whole_size=whole_size)
+    print(f"{use}: {whole_size >> 10} KiB in {seconds * 1e3:.0f} ms, {times:.2f} times the half: {found.input}")
+    assert times <= MOST_RATIO, f"{use}: {times:.2f} times as long as the half: {found.input}"
 
 
 @pytest.mark.parametrize("key", BY_HAND)

@@ -128,6 +128,7 @@ async def test_without_a_broker(single_gateway: Split) -> None:
     assert await deployment.said(bob, "look", at=0) == "bob@globex.test: tea"
 
 
+@pytest.mark.long
 async def test_a_broker_that_hangs(deployment: Split) -> None:
     """Stopped, not dead: nothing waits longer than a call may take, and nobody waits for somebody else's lease."""
     ada, bob = await person(deployment), await person(deployment, "globex", "bob")
@@ -192,7 +193,7 @@ async def kill_both(deployment: Split) -> Callable[[], Awaitable[None]]:
     return start
 
 
-@pytest.mark.parametrize("kill", [kill_broker, kill_gateway])
+@pytest.mark.parametrize("kill", [kill_broker, pytest.param(kill_gateway, marks=pytest.mark.long)])
 async def test_killed_under_load(deployment: Split, kill: Kill) -> None:
     await rounds(deployment, kill, 1)
 

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import orjson
 
+from modules.kit.untrusted import UNTRUSTED
 from tests.support.mcp_schema import available, check_message
 
 URL = "http://127.0.0.1:8080"
@@ -51,9 +52,11 @@ class Answer:
 
     @property
     def value(self) -> Any:
-        """The data of a tool's answer, which every revision has as text at least."""
+        """The data of a tool's answer, which every revision has as text at least, if the answer has no text of its
+        own."""
         assert not self.result.get("isError"), self.text
-        return orjson.loads(self.text)
+        has_own_text = f"}}\n{UNTRUSTED}\n\n" in self.text
+        return self.result["structuredContent"] if has_own_text else orjson.loads(self.text)
 
     @property
     def failed(self) -> bool:

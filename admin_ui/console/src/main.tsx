@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client'
 import { createQueryClient, meQuery } from './api/queries.ts'
 import { buildSignInUrl, listenToOtherTabs } from './api/session.ts'
 import type { SchemaCurrentUserView } from './api/schema.d.ts'
+import { startLive } from './app/live.ts'
 import { router } from './app/router.tsx'
 import { setSingleKeys } from './app/shortcuts.tsx'
 import { setTimeZone } from './messages/format.ts'
@@ -37,6 +38,7 @@ async function start(): Promise<void> {
     location.assign('/signed-out')
   })
   watchPerson(queries)
+  if (me) startLive(queries, me.id)
   sessionStorage.removeItem(RELOADED)
   createRoot(document.getElementById('root')!).render(
     <StrictMode>

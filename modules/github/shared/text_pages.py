@@ -8,13 +8,16 @@ from pydantic import Field
 
 from modules.kit import ToolError, text_cleaning
 from modules.kit.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.kit.result_texts import TextResult
 from modules.kit.results import Count, Flag, ResultPage
 
 PAGE_CHARACTERS = 60_000  # about 20,000 tokens
 
 
-class TextPage(ResultPage):
+class TextPage(TextResult, ResultPage):
     """`hidden` invisible characters of this page were taken out."""
+
+    text_field = "text"
 
     text: Annotated[str, Field(description="Whole lines are not promised at the ends of a page")] = ""
     hidden: Count = 0
@@ -52,12 +55,13 @@ def cut_page(text: str, position: Position, what: str, *, version: str = "") -> 
     Raises:
         ToolError: the text is another one than that of the page before.
     """
-    version = version or compute_version(text.encode("utf-8", "surrogatepass"))
-    check_version(position, what, version)
     end = position.offset + PAGE_CHARACTERS
     part = text[position.offset : end]
     visible = text_cleaning.clean_text(part)
     is_truncated = len(text) > end
+    if position.version or is_truncated:  # else there is no other page
+        version = version or compute_version(text.encode("utf-8", "surrogatepass"))
+        check_version(position, what, version)
     next_cursor = encode_cursor([end, version]) if is_truncated else ""
     return TextPage(text=visible, hidden=len(part) - len(visible), truncated=is_truncated, nextCursor=next_cursor)
 

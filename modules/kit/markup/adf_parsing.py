@@ -261,11 +261,11 @@ def _read_json(text: str) -> AdfNode:
 
 def _make_table(leaf: Leaf) -> AdfNode:
     rows = get_table(leaf)
-    width = len(rows[0])
+    width = max(map(len, rows))  # a cell that the head has no column for is not lost
     content: list[AdfNode] = []
     kind = "tableHeader"
     for row in count_each(rows):
-        cells = [{"type": kind, "content": [_make_paragraph(cell)]} for cell in row[:width]]
+        cells = [{"type": kind, "content": [_make_paragraph(cell)]} for cell in row]
         cells += [{"type": kind, "content": [_make_paragraph("")]} for _ in range(width - len(cells))]
         content.append({"type": "tableRow", "content": cells})
         kind = "tableCell"

@@ -1,7 +1,7 @@
 """Tables of Atlassian's document format that Markdown can say: each cell is one paragraph."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from modules.kit.markup.adf_inline_formatting import format_inline
 from modules.kit.markup.adf_nodes import AdfNode, build_options, get_attrs, list_children, list_marks
@@ -33,12 +33,21 @@ def read_plain_rows(table: AdfNode) -> list[list[PlainCell]] | None:
 
 
 def _read_plain_cell(cell: AdfNode) -> PlainCell | None:
+    if not cell.get("attrs") and cell.keys() <= _CELL_KEYS and isinstance(cell.get("content"), list):
+        parts: list[Any] = cell["content"]
+        one: Any = parts[0] if len(parts) == 1 else None
+        if isinstance(one, dict) and _is_usual_paragraph(cast("AdfNode", one)):
+            return PlainCell(cell["type"], None, list_children(cast("AdfNode", one)))
     content, attrs = list_children(cell), get_attrs(cell)
     if len(content) != 1 or content[0]["type"] != "paragraph" or cell.keys() - _CELL_KEYS:
         return None
     if attrs.keys() - {"colwidth"} or content[0].keys() - _CELL_KEYS or get_attrs(content[0]):
         return None
     return PlainCell(cell["type"], attrs.get("colwidth"), list_children(content[0]))
+
+
+def _is_usual_paragraph(node: AdfNode) -> bool:
+    return node.get("type") == "paragraph" and not node.get("attrs") and node.keys() <= _CELL_KEYS
 
 
 def read_layout(table: AdfNode, rows: Sequence[Sequence[PlainCell]]) -> AdfNode | None:

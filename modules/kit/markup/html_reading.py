@@ -163,6 +163,8 @@ class HtmlFormatter:
         return [Block(format_table(rows))] if rows else []
 
     def _format_cell(self, cell: Element) -> str:
+        if (text := get_plain_text(cell)) is not None:
+            return text
         blocks = self.format_blocks(cell.children)
         if len(blocks) == 1:
             return blocks[0].text.replace("\n", "<br>")
@@ -253,6 +255,17 @@ def is_hidden(element: Element) -> bool:
         return False
     style = attributes.get("style")
     return "hidden" in attributes or (bool(style) and _HIDDEN.search(style) is not None)
+
+
+def get_plain_text(element: Element) -> str | None:
+    """The text of an element that stands for itself, as in most cells; None for what has to be looked at."""
+    nodes = element.children
+    if len(nodes) != 1:
+        return None
+    node = nodes[0]
+    if isinstance(node, str):
+        return node if is_plain(node) else None
+    return get_plain_text(node) if node.name == "p" and not node.attributes else None
 
 
 def get_rows(table: Element) -> list[Element]:

@@ -20,6 +20,8 @@ _TAG_WORK = 20
 _XML_PIECE = 4_096
 
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])[^\s>]*+))*+)>")
+_LEAF = re.compile(r"<([a-z][a-z0-9]*+)((?:\s++[a-z-]++=\"[^\"<>&]*+\")*+)>([^<&]++)</\1>")
+"""An element with a text and nothing else, written as programs write it."""
 _END = re.compile(r"</([A-Za-z]++)\s*+>")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?")
@@ -28,6 +30,7 @@ _VOID = frozenset(
 )
 _RAW = frozenset({"script", "style", "template", "noscript", "title", "head", "iframe", "object", "svg", "math"})
 """Elements whose content no reader sees as text, or cannot."""
+_NEVER_LEAVES = _VOID | _RAW
 _CELLS = frozenset({"td", "th"})
 _CLOSED_BY = {
     "li": frozenset({"li"}), "tr": _CELLS | {"tr"}, "td": _CELLS, "th": _CELLS, "tbody": _CELLS | {"thead", "tr"},
@@ -102,6 +105,10 @@ class _HtmlParser:
                 between = text[place:found]
                 path[-1].children.append(decode_entities(between) if "&" in between else between)
             count_work(_TAG_WORK + (found - place) // 8)
+            if (leaf := _LEAF.match(text, found)) and len(path) < MAX_DEPTH and leaf[1] not in _NEVER_LEAVES:
+                self._add_leaf(*leaf.groups())
+                place = leaf.end()
+                continue
             tag = _TAG.match(text, found)
             end = self._read_tag(tag) if tag else self._skip_markup(found)
             if end is None:
@@ -110,6 +117,12 @@ class _HtmlParser:
         if place < len(text):
             path[-1].children.append(decode_entities(text[place:]))
         return self.root
+
+    def _add_leaf(self, name: str, attributes: str, content: str) -> None:
+        """Add an element that has a text and nothing else."""
+        element = Element(name, _read_attributes(attributes) if attributes else {}, [content])
+        self._close_for(name)
+        self.path[-1].children.append(element)
 
     def _read_tag(self, tag: "re.Match[str]") -> int | None:
         """The end of a tag, or of an element that nobody sees; None for what has no end."""
@@ -143,15 +156,19 @@ class _HtmlParser:
 
     def _open(self, name: str, attributes: str) -> None:
         path = self.path
-        if name in _CLOSED_BY:
-            if path[-1].name != _USUAL_PARENTS.get(name):
-                self._close_up_to_boundary(_CLOSED_BY[name])
-        elif name in _CLOSES_P and path[-1].name == "p":
-            path.pop()
+        self._close_for(name)
         element = Element(name, _read_attributes(attributes) if attributes else {}, [])
         path[-1].children.append(element)
         if name not in _VOID and len(path) <= MAX_DEPTH:
             path.append(element)
+
+    def _close_for(self, name: str) -> None:
+        """Close what the beginning of an element ends."""
+        if name in _CLOSED_BY:
+            if self.path[-1].name != _USUAL_PARENTS.get(name):
+                self._close_up_to_boundary(_CLOSED_BY[name])
+        elif name in _CLOSES_P and self.path[-1].name == "p":
+            self.path.pop()
 
     def _close(self, name: str) -> None:
         for number in range(len(self.path) - 1, 0, -1):

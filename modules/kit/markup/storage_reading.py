@@ -17,7 +17,15 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from modules.kit.markup.html_reading import HtmlFormatter, add_mark, add_text, get_cells, get_rows, is_hidden
+from modules.kit.markup.html_reading import (
+    HtmlFormatter,
+    add_mark,
+    add_text,
+    get_cells,
+    get_plain_text,
+    get_rows,
+    is_hidden,
+)
 from modules.kit.markup.markdown_inline import Inline, Mark
 from modules.kit.markup.markdown_text import (
     Block,
@@ -249,7 +257,7 @@ class StorageFormatter(HtmlFormatter):
         is_plain = is_plain and all(one == {"td"} for one in names[1:]) and len(names[0]) == 1
         if not is_plain or any(map(_is_special_cell, (cell for row in rows for cell in row))):
             return [format_raw(element)]
-        cells = [[self.format_blocks(cell.children) for cell in row] for row in count_each(rows)]
+        cells = [[self._format_cell_blocks(cell) for cell in row] for row in count_each(rows)]
         if any(len(one) > 1 or (one and one[0].kind != "text") for row in cells for one in row):
             return [format_raw(element)]
         texts = [[one[0].text.replace("<p></p>", "") if one else "" for one in row] for row in cells]
@@ -258,6 +266,10 @@ class StorageFormatter(HtmlFormatter):
         elif not any(texts[0]):
             return [format_raw(element)]
         return [Block(format_table(texts))]
+
+    def _format_cell_blocks(self, cell: Element) -> list[Block]:
+        text = get_plain_text(cell)
+        return self.format_blocks(cell.children) if text is None else [Block(text, "text")]
 
     def add_element(self, element: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
         """Add the runs of an inline element."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from html import escape
 from urllib.parse import unquote
 
@@ -180,6 +181,7 @@ class StorageWriter(HtmlWriter):
         """Write a link to an address or to something in Confluence."""
         kind, _, name = mark.value.partition(":")
         if day := _DAY.fullmatch(mark.value):
+            _check_day(day[1])
             return f'<time datetime="{day[1]}"/>'
         target, default = "", ""
         match kind:
@@ -234,3 +236,10 @@ def _write_parameter(name: str, value: str) -> str:
 
 def _write_macro(name: str, content: str) -> str:
     return f'<ac:structured-macro ac:name="{name}" ac:schema-version="1">{content}</ac:structured-macro>'
+
+
+def _check_day(text: str) -> None:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise ToolError(f"date:{text} is no day: write [](date:2026-01-31)") from None

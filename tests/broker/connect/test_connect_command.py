@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.broker.connect.connect_app import ConnectApp
 from tests.broker.connect.test_connect_sessions import THREE, queue_of
 from tests.broker.connect.test_ending import connected, out_of_reach
@@ -33,6 +35,7 @@ async def test_a_script_follows_what_a_person_connects(app: ConnectApp, tmp_path
         assert [(one["module"], one["state"]) for one in begun["services"]] == [("stall", "waiting")]
 
 
+@pytest.mark.long
 async def test_what_was_declined_ends_it(app: ConnectApp, tmp_path: Path) -> None:
     laptop, person = await laptop_of(app, tmp_path / "laptop")
     async with app.browser(person) as browser:

@@ -125,7 +125,7 @@ async def test_one_that_the_vendor_takes_again_goes_on_as_if_nothing_had_been(ap
     assert await app.rechecker().sweep() == 1
     assert await app.leased(ada)
     assert app.asked == [(90.0, "key-of-ada@acme.test")]
-    await app.pass_time(2 * HOUR)
+    await app.pass_time(2 * HOUR, step=5 * MINUTE)
     assert (len(app.asked), await app.notices()) == (1, 0)
     assert await app.cause(eve) == ""
 
@@ -156,7 +156,7 @@ async def test_what_was_found_broken_comes_back_by_itself(app: RecheckApp) -> No
     await app.pass_time(30 * MINUTE)
     assert await app.cause(ada) == "rejected"
     app.refused.clear()
-    await app.pass_time(90 * MINUTE)
+    await app.pass_time(90 * MINUTE, step=5 * MINUTE)
     assert await app.leased(ada)
     (event,) = await app.app.events(ada.tenant_id, "credential.recovered")
     assert event.detail is not None
@@ -195,15 +195,15 @@ async def test_a_vendor_that_refuses_very_many_blames_nobody_for_a_day(
     alone = await app.person("evil")
     for person in (*people[:6], alone):
         await app.refuse(person)
-    await app.pass_time(5 * HOUR)
+    await app.pass_time(5 * HOUR, step=5 * MINUTE)
     assert {await app.cause(person) for person in people[:6]} == {"in_doubt"}
     told = [record for record in caplog.records if record.__dict__.get("event") == "vendor_mass_rejection"]
     assert len(told) == 1
     assert await app.cause(alone) == "rejected", "what a tenant's own server says concerns nobody else"
-    await app.pass_time(20 * HOUR, step=5 * MINUTE)
+    await app.pass_time(20 * HOUR, step=20 * MINUTE)
     assert {await app.cause(person) for person in people[:6]} == {"rejected"}, "after a day it is true"
     app.refused.clear()
-    await app.pass_time(2 * HOUR)
+    await app.pass_time(2 * HOUR, step=5 * MINUTE)
     assert {await app.cause(person) for person in (*people, alone)} == {""}
 
 
@@ -212,8 +212,8 @@ async def test_few_of_many_are_their_own_affair(app: RecheckApp) -> None:
     people = [await app.person("acme", f"p{number}") for number in range(26)]
     for person in people[:5]:
         await app.refuse(person)
-    for _ in range(30):
-        await app.pass_time(MINUTE)
+    for _ in range(15):
+        await app.pass_time(2 * MINUTE, step=2 * MINUTE)
         for person in people[5:]:
             await app.leased(person)
     assert {await app.cause(person) for person in people[:5]} == {"rejected"}
@@ -246,8 +246,8 @@ async def test_one_tenant_speaks_for_no_other(at_github: RecheckApp) -> None:
     ada, others = await app.person("acme"), [await app.person(f"tenant-{number}") for number in range(4)]
     for person in (*many, ada):
         await app.refuse(person)
-    for _ in range(30):
-        await app.pass_time(MINUTE)
+    for _ in range(15):
+        await app.pass_time(2 * MINUTE, step=2 * MINUTE)
         for person in others:
             await app.leased(person)
     assert await app.cause(ada) == "rejected"
@@ -411,7 +411,7 @@ async def test_an_account_without_a_refresh_token(app: RecheckApp) -> None:
     assert row == {"status": "needs_reauth", "reason": "revoked"}
     assert {one.attributes["site"] for one in app.suspects} == {"c-1"}
     app.refused.clear()
-    await app.pass_time(90 * MINUTE)
+    await app.pass_time(90 * MINUTE, step=5 * MINUTE)
     (row,) = await app.rows("SELECT status, reason FROM vault.accounts WHERE id = $1", account)
     assert row == {"status": "active", "reason": ""}
     assert len(await app.app.events(ada.tenant_id, "credential.recovered")) == 1

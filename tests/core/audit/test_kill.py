@@ -143,6 +143,7 @@ async def server(home: Path) -> AsyncIterator[Running]:
         await postgres.stop()
 
 
+@pytest.mark.long
 async def test_writers_are_killed(server: Running) -> None:
     acknowledged: list[str] = []
     for _ in range(5):

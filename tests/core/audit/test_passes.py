@@ -89,3 +89,22 @@ def test_passes_are_the_same_for_an_hour() -> None:
     assert signer.sign(OTHER) != first
     times[0] += PASS_STEP_SECONDS
     assert int(signer.sign(TENANT)[:10]) == int(first[:10]) + PASS_STEP_SECONDS
+
+
+async def test_a_pass_is_checked_once_for_all_records_of_a_flush(database: ScratchDatabase) -> None:
+    constants = {
+        "INTO unsigned": "",
+        "tenant_ids": "'{}'::uuid[]",
+        "passes": "'{}'::text[]",
+        "o ||": "'' ||",
+        "i ||": "'' ||",
+    }
+    async with database.admin_connection() as admin:
+        source: str = await admin.fetchval("SELECT prosrc FROM pg_proc WHERE proname = 'append_signed'")
+        check = source[source.index("WITH given") :].partition(";")[0]
+        for name, value in constants.items():
+            check = check.replace(name, value)
+        plan = "\n".join(row[0] for row in await admin.fetch(f"EXPLAIN (COSTS OFF) {check}"))
+    # PostgreSQL would compute the MAC for every record, before it looks for those that are equal.
+    behind_distinct = plan[plan.index("CTE Scan on given") :]
+    assert plan.count("sha256") == behind_distinct.count("sha256") == 2, plan

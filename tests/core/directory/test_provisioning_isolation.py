@@ -207,6 +207,7 @@ BY_AN_ID_OF_ITS_OWN = (
 
 
 @pytest.mark.guarantee("G9")
+@pytest.mark.long
 async def test_without_row_level_security_the_same_mutants_are_noticed(
     database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

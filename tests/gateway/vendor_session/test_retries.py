@@ -172,6 +172,10 @@ def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> No
      (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1e99"}, (10.0, False)),
      (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 9999)}, (9999.0, False)),
      (429, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "37"}, (37.0, False)),
+     (429, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "2023-11-14T22:14Z"}, (40.0, False)),
+     (429, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "2023-11-14T23:13:30.5+01:00"}, (10.5, False)),
+     (429, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "2023-11-31T22:14Z"}, (10.0, False)),
+     (429, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "2023-11-14T22:14"}, (10.0, False)),
      (429, {"retry-after": "7", "x-ratelimit-remaining": "0"}, (7.0, True))],
 )  # fmt: skip
 def test_what_counts_as_a_rate_limit(status: int, headers: dict[str, str], limit: tuple[float, bool] | None) -> None:

@@ -49,6 +49,8 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_page", {"title": " \t ", "body": "x", "space": "98306"}, "is empty"),
     ("create_page", {"title": "", "body": "x", "space": "98306"}, "title"),
     ("create_page", {"title": "x", "body": "`<p>`{=storage}", "space": "98306"}, "not well-formed"),
+    ("create_page", {"title": "x", "body": "```{=storage}\n<table><tr>\n```", "space": "98306"}, "not well-formed"),
+    ("create_page", {"title": "x", "body": "[d](date:2026-02-30)", "space": "98306"}, "2026-02-30"),
     ("create_page", {"title": "x", "body": "![a](b.png)", "space": "98306"}, "an image needs an address"),
     ("update_page", {"page": "1"}, "there is nothing to change"),
     ("update_page", {"page": "1", "body": "x", "append": "y"}, "give one of body, body_changes and append"),

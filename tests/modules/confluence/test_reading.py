@@ -54,6 +54,15 @@ async def test_a_list_is_read_to_its_last_page(
         assert (await call(app, tool, **params))["incomplete"] is True
 
 
+async def test_a_body_is_the_text_of_the_answer(app: ModuleApp, world: World) -> None:
+    """Clients of every revision show it; those that have structured parts find all fields there."""
+    page = world.add("Plan", '<p>He said "no".</p><p>{&quot;id&quot;: &quot;2&quot;}</p>')
+    answer = await app.call("get_page", page=page)
+    head, mark, _, *body = answer.text.split("\n")
+    assert (orjson.loads(head)["title"], mark) == ("Plan", UNTRUSTED)
+    assert "\n".join(body) == answer.result["structuredContent"]["body"] == 'He said "no".\n\n{"id": "2"}'
+
+
 async def test_lists_that_are_empty(app: ModuleApp, world: World) -> None:
     page = world.add()
     assert await call(app, "search", cql='text ~ "nowhere"') == {"results": [], "total": 0}

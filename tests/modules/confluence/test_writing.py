@@ -7,6 +7,7 @@ from tests.modules.confluence.cases import WRITES, call
 from tests.support.confluence_double import ConfluenceDouble, refuse
 from tests.support.confluence_double.world import BASE, World, encode_tiny
 from tests.support.module_app import ModuleApp
+from tests.support.ragged_tables import RAGGED
 from tests.support.vendor_double import VendorRefusal, VendorReply
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -48,6 +49,12 @@ async def test_a_page_is_made_read_changed_and_deleted(app: ModuleApp, world: Wo
     for purge in (False, True):
         assert await call(app, "delete_page", page=made["id"], purge=purge) == {"id": made["id"], "removed": True}
     assert list(world.pages) == [home]
+
+
+async def test_a_ragged_table_loses_no_cell(app: ModuleApp, world: World) -> None:
+    page = (await call(app, "create_page", space="98306", title="Ragged", body=RAGGED))["id"]
+    body = (await call(app, "get_page", page=page))["body"].replace("\\`", "")
+    assert [cell for cell in "123456" if f"| {cell} |" not in body] == []
 
 
 async def test_what_markdown_cannot_say_survives_an_edit(app: ModuleApp, world: World) -> None:

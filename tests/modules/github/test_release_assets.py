@@ -115,6 +115,12 @@ async def test_a_long_text_is_read_on_until_it_changes(app: GitHubApp) -> None:
         await app.mona.call("get_release_asset", **one, cursor=first["nextCursor"])
 
 
+async def test_a_file_of_no_bytes(app: GitHubApp) -> None:
+    assets(app).append(Asset(1, "empty.txt", b"", "text/plain"))
+    found = await app.mona.call("get_release_asset", **APP, asset_id=1)
+    assert (found["size"], found.get("text", ""), "binary" in found, "too_large" in found) == (0, "", False, False)
+
+
 async def test_a_file_that_is_too_large(app: GitHubApp) -> None:
     assets(app).append(Asset(1, "dump.sql", b"insert\n" * 1_600_000, "text/plain"))
     found = await app.mona.call("get_release_asset", **APP, asset_id=1)

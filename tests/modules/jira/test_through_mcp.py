@@ -12,6 +12,7 @@ from tests.support.jira_double import PAIR, JiraDouble, jira_double
 from tests.support.jira_double.forms import refuse, refuse_for_limit
 from tests.support.jira_double.world import BOB
 from tests.support.module_app import ModuleApp, make_app_fixtures
+from tests.support.ragged_tables import RAGGED
 from tests.support.tokens import tokens
 from tests.support.vendor_double import VendorRefusal, VendorReply
 
@@ -96,6 +97,21 @@ async def test_what_was_cut_of_a_field_or_a_change_is_read_whole(app: ModuleApp,
     assert last["truncated"], "four are more than a page holds"
     [alone] = (await app.read("get_changelog", issue=key, whole_values=True, per_page=1))["changes"]
     assert alone["changes"] == one["changes"]
+
+
+async def test_a_value_that_only_an_application_knows_is_read_whole(app: ModuleApp, vendor: JiraDouble) -> None:
+    value = {"rows": [[[[{"cells": list(range(2_000))}]]]]}
+    key = vendor.world.add("x", customfield_10003=value)
+    cut = (await app.read("get_issue", issue=key))["fields"]["Notes"]
+    assert (len(cut), cut[-1]) == (2_000, "…")
+    whole = (await app.read("get_issue", issue=key, field="Notes"))["fields"]["Notes"]
+    assert orjson.loads(whole) == value
+    people = [{**BOB, "displayName": f"B{number}"} for number in range(150)]
+    key = vendor.world.add("x", customfield_10003=people)
+    shown = (await app.read("get_issue", issue=key))["fields"]["Notes"]
+    assert (len(shown), shown[-1]) == (101, "…")
+    whole = (await app.read("get_issue", issue=key, field="Notes"))["fields"]["Notes"]
+    assert len(orjson.loads(whole)) == 150
 
 
 async def test_a_long_description_is_read_on(app: ModuleApp, vendor: JiraDouble) -> None:
@@ -280,6 +296,12 @@ async def test_a_documented_error_says_what_to_do(
     assert "made-up" not in answer.text
 
 
+async def test_a_ragged_table_loses_no_cell(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
+    await app.read("update_issue", issue=issue, description=RAGGED)
+    shown = str(vendor.world.issues[issue]["description"]).replace("`", "")
+    assert [cell for cell in "123456" if f"'{cell}'" not in shown] == []
+
+
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("get_issue", {"issue": "no key"}, "issue"),
     ("get_issue", {"issue": "ABC-1", "unknown": 1}, "unknown"),
@@ -292,6 +314,10 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "labels": ["a b"]}, "labels"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Day": "31.1."}}, "Day takes a day"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Starts": "2026-01-31"}}, "zone"),
+    ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Day": "2026-02-30"}}, "Day takes"),
+    ("create_issue", {"project": "ABC", "type": "Task", "summary": "x",
+                      "fields": {"Starts": "2026-02-30T09:00Z"}}, "exists"),
+    ("add_worklog", {"issue": "ABC-1", "time": "1h", "started": "2026-02-30T12:00:00Z"}, "started"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Teams": "a"}}, "similar: Team"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "fields": {"Twice": "a"}}, "customfield_10008"),
     ("create_issue", {"project": "ABC", "type": "Task", "summary": "x", "description": "x" * 32_768}, "description"),

@@ -29,6 +29,12 @@ def test_what_nobody_sees_is_taken_out(text: str, shown: str) -> None:
     assert text_cleaning.clean_text(text) == shown
 
 
+def test_an_address_is_whole_or_left_out() -> None:
+    address = "https://example.test/" + "a" * 2_000
+    assert text_cleaning.clean_url(f"{address}\u202e\n") == address
+    assert text_cleaning.clean_url(address * 3) == "(left out: an address of 6063 characters)"
+
+
 FILLERS = "\u115f\u1160\u3164\uffa0"  # letters to Unicode, nothing to the eye
 
 

@@ -8,6 +8,7 @@ from modules.notion import MODULE
 from tests.support.module_app import ModuleApp, make_app_fixtures
 from tests.support.notion_double import NotionDouble, notion_double
 from tests.support.notion_double.world import Refused
+from tests.support.ragged_tables import RAGGED
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SOMEWHERE = "00000000-0000-4000-8000-000000000fff"
@@ -94,6 +95,11 @@ async def test_a_documented_error_says_what_to_do(
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("get_page", {"page_id": "no id"}, "page_id"),
     ("create_page", {"parent_id": SOMEWHERE, "title": "x", "properties": {"Due": "2026-02-30"}}, "properties"),
+    ("update_page", {"page_id": "TASK", "properties": {"Due": "2026-02-30"}}, "'Due' is a date: '2026-02-30' is none"),
+    ("update_page", {"page_id": "TASK", "properties": {"Due": "2026-01-31T09:00"}}, "2026-01-31T09:00 has no zone"),
+    ("update_page", {"page_id": "TASK", "properties": {"Due": "2026-01-31T09:00 Mars/Base"}}, "is no IANA time zone"),
+    ("update_page", {"page_id": "TASK", "properties": {"Tags": ["x"] * 101}}, "'Tags' has 101 values"),
+    ("update_data_source", {"data_source_id": SOMEWHERE, "add": {"Due": "day"}}, "add"),
     ("list_users", {"cursor": "bm8="}, "cursor"),
     ("list_users", {"per_page": 101}, "per_page"),
     ("create_comment", {"text": "x"}, "page_id"),
@@ -105,11 +111,25 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
 async def test_bad_input_names_the_parameter(
     app: ModuleApp, vendor: NotionDouble, tool: str, params: dict[str, Any], name: str
 ) -> None:
+    if params.get("page_id") == "TASK":
+        columns = {"Task": {"title": {}}, "Due": {"date": {}}, "Tags": {"multi_select": {}}}
+        database = vendor.world.database("Tasks", {"type": "workspace", "workspace": True}, columns)
+        source = database["data_sources"][0]["id"]
+        made = await app.call("create_page", parent_id=source, parent_kind="data_source", title="One")
+        params = {**params, "page_id": made.value["id"]}
     before = len(vendor.seen)
     answer = await app.call(tool, **params)
     assert answer.failed
     assert name in answer.text
     assert [one for one in vendor.seen[before:] if not one.startswith("GET")] == []
+
+
+async def test_a_ragged_table_loses_no_cell(app: ModuleApp, vendor: NotionDouble) -> None:
+    home = vendor.world.page("Home")["id"]
+    answer = await app.call("append_block_children", block_id=home, markdown=RAGGED)
+    assert not answer.failed, answer.text
+    shown = str(vendor.world.blocks).replace("`", "")
+    assert [cell for cell in "123456" if f"'content': '{cell}'" not in shown] == []
 
 
 async def test_a_connection_without_the_capability(app: ModuleApp, vendor: NotionDouble) -> None:

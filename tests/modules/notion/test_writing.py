@@ -157,6 +157,50 @@ async def test_a_database_is_made_and_changed(app: NotionApp) -> None:
     assert (await app.call("get_database", database_id=made["id"]))["title"] == "New"
 
 
+async def test_columns_are_added_renamed_and_removed(app: NotionApp) -> None:
+    columns = {"Due": "date", "No": "number"}
+    made = await app.call("create_database", parent_page_id=app.home, title="DB", columns=columns)
+    source = {"data_source_id": made["data_sources"][0]["id"]}
+    changes = {"add": {"State": "select"}, "rename": {"Due": "期日", "Name": "題名"}, "remove": ["No"]}
+    changed = await app.call("update_data_source", **source, **changes)
+    assert changed["properties"] == {"期日": "date", "題名": "title", "State": "select"}
+    assert (await app.call("get_data_source", **source))["properties"] == changed["properties"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({}, "nothing to change"),
+        ({"rename": {"Nope": "x"}}, "rename: there is no column 'Nope'; there are Task, Done"),
+        ({"remove": ["Nope"]}, "remove: there is no column"),
+        ({"remove": ["Task"]}, "remove: the column of the title stays"),
+        ({"remove": ["Done"], "rename": {"Done": "x"}}, "remove: 'Done' stands in rename"),
+        ({"rename": {"Done": "Task", "Task": "x"}}, "rename: 'Task' is taken"),
+        ({"rename": {"Done": " "}}, "rename: '' is taken or empty"),
+        ({"add": {"Done": "date"}, "remove": ["Done"]}, "add: 'Done' is taken"),
+        ({"add": {"x": "date"}, "rename": {"Done": "x"}}, "add: 'x' is taken"),
+    ],
+)
+async def test_changes_of_columns_that_cannot_be(app: NotionApp, changes: dict[str, Any], error: str) -> None:
+    with pytest.raises(ToolError, match=error):
+        await app.call("update_data_source", data_source_id=app.tasks, **changes)
+    assert [one for one in app.notion.seen if not one.startswith("GET ")] == []
+
+
+async def test_a_long_comment_is_read_on(app: NotionApp) -> None:
+    text = [{"type": "text", "text": {"content": f"{number:04} ".ljust(2_000, "x")}} for number in range(100)]
+    comment = app.world.comment({"type": "page_id", "page_id": app.home}, app.world.make_id(), text)["id"]
+    [row] = (await app.call("list_comments", block_id=app.home))["comments"]
+    assert row["truncated"]
+    parts, place = "", 0
+    while True:
+        found = await app.call("get_comment", comment_id=comment, offset=place)
+        parts += found["text"]
+        if not (place := found.get("next_offset", 0)):
+            break
+    assert parts == "".join(one["text"]["content"] for one in text)
+
+
 async def test_comments_from_the_first_to_the_last(app: NotionApp) -> None:
     first = await app.call("create_comment", page_id=app.home, text="**why**?")
     await app.call("create_comment", discussion_id=first["discussion_id"], text="because")

@@ -44,6 +44,7 @@ async def run(variables: dict[str, str], *arguments: str, secret: str = "") -> s
     return out.decode()
 
 
+@pytest.mark.long
 async def test_in_one_process(site: Path, tmp_path: Path) -> None:
     async with serve_double(RaindropDouble(TOKEN)) as raindrop:
         raindrop.add("https://example.com", "An example")

@@ -133,7 +133,10 @@ async def test_a_branch_from_its_price_to_its_end(app: ModuleApp, vendor: Supaba
         assert vendor.world.branches[branch_id]["status"] == status
     await change(app, "reset_branch", branch=branch_id, migration_version="20260101000000")
     assert vendor.bodies[-1] == b'{"migration_version":"20260101000000"}'
-    assert await change(app, "delete_branch", branch=branch_id, force=False) == {"deleted": True}
+    assert await change(app, "delete_branch", branch=branch_id, force=False) == {
+        "scheduled": True,
+        "next_step": "it is still there for an hour, unless the project deletes at once: list the branches",
+    }  # fmt: skip
     assert "force=false" in vendor.seen[-1]
     assert vendor.world.branches == {}
 

@@ -43,6 +43,7 @@ async def test_a_killed_server_is_restarted(postgres: EmbeddedPostgres, home: Pa
     assert await value(address, "SELECT n FROM kept") == 7, "at the same address"
 
 
+@pytest.mark.long
 async def test_a_busy_backend_does_not_keep_the_server_from_coming_back(postgres: EmbeddedPostgres, home: Path) -> None:
     address = await postgres.start()
     busy = asyncio.create_task(execute(address, "DO $$ BEGIN LOOP PERFORM 1; END LOOP; END $$"))
@@ -56,6 +57,7 @@ async def test_a_busy_backend_does_not_keep_the_server_from_coming_back(postgres
     assert await value(address, "SELECT 1") == 1
 
 
+@pytest.mark.long
 async def test_the_pauses_between_restarts_grow_and_end_with_success(home: Path) -> None:
     lines: list[str] = []
     postgres = EmbeddedPostgres(home, on_progress=lines.append)

@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from tests.support.notion_double.world import ALL, PERSON, Json, Refused, World, answer_content, answer_texts
+from tests.support.notion_double.world import (
+    ALL,
+    PERSON,
+    Json,
+    Refused,
+    World,
+    answer_content,
+    answer_texts,
+    build_column,
+)
 from tests.support.vendor_contract import contract
 from tests.support.vendor_double import Operation, VendorCall, VendorDouble, VendorRefusal, serve_double
 
@@ -234,6 +243,19 @@ def _change_database(call: Call) -> Json:
     return database
 
 
+def _change_columns(call: Call) -> Json:
+    source = call.find("sources", call.value())
+    columns = source["properties"]
+    for name, change in call.body["properties"].items():
+        if change is None:
+            del columns[name]
+        elif name in columns:
+            columns[change["name"]] = {**columns.pop(name), "name": change["name"]}
+        else:
+            columns[name] = build_column(name, change)
+    return source
+
+
 def _query(call: Call) -> Json:
     source = call.find("sources", call.value())
     rows = [one for one in call.world.pages.values() if one["parent"].get("data_source_id") == source["id"]]
@@ -303,10 +325,12 @@ ROUTES: dict[tuple[str, str], tuple[str, Handler]] = {
     ("patch", "/v1/databases/{database_id}"): ("update", _change_database),
     ("post", "/v1/databases"): ("insert", _new_database),
     ("get", "/v1/data_sources/{data_source_id}"): ("read", lambda call: call.find("sources", call.value())),
+    ("patch", "/v1/data_sources/{data_source_id}"): ("update", _change_columns),
     ("post", "/v1/data_sources/{data_source_id}/query"): ("read", _query),
     ("get", "/v1/data_sources/{data_source_id}/templates"): ("read", _templates),
     ("get", "/v1/comments"): ("read_comments", _comments),
     ("post", "/v1/comments"): ("insert_comments", _new_comment),
+    ("get", "/v1/comments/{comment_id}"): ("read_comments", lambda call: call.find("comments", call.value())),
     ("patch", "/v1/comments/{comment_id}"): ("insert_comments", _change_comment),
     ("delete", "/v1/comments/{comment_id}"): ("insert_comments", _delete_comment),
     ("get", "/v1/users"): ("users", lambda call: call.listed([ADA, BOT], "user")),

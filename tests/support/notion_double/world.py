@@ -78,7 +78,7 @@ class World:
         self.sources[source_id] = {
             **common, "object": "data_source", "id": source_id, "database_parent": parent, "created_by": PERSON,
             "last_edited_by": PERSON, "parent": {"type": "database_id", "database_id": database_id},
-            "properties": {name: _column(name, one) for name, one in columns.items()},
+            "properties": {name: build_column(name, one) for name, one in columns.items()},
         }  # fmt: skip
         self.databases[database_id] = {
             **common, "object": "database", "id": database_id, "parent": parent, "is_locked": False,
@@ -134,7 +134,7 @@ def _stamps() -> Json:
     return {"created_time": MOMENT, "last_edited_time": MOMENT, "in_trash": False, "archived": False}
 
 
-def _column(name: str, column: Json) -> Json:
+def build_column(name: str, column: Json) -> Json:
     kind = next(one for one in column if one not in ("type", "name", "description"))
     content = dict(column[kind])
     if kind in ("select", "multi_select", "status"):

@@ -2,6 +2,7 @@ import { clientsRoute } from '../pages/clients/route.ts'
 import { doctorRoute } from '../pages/doctor/route.ts'
 import { homeRoute } from '../pages/start/route.ts'
 import { keysRoute } from '../pages/keys/route.ts'
+import { logsRoute } from '../pages/logs/route.ts'
 import { profileRoute } from '../pages/profile/route.ts'
 import { requestsRoute } from '../pages/requests/route.ts'
 import { rolesRoute } from '../pages/roles/route.ts'
@@ -10,4 +11,16 @@ import { toolsRoute } from '../pages/tools/route.ts'
 import { usersRoute } from '../pages/users/route.ts'
 
 /** Every page of the console in the order of the navigation. A page that is not here does not exist. */
-export const PAGES = [homeRoute, toolsRoute, profileRoute, usersRoute, requestsRoute, rolesRoute, servicesRoute, clientsRoute, keysRoute, doctorRoute] as const
+export const PAGES = [
+  homeRoute,
+  toolsRoute,
+  profileRoute,
+  usersRoute,
+  requestsRoute,
+  rolesRoute,
+  servicesRoute,
+  clientsRoute,
+  logsRoute,
+  keysRoute,
+  doctorRoute,
+] as const

@@ -13,6 +13,8 @@ export interface Found {
 
 interface FindBoxProps {
   label: string
+  /** The label is the placeholder, as in a line of filters. */
+  hideLabel?: boolean
   /** First part of the query key, as of the list of the same things. */
   resource: string
   find: (words: string) => Promise<Found[]>
@@ -20,7 +22,7 @@ interface FindBoxProps {
 }
 
 /** A field that finds one of many on the server and hands it over; then it is empty again. */
-export function FindBox({ label, resource, find, onChoose }: FindBoxProps) {
+export function FindBox({ label, hideLabel, resource, find, onChoose }: FindBoxProps) {
   const { common } = useMessages()
   const [text, setText] = useState('')
   // Each choice is made in a new field: an old one would open again when its text is taken away.
@@ -49,9 +51,9 @@ export function FindBox({ label, resource, find, onChoose }: FindBoxProps) {
       }}
       allowsEmptyCollection
     >
-      <Label className={styles.label!}>{label}</Label>
+      <Label className={hideLabel ? 'visually-hidden' : styles.label!}>{label}</Label>
       <div className={styles.combo}>
-        <Input className={styles.input!} placeholder={common.search} maxLength={200} />
+        <Input className={styles.input!} placeholder={hideLabel ? label : common.search} maxLength={200} />
         <Button className={styles.open!}>
           <ChevronDown size={16} aria-hidden />
         </Button>

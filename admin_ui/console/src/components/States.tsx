@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { CloudOff, RotateCw } from 'lucide-react'
 import { type ReactNode, useSyncExternalStore } from 'react'
 import { type Problem, toProblem } from '../api/problems.ts'
+import { useLiveState } from '../app/live.ts'
 import { useLanguage, useMessages } from '../messages/index.tsx'
 import { Button } from './Button.tsx'
 import { CopyButton } from './CopyField.tsx'
@@ -111,15 +112,17 @@ function subscribeToNetwork(listener: () => void): () => void {
   }
 }
 
-/** One bar on every page while the browser has no network. */
+/** One bar on every page while the browser has no network, or MCPist tells nothing of changes. */
 export function OfflineBar() {
   const { problems, common } = useMessages()
   const queries = useQueryClient()
-  if (useOnline()) return null
+  const online = useOnline()
+  const live = useLiveState()
+  if (online && live !== 'interrupted') return null
   return (
     <div role="status" className={styles.offline}>
       <CloudOff size={16} aria-hidden />
-      <span>{problems.offline}</span>
+      <span>{online ? problems.interrupted : problems.offline}</span>
       <Button kind="quiet" onPress={() => void queries.invalidateQueries()}>
         {common.tryAgain}
       </Button>

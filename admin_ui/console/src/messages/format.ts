@@ -12,6 +12,8 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ]
 
+const DAY_MS = 86_400_000
+
 /** Time zone of the person's profile, the browser's without one. */
 let zone: string | undefined
 
@@ -40,6 +42,38 @@ export function formatDate(language: Language, time: string | Date): string {
 export function formatExactTime(language: Language, time: string | Date): string {
   const options: Intl.DateTimeFormatOptions = { dateStyle: 'full', timeStyle: 'long', timeZone: zone }
   return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(time))
+}
+
+/** Date and time to the second, as a log shows it. */
+export function formatLogTime(language: Language, time: string | Date): string {
+  return new Intl.DateTimeFormat(LOCALES[language], { dateStyle: 'short', timeStyle: 'medium', timeZone: zone }).format(
+    new Date(time),
+  )
+}
+
+/** When a day, `2026-11-24`, begins in the person's time zone; `later` days after it. */
+export function startOfDay(day: string, later = 0): Date {
+  const midnight = Date.parse(day) + later * DAY_MS
+  // The offset of that time in UTC may be another than that of the midnight meant: once more with what came out.
+  const guess = midnight - readOffset(midnight)
+  return new Date(midnight - readOffset(guess))
+}
+
+/** Milliseconds by which the person's time zone is ahead of UTC at that time. */
+export function readOffset(time: number): number {
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+    timeZone: zone,
+  }).formatToParts(time)
+  const read = (type: Intl.DateTimeFormatPartTypes) => Number(parts.find((part) => part.type === type)?.value)
+  const local = Date.UTC(read('year'), read('month') - 1, read('day'), read('hour'), read('minute'), read('second'))
+  return local - (time - (time % 1000))
 }
 
 /** How long ago, or in how long: `3 days ago`. */

@@ -62,6 +62,7 @@ export function useFormat() {
     () => ({
       number: (value: number) => format.formatNumber(language, value),
       date: (time: string | Date) => format.formatDate(language, time),
+      logTime: (time: string | Date) => format.formatLogTime(language, time),
       exact: (time: string | Date) => format.formatExactTime(language, time),
       relative: (time: string | Date, now = new Date()) => format.formatRelativeTime(language, time, now),
       list: (items: string[]) => format.formatList(language, items),

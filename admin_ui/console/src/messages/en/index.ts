@@ -3,6 +3,7 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
+import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
@@ -24,6 +25,7 @@ export const messages = {
   doctor,
   home,
   keys,
+  logs,
   modelView,
   oauthClients,
   playground,

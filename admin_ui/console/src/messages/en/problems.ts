@@ -20,6 +20,7 @@ export const problems = {
   } as Record<string, string>,
   unknown: 'MCPist refused this.',
   offline: 'You are offline. What you see may be out of date, and nothing can be changed.',
+  interrupted: 'Live updates are interrupted. What you see may be out of date until MCPist answers again.',
   expiredTitle: 'Your sign-in has ended',
   expired: 'Sign in again in a new tab; then this page goes on where it was.',
   recentTitle: 'Sign in again',

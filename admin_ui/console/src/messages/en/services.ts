@@ -33,6 +33,8 @@ export const services = {
     openConsole: (title: string) => `Open ${title}`,
     openDocs: 'The vendor’s documentation',
     client: 'Client',
+    owner: 'For',
+    ownerHelp: 'A role’s client counts more than everybody’s, for the people of the role.',
     clientId: 'Client ID',
     secret: 'Client secret',
     secretStored: 'A secret is stored. Leave this empty to keep it; it is never shown.',

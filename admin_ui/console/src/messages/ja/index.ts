@@ -4,6 +4,7 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
+import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
 import { playground } from './playground.ts'
@@ -25,6 +26,7 @@ export const messages: Messages = {
   doctor,
   home,
   keys,
+  logs,
   modelView,
   oauthClients,
   playground,

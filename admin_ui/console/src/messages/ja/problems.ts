@@ -21,6 +21,7 @@ export const problems: Messages['problems'] = {
   },
   unknown: 'MCPist がこの操作を受け付けませんでした。',
   offline: 'オフラインです。表示が古い可能性があり、変更はできません。',
+  interrupted: '変更の通知が途切れています。MCPist が応答するまで、表示が古い可能性があります。',
   expiredTitle: 'サインインの有効期限が切れました',
   expired: '新しいタブでサインインし直すと、このページをそのまま続けられます。',
   recentTitle: 'もう一度サインイン',

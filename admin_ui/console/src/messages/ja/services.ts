@@ -33,6 +33,8 @@ export const services: Messages['services'] = {
     openConsole: (title) => `${title} を開く`,
     openDocs: 'ベンダーのドキュメント',
     client: 'クライアント',
+    owner: '対象',
+    ownerHelp: 'ロールのクライアントは、そのロールのユーザーでは全員用のものより優先されます。',
     clientId: 'クライアント ID',
     secret: 'クライアントシークレット',
     secretStored: '保存済みです。空のままにすると変わりません。表示されることはありません。',

@@ -1,0 +1,26 @@
+/** Which queries a hint of the event stream makes old: by the first part of their keys, which is a resource of the API. */
+
+/** What else shows a resource than its own queries. */
+const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
+  audit: ['figures'],
+  tenant: ['me', 'tools', 'tool-modules', 'service-tools'],
+  users: ['me', 'roles'],
+  roles: ['users', 'me', 'tools', 'tool-modules', 'access-requests'],
+  services: ['tools', 'tool-modules', 'service-tools', 'doctor'],
+  tools: ['tool-modules', 'service-tools'],
+  connections: ['tool-modules', 'tools', 'credentials', 'connect-sessions', 'users', 'doctor'],
+  'oauth-clients': ['services', 'tool-modules', 'doctor'],
+  providers: ['services', 'tool-modules'],
+  'access-requests': ['tool-modules', 'tools'],
+  'oauth/grants': ['grants', 'users'],
+  'oauth/clients': ['grants', 'oauth-clients'],
+  sessions: ['users'],
+  tokens: ['users'],
+  keys: ['doctor'],
+  'role-mappings': ['roles'],
+}
+
+/** The first parts of the keys whose queries are to be fetched again. */
+export function listAffected(resource: string): string[] {
+  return [resource, ...(SHOWN_BY[resource] ?? [])]
+}

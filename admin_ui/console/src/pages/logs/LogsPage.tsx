@@ -1,0 +1,183 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Radio, ShieldCheck } from 'lucide-react'
+import { useCallback, useMemo } from 'react'
+import type { SchemaAuditItemView } from '../../api/schema.d.ts'
+import { useLiveState } from '../../app/live.ts'
+import { useShortcut } from '../../app/shortcuts.tsx'
+import { ActionMenu } from '../../components/ActionMenu.tsx'
+import { Button } from '../../components/Button.tsx'
+import { type Column, DataTable } from '../../components/DataTable.tsx'
+import { FilterPills, PageHead, type Pill } from '../../components/ListTools.tsx'
+import { useOverlay } from '../../components/overlay.ts'
+import { Empty } from '../../components/States.tsx'
+import { StatusBadge } from '../../components/StatusBadge.tsx'
+import { usePagedList } from '../../components/usePagedList.ts'
+import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
+import { DaysForm } from './DaysForm.tsx'
+import { buildExportUrl, type LogFilters } from './filters.ts'
+import { LogBadge, nameEntry } from './LogBadge.tsx'
+import { LogPanel } from './LogPanel.tsx'
+import styles from './logs.module.css'
+import { LogTools } from './LogTools.tsx'
+import { fetchLogPage, logKey, personQuery } from './queries.ts'
+import { logsRoute } from './route.ts'
+import { useLiveTail } from './useLiveTail.ts'
+import { VerifyDialog } from './VerifyDialog.tsx'
+
+const DIALOG = ['dialog'] as const
+
+/** What happened in the tenant, newest first. */
+export function LogsPage() {
+  const { logs } = useMessages()
+  const format = useFormat()
+  const { id, at, dialog, live, ...rest } = logsRoute.useSearch()
+  const filters = useStable(rest)
+  const dialogs = useOverlay(DIALOG)
+  const set = useSetSearch()
+  const list = usePagedList<SchemaAuditItemView>(logKey(filters), (cursor) => fetchLogPage(filters, cursor))
+  const tail = useLiveTail(filters, list.rows, live !== undefined)
+  const toggle = () => set({ live: live ? undefined : '1' })
+  useShortcut('l', logs.live, toggle)
+  const columns = useMemo(() => buildColumns(logs, format), [logs, format])
+  const pills = usePills(filters, set)
+  return (
+    <>
+      <PageHead title={logs.title}>
+        <div className={styles.buttons}>
+          <Button icon={Radio} aria-pressed={live !== undefined} onPress={toggle}>
+            {live ? logs.stop : logs.live}
+          </Button>
+          <Button icon={ShieldCheck} onPress={() => dialogs.open({ dialog: 'verify' })}>
+            {logs.verify}
+          </Button>
+          <ActionMenu
+            label={logs.export}
+            actions={(['csv', 'jsonl'] as const).map((form) => ({
+              id: form,
+              label: logs.exports[form],
+              run: () => download(buildExportUrl(filters, form, Date.now())),
+            }))}
+          />
+        </div>
+      </PageHead>
+      <LogTools filters={filters} onSet={set} onDays={() => dialogs.open({ dialog: 'days' })} />
+      <FilterPills pills={pills} onClear={() => set(NO_FILTERS)} />
+      {live && <LiveLine waiting={tail.waiting} onShow={tail.show} />}
+      <DataTable
+        label={logs.title}
+        columns={columns}
+        list={list}
+        rowKey={(entry) => String(entry.seq)}
+        rowSearch={openEntry}
+        empty={<Empty title={pills.length > 0 ? logs.nothing : logs.emptyTitle} text={logs.emptyText} />}
+      />
+      {id && at && <LogPanel key={id} id={id} at={at} known={list.rows.find((entry) => String(entry.seq) === id)} />}
+      {dialog === 'verify' && <VerifyDialog onClose={dialogs.close} />}
+      {dialog === 'days' && <DaysForm filters={filters} onSet={set} onClose={dialogs.close} />}
+    </>
+  )
+}
+
+const NO_FILTERS: LogFilters = {
+  since: undefined,
+  from: undefined,
+  to: undefined,
+  user: undefined,
+  tool: undefined,
+  outcome: undefined,
+  kind: undefined,
+  request: undefined,
+}
+
+const openEntry = (entry: SchemaAuditItemView) => ({ id: String(entry.seq), at: entry.occurred_at })
+
+/** The same object as long as the address holds the same filters. */
+function useStable(filters: LogFilters): LogFilters {
+  const text = JSON.stringify(filters)
+  return useMemo(() => JSON.parse(text) as LogFilters, [text])
+}
+
+function useSetSearch() {
+  const navigate = useNavigate({ from: '/logs' })
+  return useCallback(
+    (change: object) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true }),
+    [navigate],
+  )
+}
+
+/** A download that a fault of it does not make the page of. */
+function download(url: string): void {
+  const link = document.createElement('a')
+  link.href = url
+  link.download = ''
+  link.click()
+}
+
+interface LiveLineProps {
+  waiting: number
+  onShow: () => void
+}
+
+function LiveLine({ waiting, onShow }: LiveLineProps) {
+  const { logs } = useMessages()
+  const isLive = useLiveState() === 'live'
+  return (
+    <div role="status" className={styles.live}>
+      <StatusBadge tone={isLive ? 'ok' : 'warn'} text={isLive ? logs.isLive : logs.connecting} />
+      {waiting > 0 && (
+        <Button kind="quiet" onPress={onShow}>
+          {logs.waiting(waiting)}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function usePills(filters: LogFilters, set: (change: object) => void): Pill[] {
+  const { logs } = useMessages()
+  const person = useQuery({ ...personQuery(filters.user ?? ''), enabled: filters.user !== undefined })
+  const { since, from, to, user, tool, outcome, kind, request } = filters
+  const texts: Record<string, string | undefined> = {
+    since: since && !from ? logs.spans[since] : undefined,
+    from: from && logs.from(from),
+    to: to && logs.to(to),
+    user: user && logs.byPerson(person.data?.email ?? user),
+    tool: tool && logs.ofTool(tool),
+    outcome: outcome && logs.outcomes[outcome],
+    kind: kind && logs.kinds[kind],
+    request: request && logs.ofRequest(request),
+  }
+  return Object.entries(texts).flatMap(([name, label]) => (label ? [{ label, onRemove: () => set({ [name]: undefined }) }] : []))
+}
+
+function buildColumns(logs: Messages['logs'], format: ReturnType<typeof useFormat>): Column<SchemaAuditItemView>[] {
+  return [
+    {
+      id: 'time',
+      header: logs.columns.time,
+      width: '11.5rem',
+      cell: (entry) => (
+        <time dateTime={entry.occurred_at} title={format.exact(entry.occurred_at)}>
+          {format.logTime(entry.occurred_at)}
+        </time>
+      ),
+    },
+    { id: 'outcome', header: logs.columns.outcome, width: '10rem', narrow: true, cell: (entry) => <LogBadge entry={entry} /> },
+    {
+      id: 'what',
+      header: logs.columns.what,
+      width: 'minmax(0, 1.8fr)',
+      narrow: true,
+      cell: (entry) => <code>{nameEntry(entry)}</code>,
+    },
+    { id: 'actor', header: logs.columns.actor, width: 'minmax(0, 1.2fr)', cell: (entry) => entry.actor },
+    {
+      id: 'duration',
+      header: logs.columns.duration,
+      width: '6rem',
+      cell: (entry) => (entry.duration_us === null ? '' : logs.milliseconds(format.number(Math.round(entry.duration_us / 1000)))),
+    },
+    { id: 'client', header: logs.columns.client, width: 'minmax(0, 1fr)', cell: (entry) => entry.client },
+  ]
+}

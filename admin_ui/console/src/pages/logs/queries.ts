@@ -1,0 +1,51 @@
+import { type InfiniteData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { api, read } from '../../api/client.ts'
+import type { SchemaAuditItemView } from '../../api/schema.d.ts'
+import { buildLogQuery, joinNewest, type LogFilters } from './filters.ts'
+
+/** Rows of a page, and of what is newest while the page is live. */
+const PAGE = 100
+
+interface LogPage {
+  items: SchemaAuditItemView[]
+  next_cursor: string | null
+}
+
+// Of its own, so that hints do not fetch every page of it: while the page is live, it fetches the newest itself.
+export const logKey = (filters: LogFilters) => ['log', 'list', filters]
+
+export function fetchLogPage(filters: LogFilters, cursor?: string): Promise<LogPage> {
+  const query = { ...buildLogQuery(filters, Date.now()), limit: PAGE, ...(cursor && { cursor }) }
+  return read(api.GET('/api/v1/audit', { params: { query } }))
+}
+
+/** An entry by its number; its time finds it, because the API lists by time. Null where there is none. */
+export const entryQuery = (id: string, at: string) =>
+  queryOptions({
+    queryKey: ['log', 'one', id],
+    queryFn: async () => {
+      const until = new Date(Date.parse(at) + 1).toISOString()
+      const { items } = await read(api.GET('/api/v1/audit', { params: { query: { since: at, until, limit: 200 } } }))
+      return items.find((item) => String(item.seq) === id) ?? null
+    },
+  })
+
+/** The person whom a filter names. */
+export const personQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['users', id, 'name'],
+    queryFn: () => read(api.GET('/api/v1/users/{user_id}', { params: { path: { user_id: id } } })),
+  })
+
+/** Put the newest entries before those that are shown; where something is missing between them, fetch the list anew. */
+export function putNewest(queries: QueryClient, filters: LogFilters, newest: SchemaAuditItemView[]): void {
+  const key = logKey(filters)
+  const data = queries.getQueryData<InfiniteData<LogPage>>(key)
+  const joined = data && joinNewest(data.pages.flatMap((page) => page.items), newest)
+  if (!joined) return void queries.invalidateQueries({ queryKey: key })
+  const last = data.pages.at(-1)!
+  queries.setQueryData<InfiniteData<LogPage>>(key, {
+    pages: [{ items: joined, next_cursor: last.next_cursor }],
+    pageParams: [undefined],
+  })
+}

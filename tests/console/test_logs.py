@@ -1,0 +1,126 @@
+"""The audit log: filters, an entry, denials, the live tail, verification and export, in a real browser."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from playwright.async_api import Page, expect
+
+from core.audit.sealer import seal_pending_events
+from server.role_database import get_utc_now
+from tests.console.console_app import NARROW, ConsoleApp
+from tests.support.canary import SUITE
+from tests.support.directory import create_role
+from tests.support.mcp_client import Client
+from tests.support.product import ACTOR, Person
+
+expect.set_options(timeout=15_000)
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def _call(app: ConsoleApp, person: Person, module: str, tool: str) -> None:
+    await Client(app.identity.gateway.app, SUITE.hear).call(person.token, module, tool, {})
+    await _seal(app)
+
+
+async def _seal(app: ConsoleApp) -> None:
+    await seal_pending_events(app.product.console, get_utc_now)
+
+
+def _row(page: Page, text: str):
+    return page.get_by_role("row").filter(has_text=text)
+
+
+async def test_an_administrator_finds_what_happened_and_takes_it_away(app: ConsoleApp) -> None:
+    tenant = app.admin.tenant
+    limited = await app.product.person(tenant, "limited@acme.test", allow=["knowledge_graph.*"])
+    await _call(app, limited, "knowledge_graph", "read_graph")
+    await _call(app, limited, "notion", "search_pages")
+    page = await app.open(app.admin, "/logs")
+    await expect(_row(page, "notion.search_pages")).to_contain_text("Hidden tool")
+    await app.look(page, "logs")
+    for view, options in {
+        "dark": {"color_scheme": "dark"},
+        "narrow": {"viewport": NARROW},
+        "japanese": {"locale": "ja-JP"},
+    }.items():
+        other = await app.open(app.admin, "/logs?since=24h", **options)
+        await _row(other, "notion.search_pages" if view != "narrow" else "Hidden tool").first.wait_for()
+        await app.look(other, f"logs-{view}")
+
+    await page.get_by_role("button", name="Any outcome").click()
+    await page.get_by_role("option", name="Denied").click()
+    await page.wait_for_url(re.compile("outcome=denied"))
+    await expect(_row(page, "knowledge_graph.read_graph")).to_have_count(0)
+    await _row(page, "notion.search_pages").click()
+    panel = page.get_by_role("dialog", name="notion.search_pages")
+    await expect(panel).to_contain_text("Somebody called a tool that exists")
+    await app.look(page, "logs-entry")
+    await page.reload()
+    await expect(panel).to_contain_text("limited@acme.test")
+    await page.keyboard.press("Escape")
+    await expect(panel).to_have_count(0)
+
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="Export").click()
+        await page.get_by_role("menuitem", name="Export as CSV").click()
+    text = (await (await download.value).path()).read_text("utf-8-sig")
+    assert {row["outcome"] for row in csv.DictReader(io.StringIO(text))} == {"denied"}
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="Export").click()
+        await page.get_by_role("menuitem", name="Export as JSON Lines").click()
+    lines = (await (await download.value).path()).read_text().splitlines()
+    assert {json.loads(line)["tool"] for line in lines} == {"search_pages"}
+
+    await page.get_by_role("button", name="Verify").click()
+    await page.get_by_text("The chain is intact").wait_for()
+    await app.look(page, "logs-verified")
+
+
+async def test_what_happens_appears_by_itself(app: ConsoleApp) -> None:
+    person = await app.product.person(app.admin.tenant, "lively@acme.test", allow=["knowledge_graph.*"])
+    await _seal(app)
+    page = await app.open(app.admin, f"/logs?live=1&kind=call&user={person.id}")
+    await page.get_by_text("Live: new entries appear by themselves").wait_for()
+    await page.get_by_text("Nothing matches these filters").wait_for()
+    await _call(app, app.user, "knowledge_graph", "read_graph")
+    await _call(app, person, "knowledge_graph", "read_graph")
+    await _row(page, "lively@acme.test").wait_for()
+    assert await page.get_by_role("row").count() == 2, "another person's call passes the filter"
+    await app.look(page, "logs-live")
+
+    # Another page of the same person: the tab that reads the stream tells it. When that one closes, this one reads on.
+    roles = await page.context.new_page()
+    roles.set_default_timeout(15_000)
+    await roles.goto(f"{app.identity.url}/console/roles")
+    console, tenant = app.product.console, app.admin.tenant.id
+    await _row(roles, "ben@acme.test").wait_for()
+    await create_role(console, ACTOR, tenant, "Appears")
+    await _seal(app)
+    await _row(roles, "Appears").wait_for()
+    await page.close()
+    await create_role(console, ACTOR, tenant, "Takes over")
+    await _seal(app)
+    await _row(roles, "Takes over").wait_for()
+
+
+async def test_an_interrupted_stream_is_told_and_goes_on(app: ConsoleApp) -> None:
+    person = await app.add_admin("interrupted@acme.test")
+    page = await app.open(person, "/roles")
+    await page.context.route("**/api/v1/events", lambda route: route.fulfill(status=204))
+    await page.reload()
+    await page.get_by_text("Live updates are interrupted").wait_for()
+    await app.look(page, "interrupted")
+    await page.context.unroute("**/api/v1/events")
+    await page.evaluate("window.dispatchEvent(new Event('online'))")
+    await expect(page.get_by_text("Live updates are interrupted")).to_have_count(0)
+
+
+async def test_the_log_of_a_tenant_is_for_its_administrators(app: ConsoleApp) -> None:
+    page = await app.open(app.user, "/logs")
+    await page.get_by_role("heading", name="This page is for administrators").wait_for()
+    other = await app.open(app.other_admin, "/logs")
+    await _row(other, "user.created").first.wait_for()
+    await expect(_row(other, "acme.test")).to_have_count(0)
