@@ -63,7 +63,9 @@ export const services = {
     removeClient: (name: string) => `Remove the client for ${name}`,
     removeTitle: (title: string, name: string) => `Remove the OAuth client at ${title} for ${name}?`,
     removeText: (count: number) =>
-      `${countOf(count, 'account was', 'accounts were')} connected by it. They are closed at the vendor and have to be connected again. This cannot be undone.`,
+      count === 0
+        ? 'No account was connected by it. This cannot be undone.'
+        : `${countOf(count, 'account was', 'accounts were')} connected by it. They are closed at the vendor and have to be connected again. This cannot be undone.`,
     removed: 'The OAuth client was removed',
   },
   steps: {

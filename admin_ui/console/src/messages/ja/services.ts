@@ -63,7 +63,9 @@ export const services: Messages['services'] = {
     removeClient: (name) => `${name}用のクライアントを削除`,
     removeTitle: (title, name) => `${title} の OAuth クライアント（${name}用）を削除しますか？`,
     removeText: (count) =>
-      `このクライアントで接続されたアカウントは ${count} 件です。ベンダー側で切断され、接続し直す必要があります。元に戻せません。`,
+      count === 0
+        ? 'このクライアントで接続されたアカウントはありません。元に戻せません。'
+        : `このクライアントで接続されたアカウントは ${count} 件です。ベンダー側で切断され、接続し直す必要があります。元に戻せません。`,
     removed: 'OAuth クライアントを削除しました',
   },
   steps: {
