@@ -1,6 +1,7 @@
 import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
@@ -21,7 +22,9 @@ export const messages = {
   clients,
   common,
   connections,
+  doctor,
   home,
+  keys,
   logs,
   modelView,
   oauthClients,

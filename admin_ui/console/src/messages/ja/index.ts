@@ -2,6 +2,7 @@ import type { Messages } from '../index.tsx'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
@@ -22,7 +23,9 @@ export const messages: Messages = {
   clients,
   common,
   connections,
+  doctor,
   home,
+  keys,
   logs,
   modelView,
   oauthClients,
