@@ -26,10 +26,15 @@ class ConsoleFile:
     encoded: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
+def is_console_built() -> bool:
+    """Check whether this installation has the files of the console."""
+    return (files("admin_ui") / "console_dist" / "stamp").is_file()
+
+
 def load_console_files() -> Mapping[str, ConsoleFile]:
     """Load every file by its path below ``/console/``; none where the console has not been built."""
     folder = files("admin_ui") / "console_dist"
-    if not (folder / "stamp").is_file():
+    if not is_console_built():
         return {}
     found = {path: entry.read_bytes() for path, entry in _walk(folder)}
     return {path: _build_file(path, found) for path in found if not path.endswith((*ENCODINGS.values(), "stamp"))}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from admin_ui.console_files import is_console_built
 from admin_ui.console_pages import build_console_routes
 from core.audit.change_feed import ChangeFeed
 from core.config.settings import Settings
@@ -122,3 +123,7 @@ class ControlPlane:
     def build_console_routes(self) -> Sequence[BaseRoute]:
         """Build the routes of the web app."""
         return build_console_routes()
+
+    def has_console(self) -> bool:
+        """Check whether the web app has been built."""
+        return is_console_built()

@@ -48,3 +48,7 @@ class ControlPlaneApi(Protocol):
     def build_console_routes(self) -> Sequence[BaseRoute]:
         """Build the routes of the web app."""
         ...
+
+    def has_console(self) -> bool:
+        """Check whether the web app has been built."""
+        ...

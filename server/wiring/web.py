@@ -15,7 +15,7 @@ from broker.connect.connect_services import ConnectServices
 from broker.identity.scim_tokens import ScimTokens
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.api_reference_pages import build_api_reference_routes
-from broker.web.app import build_identity_app
+from broker.web.app import ACCOUNT_PATH, build_identity_app
 from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import build_web_dependencies
@@ -99,7 +99,8 @@ def _build_application(
         *([_PrefixRoute(SCIM_PATH, _LazyApplication(build_scim))] if control_plane is not None else ()),
         *(control_plane.build_console_routes() if control_plane else (_PrefixRoute(CONSOLE_PATH, _refuse_console),)),
     ]
-    return build_identity_app(dependencies, routes)
+    home = CONSOLE_PATH if control_plane is not None and control_plane.has_console() else ACCOUNT_PATH
+    return build_identity_app(dependencies, routes, home_path=home)
 
 
 async def _fetch_document(api: ASGIApp) -> Mapping[str, Any]:

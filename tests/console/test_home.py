@@ -1,15 +1,19 @@
-"""The start for people: roles, services, connecting a client, and whether it has worked, in a real browser."""
+"""The start for people: roles, services, connecting a client, and whether it has worked; the dashboard of
+administrators; in a real browser."""
 
 import re
 
 import pytest
 from playwright.async_api import expect
 
+from core.audit.call_counts import CallCounter
 from core.audit.sealer import seal_pending_events
+from core.directory import access_requests
 from server.role_database import get_utc_now
 from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.canary import SUITE
 from tests.support.mcp_client import Client
+from tests.support.product import ACTOR
 
 expect.set_options(timeout=15_000)
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -60,7 +64,45 @@ async def test_it_turns_green_at_the_first_call_of_a_client(app: ConsoleApp) -> 
 
 @pytest.mark.long
 async def test_whoever_has_no_role_is_told_so(app: ConsoleApp) -> None:
-    page = await app.open(app.other_admin)
+    page = await app.open(app.other_admin, "?view=own")
     await page.get_by_text("You have no role yet.").wait_for()
     await page.get_by_text("No service yet").wait_for()
     await app.look(page, "home-empty")
+
+
+async def test_administrators_begin_with_the_dashboard(app: ConsoleApp) -> None:
+    page = await app.open(app.other_admin)
+    await page.get_by_text("No service has calls or accounts yet.").wait_for()
+    await app.look(page, "dashboard-empty")
+
+    tenant, console = app.admin.tenant, app.product.console
+    person = await app.product.person(tenant, "busy@acme.test", allow=["knowledge_graph.*"])
+    asks = await app.product.person(tenant, "asks@acme.test", allow=[])
+    await access_requests.create_request(console, ACTOR, tenant.id, asks.id, "notion", "search_pages", "")
+    client = Client(app.identity.gateway.app, SUITE.hear)
+    for module, tool in (
+        ("knowledge_graph", "read_graph"),
+        ("knowledge_graph", "read_graph"),
+        ("notion", "search_pages"),
+    ):
+        await client.call(person.token, module, tool, {})
+    await seal_pending_events(console, get_utc_now)
+    await CallCounter(console).count_pending()
+    page = await app.open(app.admin)
+    await page.get_by_text("Decide on what people ask for").wait_for()
+    await expect(page.get_by_role("listitem").filter(has_text="knowledge_graph")).to_contain_text("0 errors")
+    await page.get_by_text("Active people as a table").click()
+    await expect(page.get_by_role("region", name="Active people")).to_be_visible()
+    await page.set_viewport_size({"width": 1280, "height": 1300})
+    await app.look(page, "dashboard")
+    for view, options in VIEWS.items():
+        other = await app.open(app.admin, "?range=30d", **options)
+        await other.locator("figure details").first.wait_for()
+        await other.set_viewport_size({"width": 360 if "narrow" in view else 1280, "height": 1500})
+        await app.look(other, f"dashboard-{view}")
+    await page.get_by_role("link", name="Your own start").click()
+    await page.get_by_text("Your roles").wait_for()
+    await page.get_by_role("link", name="Dashboard").click()
+    await page.get_by_text("What to do next").wait_for()
+    await page.get_by_role("term").filter(has_text="Denied").locator("..").get_by_role("link").click()
+    await page.wait_for_url(re.compile("/logs.*outcome=denied"))

@@ -51,6 +51,11 @@ def _assets() -> list[str]:
     return [f"/console/assets/{path.name}" for path in (console.OUTPUT / "assets").iterdir() if path.suffix == ".js"]
 
 
+async def test_whoever_types_nothing_but_the_host_begins_in_the_console(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/", headers={"Accept": "text/html", "Sec-Fetch-Mode": "navigate"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/console")
+
+
 @pytest.mark.parametrize("path", ["/console", "/console/", "/console/users", "/console/roles?id=1", "/console/no/such"])
 async def test_every_page_is_the_index_under_the_policy(http: httpx2.AsyncClient, path: str) -> None:
     answer = await http.get(path)

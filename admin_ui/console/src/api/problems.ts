@@ -25,7 +25,8 @@ export class Problem extends Error {
 
 function readFieldProblems(body: Partial<SchemaProblemDetails>): Record<string, string> {
   const found: Record<string, string> = {}
-  for (const { field, problem } of body.errors ?? []) found[field.replace(/^body\./, '')] ??= problem
+  // An item of a list has no field of its own: `body.addresses.1` belongs to `addresses`.
+  for (const { field, problem } of body.errors ?? []) found[field.replace(/^body\./, '').replace(/\.\d+$/, '')] ??= problem
   return found
 }
 

@@ -18,6 +18,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   sessions: ['users'],
   tokens: ['users'],
   keys: ['doctor'],
+  'notification-settings': ['notification-preferences'],
   'role-mappings': ['roles'],
 }
 

@@ -7,6 +7,7 @@ import { profileRoute } from '../pages/profile/route.ts'
 import { requestsRoute } from '../pages/requests/route.ts'
 import { rolesRoute } from '../pages/roles/route.ts'
 import { servicesRoute } from '../pages/services/route.ts'
+import { settingsRoute } from '../pages/settings/route.ts'
 import { toolsRoute } from '../pages/tools/route.ts'
 import { usersRoute } from '../pages/users/route.ts'
 
@@ -21,6 +22,7 @@ export const PAGES = [
   servicesRoute,
   clientsRoute,
   logsRoute,
+  settingsRoute,
   keysRoute,
   doctorRoute,
 ] as const

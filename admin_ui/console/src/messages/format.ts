@@ -51,6 +51,12 @@ export function formatLogTime(language: Language, time: string | Date): string {
   )
 }
 
+/** Day and hour, as a chart shows it. */
+export function formatHour(language: Language, time: string | Date): string {
+  const options: Intl.DateTimeFormatOptions = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', timeZone: zone }
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(new Date(time))
+}
+
 /** When a day, `2026-11-24`, begins in the person's time zone; `later` days after it. */
 export function startOfDay(day: string, later = 0): Date {
   const midnight = Date.parse(day) + later * DAY_MS

@@ -62,6 +62,7 @@ export function useFormat() {
     () => ({
       number: (value: number) => format.formatNumber(language, value),
       date: (time: string | Date) => format.formatDate(language, time),
+      hour: (time: string | Date) => format.formatHour(language, time),
       logTime: (time: string | Date) => format.formatLogTime(language, time),
       exact: (time: string | Date) => format.formatExactTime(language, time),
       relative: (time: string | Date, now = new Date()) => format.formatRelativeTime(language, time, now),

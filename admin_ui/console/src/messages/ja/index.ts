@@ -1,7 +1,9 @@
 import type { Messages } from '../index.tsx'
+import { charts } from './charts.ts'
 import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
+import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
 import { logs } from './logs.ts'
@@ -14,15 +16,18 @@ import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
 import { services } from './services.ts'
+import { settings } from './settings.ts'
 import { shell } from './shell.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 import { versions } from './versions.ts'
 
 export const messages: Messages = {
+  charts,
   clients,
   common,
   connections,
+  dashboard,
   doctor,
   home,
   keys,
@@ -36,6 +41,7 @@ export const messages: Messages = {
   roles,
   schemas,
   services,
+  settings,
   shell,
   tools,
   users,

@@ -3,12 +3,12 @@ import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaGrantView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
+import { Card, Loaded } from '../../components/Card.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { ItemList } from '../../components/Facts.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
-import { Card, Loaded } from './Card.tsx'
 
 /** The applications that the person has let in. */
 export function Applications() {

@@ -4,6 +4,7 @@ import { api, read } from '../../api/client.ts'
 import type { SchemaSessionView } from '../../api/schema.d.ts'
 import { signOut } from '../../api/session.ts'
 import { Button } from '../../components/Button.tsx'
+import { Card, Loaded } from '../../components/Card.tsx'
 import { Actions, ItemList } from '../../components/Facts.tsx'
 import { ProblemNotice } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
@@ -11,7 +12,6 @@ import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
 import { useMessages } from '../../messages/index.tsx'
-import { Card, Loaded } from './Card.tsx'
 
 /** The browsers that the person is signed in with. */
 export function Browsers() {

@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
 import { type Problem, toProblem } from '../../api/problems.ts'
 import type { SchemaNotificationPreferencesView } from '../../api/schema.d.ts'
+import { Card, Loaded } from '../../components/Card.tsx'
 import { Checkbox } from '../../components/Field.tsx'
 import { ProblemNotice, useOnline } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
-import { Card, Loaded } from './Card.tsx'
 import styles from './profile.module.css'
 
 type Choice = SchemaNotificationPreferencesView['alerts'][number]

@@ -34,7 +34,7 @@ export function ConnectClient() {
               label={clients.client}
               value={client.id}
               choices={CLIENTS.map((one) => ({ value: one.id, label: one.name }))}
-              onChange={(value) => void navigate({ search: { client: value }, resetScroll: false })}
+              onChange={(value) => void navigate({ search: (before) => ({ ...before, client: value }), resetScroll: false })}
             />
           </div>
           <Guide key={client.id} client={client} url={url.data} />

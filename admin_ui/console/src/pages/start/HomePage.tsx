@@ -1,14 +1,26 @@
+import { Link } from '@tanstack/react-router'
+import { hasRight, useMe } from '../../api/queries.ts'
 import { PageHead } from '../../components/ListTools.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { ConnectClient } from './ConnectClient.tsx'
+import { Dashboard } from './dashboard/Dashboard.tsx'
 import { Overview } from './Overview.tsx'
+import { homeRoute } from './route.ts'
 
-/** Where somebody begins: their roles, how their services stand, and how a client is connected. */
+/** Where somebody begins: administrators with the dashboard, people (and administrators as such) with their own start. */
 export function HomePage() {
-  const { home } = useMessages()
+  const me = useMe()
+  const { view, client } = homeRoute.useSearch()
+  const administers = hasRight(me, 'administer')
+  return administers && view !== 'own' && client === undefined ? <Dashboard /> : <OwnStart administers={administers} />
+}
+
+/** The person's roles, how their services stand, and how a client is connected. */
+function OwnStart({ administers }: { administers: boolean }) {
+  const { dashboard, home } = useMessages()
   return (
     <>
-      <PageHead title={home.title} />
+      <PageHead title={home.title}>{administers && <Link to="/">{dashboard.title}</Link>}</PageHead>
       <Overview />
       <ConnectClient />
     </>

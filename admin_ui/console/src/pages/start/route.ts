@@ -1,9 +1,15 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { House } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
-import { type Query, readText } from '../../app/search.ts'
+import { type Query, readOneOf, readText } from '../../app/search.ts'
+
+export const RANGES = ['24h', '7d', '30d'] as const
+export type DashboardRange = (typeof RANGES)[number]
 
 export interface HomeSearch {
+  /** Administrators see the dashboard without it. */
+  view?: 'own' | undefined
+  range?: DashboardRange | undefined
   /** The client whose connection is shown. */
   client?: string | undefined
 }
@@ -12,6 +18,10 @@ export const homeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
   staticData: { title: (messages) => messages.home.title, group: 'work', icon: House, key: 'D' },
-  validateSearch: (query: Query): HomeSearch => ({ client: readText(query.client) }),
+  validateSearch: (query: Query): HomeSearch => ({
+    view: readOneOf(query.view, ['own']),
+    range: readOneOf(query.range, RANGES),
+    client: readText(query.client),
+  }),
   component: lazyRouteComponent(() => import('./HomePage.tsx'), 'HomePage'),
 })

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react'
-import { ProblemNotice, Skeleton } from '../../components/States.tsx'
-import styles from './profile.module.css'
+import styles from './Card.module.css'
+import { ProblemNotice, Skeleton } from './States.tsx'
 
 interface CardProps {
   title: string

@@ -1,0 +1,4 @@
+export const charts = {
+  asTable: (title: string) => `${title} as a table`,
+  time: 'Time',
+}

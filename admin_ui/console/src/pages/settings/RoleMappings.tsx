@@ -1,0 +1,71 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { api, read } from '../../api/client.ts'
+import type { SchemaRoleMappingView } from '../../api/schema.d.ts'
+import { useShortcut } from '../../app/shortcuts.tsx'
+import { Button, IconButton } from '../../components/Button.tsx'
+import { Card } from '../../components/Card.tsx'
+import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
+import { ItemList } from '../../components/Facts.tsx'
+import { useOverlay } from '../../components/overlay.ts'
+import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { showToast } from '../../components/toasts.tsx'
+import { usePagedList } from '../../components/usePagedList.ts'
+import { useMessages } from '../../messages/index.tsx'
+import { MappingForm } from './MappingForm.tsx'
+import { settingsRoute } from './route.ts'
+
+const DIALOG = ['dialog'] as const
+
+/** The roles that people have by a group of their identity provider or by their address's domain. */
+export function RoleMappings() {
+  const { common, settings } = useMessages()
+  const queries = useQueryClient()
+  const { dialog } = settingsRoute.useSearch()
+  const { open, close } = useOverlay(DIALOG)
+  const [asked, setAsked] = useState<SchemaRoleMappingView | null>(null)
+  const list = usePagedList(['role-mappings', 'list'], (cursor) =>
+    read(api.GET('/api/v1/role-mappings', { params: { query: { limit: 200, ...(cursor && { cursor }) } } })),
+  )
+  const add = () => open({ dialog: 'add' })
+  useShortcut('n', settings.addMapping, add)
+  const remove = async (mapping: SchemaRoleMappingView) => {
+    await read(api.DELETE('/api/v1/role-mappings/{mapping_id}', { params: { path: { mapping_id: mapping.id } } }))
+    await queries.invalidateQueries({ queryKey: ['role-mappings'] })
+    showToast(settings.mappingRemoved(mapping.value))
+    setAsked(null)
+  }
+  const action = <Button onPress={add}>{settings.addMapping}</Button>
+  return (
+    <Card title={settings.views.mappings} help={settings.mappingsHelp} action={action}>
+      {list.isLoading && <Skeleton lines={3} />}
+      {list.error !== null && <ProblemNotice error={list.error} onRetry={list.retry} />}
+      {!list.isLoading && list.error === null && (
+        <ItemList
+          label={settings.views.mappings}
+          items={list.rows}
+          itemKey={(mapping) => mapping.id}
+          title={(mapping) => settings.gives(mapping.value, mapping.role)}
+          detail={(mapping) => (mapping.kind === 'group' ? settings.groupOf(mapping.provider) : settings.domain)}
+          end={(mapping) => (
+            <IconButton icon={Trash2} label={settings.removeMapping(mapping.value, mapping.role)} onPress={() => setAsked(mapping)} />
+          )}
+          empty={settings.noMappings}
+        />
+      )}
+      {list.hasMore && <Button onPress={list.loadMore}>{common.loadMore}</Button>}
+      {dialog === 'add' && <MappingForm onClose={close} />}
+      {asked && (
+        <ConfirmDestroy
+          title={settings.removeMappingTitle(asked.value, asked.role)}
+          confirm={common.remove}
+          onConfirm={() => remove(asked)}
+          onClose={() => setAsked(null)}
+        >
+          <p>{settings.removeMappingText}</p>
+        </ConfirmDestroy>
+      )}
+    </Card>
+  )
+}

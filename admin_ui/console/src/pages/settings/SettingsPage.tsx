@@ -1,0 +1,23 @@
+import { PageHead } from '../../components/ListTools.tsx'
+import { ViewLinks } from '../../components/ViewLinks.tsx'
+import { useMessages } from '../../messages/index.tsx'
+import { CompanySettings } from './CompanySettings.tsx'
+import { Notices } from './Notices.tsx'
+import { RoleMappings } from './RoleMappings.tsx'
+import { settingsRoute, VIEWS } from './route.ts'
+
+const CONTENT = { company: CompanySettings, notices: Notices, mappings: RoleMappings } as const
+
+/** What counts for the whole company. */
+export function SettingsPage() {
+  const { settings } = useMessages()
+  const { view = 'company' } = settingsRoute.useSearch()
+  const Content = CONTENT[view]
+  return (
+    <>
+      <PageHead title={settings.title} />
+      <ViewLinks label={settings.title} views={VIEWS.map((one) => ({ view: one, label: settings.views[one] }))} selected={view} />
+      <Content />
+    </>
+  )
+}

@@ -1,0 +1,43 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { api, read } from '../../../api/client.ts'
+import { readOffset } from '../../../messages/format.ts'
+import type { DashboardRange } from '../route.ts'
+
+const HOUR_MS = 3_600_000
+const HOURS: Record<DashboardRange, number> = { '24h': 24, '7d': 168, '30d': 720 }
+/** Calls are counted within half a minute of their end, which is after their hint. */
+const COUNTED_MS = 60_000
+/** As many accounts and requests as are looked at; beyond it the page says "more than". */
+export const LOOKED_AT = 200
+
+export const figuresQuery = (range: DashboardRange) =>
+  queryOptions({
+    queryKey: ['figures', range],
+    queryFn: () => {
+      const now = Date.now()
+      const since = new Date(now - HOURS[range] * HOUR_MS).toISOString()
+      // Days are the person's; a zone with minutes in its offset begins them at a full hour.
+      const utc_offset_hours = Math.min(14, Math.max(-12, Math.round(readOffset(now) / HOUR_MS)))
+      const days = range === '30d'
+      const query = { since, interval: days ? ('day' as const) : ('hour' as const), ...(days && { utc_offset_hours }) }
+      return read(api.GET('/api/v1/figures', { params: { query } }))
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: COUNTED_MS,
+  })
+
+export const connectionsQuery = queryOptions({
+  queryKey: ['connections', 'all'],
+  queryFn: () => read(api.GET('/api/v1/connections', { params: { query: { all_owners: true, limit: LOOKED_AT } } })),
+})
+
+export const openRequestsQuery = queryOptions({
+  queryKey: ['access-requests', 'open'],
+  queryFn: () =>
+    read(api.GET('/api/v1/access-requests', { params: { query: { all_owners: true, state: 'open', limit: LOOKED_AT } } })),
+})
+
+export const findingsQuery = queryOptions({
+  queryKey: ['doctor'],
+  queryFn: () => read(api.GET('/api/v1/doctor', {})),
+})

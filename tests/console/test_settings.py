@@ -1,0 +1,73 @@
+"""Settings of the tenant: policies, alerts, and roles by groups and domains, in a real browser."""
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.console.console_app import NARROW, ConsoleApp
+from tests.support.directory import create_role
+from tests.support.product import ACTOR
+
+expect.set_options(timeout=15_000)
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def test_an_administrator_sets_what_counts_for_the_company(app: ConsoleApp) -> None:
+    page = await app.open(app.admin, "/settings")
+    other = await app.open(app.admin, "/settings", color_scheme="dark")
+    name = page.get_by_label("Name of the company")
+    await name.fill("Acme <b>Inc</b>")
+    await other.get_by_label("Name of the company").fill("Other")
+    await page.get_by_label("Longest life").fill("30")
+    await page.locator("label", has_text="Record the arguments").click()
+    await app.look(page, "settings")
+    await page.get_by_role("button", name="Save").click()
+    await page.get_by_text("Saved").wait_for()
+    await expect(page.get_by_role("banner")).to_contain_text("Acme <b>Inc</b>")
+    await other.get_by_role("button", name="Save").click()
+    await other.get_by_text("Somebody else has changed this").wait_for()
+    await app.look(other, "settings-conflict")
+    await other.get_by_role("button", name="Take the new state").click()
+    await expect(other.get_by_label("Longest life")).to_have_value("30")
+
+    await page.get_by_role("link", name="Alerts").click()
+    await page.get_by_role("button", name="Change: An account has lost its access").click()
+    form = page.get_by_role("dialog")
+    await form.locator("label", has_text="Tell administrators").click()
+    await form.get_by_label("Further addresses").fill("it@acme.test\nno address")
+    await form.get_by_role("button", name="Save").click()
+    await expect(form.get_by_label("Further addresses")).to_have_attribute("aria-invalid", "true")
+    await form.get_by_label("Further addresses").fill("it@acme.test")
+    await app.look(page, "settings-alert")
+    await form.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("list", name="Alerts")).to_contain_text("it@acme.test")
+    await app.look(page, "settings-alerts")
+
+    await create_role(app.product.console, ACTOR, app.admin.tenant.id, "Engineers")
+    await page.get_by_role("link", name="Groups and domains").click()
+    await page.get_by_text("Nothing is mapped").wait_for()
+    await page.get_by_role("button", name="Map a group or domain").click()
+    await page.get_by_role("button", name=re.compile("Kind")).click()
+    await page.get_by_role("option", name="Domain").click()
+    await page.get_by_role("textbox", name="Domain").fill("acme.test")
+    await page.get_by_role("combobox", name="Role").fill("engin")
+    await page.get_by_role("option", name="Engineers").click()
+    await page.get_by_text("Gives role Engineers").wait_for()
+    await app.look(page, "settings-mapping")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("list", name="Groups and domains")).to_contain_text("acme.test → Engineers")
+    for view, options in {"narrow": {"viewport": NARROW}, "japanese": {"locale": "ja-JP"}}.items():
+        seen = await app.open(app.admin, "/settings?view=mappings", **options)
+        await seen.get_by_text("acme.test →").wait_for()
+        await app.look(seen, f"settings-mappings-{view}")
+    await page.get_by_role("button", name="Remove: acme.test gives Engineers").click()
+    await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
+    await page.get_by_text("Nothing is mapped").wait_for()
+
+
+async def test_settings_are_for_administrators_of_the_tenant(app: ConsoleApp) -> None:
+    page = await app.open(app.user, "/settings")
+    await page.get_by_role("heading", name="This page is for administrators").wait_for()
+    other = await app.open(app.other_admin, "/settings")
+    await expect(other.get_by_label("Name of the company")).not_to_have_value("Acme <b>Inc</b>")
