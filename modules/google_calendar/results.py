@@ -208,7 +208,7 @@ def _list_dial_ins(raw: Raw) -> Iterator[str]:
             codes = [
                 f"{name} {point[name]}" for name in ("pin", "accessCode", "passcode", "meetingCode") if name in point
             ]
-            yield clean_line(" ".join([str(point.get("uri") or ""), *codes]))
+            yield " ".join([clean_url(str(point.get("uri") or "")), *map(clean_line, codes)])
 
 
 def _find_video(raw: Raw) -> Any:

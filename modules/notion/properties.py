@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from modules.kit import ToolError
-from modules.kit.text_cleaning import clean_line
+from modules.kit.text_cleaning import clean_line, clean_text, clean_url
 from modules.kit.time_zones import load_zone
 from modules.notion.rich_text import format_rich_text, parse_rich_text
 
@@ -71,6 +71,10 @@ def _read_documented(value: Mapping[str, Any]) -> Any:
             return content.get("state")
         case "button":
             return None
+        case "url" if isinstance(content, str):
+            return clean_url(content)
+        case "string" if isinstance(content, str):  # of a formula
+            return clean_text(content)
         case _:
             return clean_line(content) if isinstance(content, str) else content
 
@@ -88,7 +92,7 @@ def _read_computed(content: Mapping[str, Any]) -> Any:
 
 def _format_file(file: Mapping[str, Any]) -> str:
     source = cast("Mapping[str, Any]", file.get("external") or file.get("file") or {})
-    return clean_line(f"{file.get('name')}: {source.get('url') or ''}")
+    return f"{clean_line(str(file.get('name')))}: {clean_url(str(source.get('url') or ''))}"
 
 
 def format_person(person: Mapping[str, Any]) -> str:

@@ -8,6 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
+REST_SECONDS = 2.0
+"""How long nothing is done before it counts as rest. The sealer of the audit log pauses for nine times what a batch
+took, over a second on a busy machine: a shorter look would leave its work out."""
 
 
 def tree(pid: int) -> list[int]:
@@ -77,8 +80,8 @@ def wait_until_idle(pids: Iterable[int], patience: float, *, share: float = 0.03
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         before = cpu_seconds(trees(roots))
-        time.sleep(0.3)
-        if cpu_seconds(trees(roots)) - before < share * 0.3:
+        time.sleep(REST_SECONDS)
+        if cpu_seconds(trees(roots)) - before < share * REST_SECONDS:
             return True
     return False
 

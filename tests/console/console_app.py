@@ -25,6 +25,7 @@ from tools import console
 
 PICTURES = console.ROOT / "build" / "screenshots" / "console"
 TIMEOUT_MS = 15_000
+OPERATORS = "operators"
 WIDE = {"width": 1280, "height": 800}
 NARROW = {"width": 360, "height": 740}
 VIEWS: Mapping[str, Mapping[str, Any]] = {
@@ -73,6 +74,10 @@ class ConsoleApp:
     async def add_admin(self, email: str) -> Person:
         """One more administrator of the first tenant, for a test that changes their profile."""
         return await _create_admin(self.product, self.admin.tenant, email)
+
+    async def add_operator(self) -> Person:
+        """An administrator of the operators' tenant."""
+        return await _create_admin(self.product, await self.product.tenant(OPERATORS), "root@operators.test")
 
     async def connect_client(self, person: Person, name: str) -> None:
         """An application that a person has let in."""
@@ -138,7 +143,7 @@ async def console_app(database: ScratchDatabase, folder: Path) -> AsyncIterator[
     async with (
         chromium() as browser,
         product_on(database, folder) as product,
-        identity_on(product, providers=False) as identity,
+        identity_on(product, providers=False, operator_tenant=OPERATORS) as identity,
     ):
         acme, umbrella = await product.tenant("acme"), await product.tenant("umbrella")
         admin = await _create_admin(product, acme, "ada@acme.test")

@@ -20,8 +20,10 @@ _TAG_WORK = 20
 _XML_PIECE = 4_096
 
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:[^>=]++|=\s*+(?:\"[^\"]*+\"|'[^']*+'|(?![\"'])[^\s>]*+))*+)>")
-_LEAF = re.compile(r"<([a-z][a-z0-9]*+)((?:\s++[a-z-]++=\"[^\"<>&]*+\")*+)>([^<&]++)</\1>")
-"""An element with a text and nothing else, written as programs write it."""
+_USUAL = re.compile(
+    r"([^<]*+)<(?:([a-z][a-z0-9]*+)((?:\s++[a-z-]++=\"[^\"<>&]*+\")*+)>(?:([^<&]++)</\2>)?+|/([a-z][a-z0-9]*+)>)"
+)
+"""A text and a tag, or an element with a text and nothing else, as programs write them."""
 _END = re.compile(r"</([A-Za-z]++)\s*+>")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?")
@@ -30,7 +32,6 @@ _VOID = frozenset(
 )
 _RAW = frozenset({"script", "style", "template", "noscript", "title", "head", "iframe", "object", "svg", "math"})
 """Elements whose content no reader sees as text, or cannot."""
-_NEVER_LEAVES = _VOID | _RAW
 _CELLS = frozenset({"td", "th"})
 _CLOSED_BY = {
     "li": frozenset({"li"}), "tr": _CELLS | {"tr"}, "td": _CELLS, "th": _CELLS, "tbody": _CELLS | {"thead", "tr"},
@@ -45,6 +46,7 @@ _CLOSE_PARAGRAPH = """
     p section table ul
 """
 _CLOSES_P = frozenset(_CLOSE_PARAGRAPH.split())
+_CLOSING = _CLOSES_P | _CLOSED_BY.keys()
 
 
 @dataclass(slots=True, eq=False)
@@ -99,30 +101,51 @@ class _HtmlParser:
 
     def parse(self) -> Element:
         """The tree; whatever is not closed hides the rest, as in a browser."""
-        place, text, path = 0, self.text, self.path
-        while (found := text.find("<", place)) >= 0:
-            if found > place:
-                between = text[place:found]
-                path[-1].children.append(decode_entities(between) if "&" in between else between)
-            count_work(_TAG_WORK + (found - place) // 8)
-            if (leaf := _LEAF.match(text, found)) and len(path) < MAX_DEPTH and leaf[1] not in _NEVER_LEAVES:
-                self._add_leaf(*leaf.groups())
-                place = leaf.end()
-                continue
-            tag = _TAG.match(text, found)
-            end = self._read_tag(tag) if tag else self._skip_markup(found)
+        match, text, place = _USUAL.match, self.text, 0
+        while place < len(text):
+            token = match(text, place)
+            end = self._read_odd(place) if token is None else self._read_usual(token)
             if end is None:
                 return self.root
             place = end
-        if place < len(text):
-            path[-1].children.append(decode_entities(text[place:]))
         return self.root
 
-    def _add_leaf(self, name: str, attributes: str, content: str) -> None:
-        """Add an element that has a text and nothing else."""
-        element = Element(name, _read_attributes(attributes) if attributes else {}, [content])
-        self._close_for(name)
-        self.path[-1].children.append(element)
+    def _read_usual(self, token: "re.Match[str]") -> int | None:
+        """Read a text and the tag or element behind it; the end, None for what has no end."""
+        between, name, attributes, content, ended = token.groups()
+        path = self.path
+        if between:
+            count_work(_TAG_WORK + len(between) // 8)
+            path[-1].children.append(decode_entities(between) if "&" in between else between)
+        else:
+            count_work(_TAG_WORK)
+        if ended:
+            if path[-1].name == ended:
+                path.pop()
+            else:
+                self._close(ended)
+        elif name in _RAW:
+            return self._skip_content(name, token.end(3) + 1)
+        elif content is None or name in _VOID or len(path) >= MAX_DEPTH:
+            self._open(name, attributes)
+            return token.end(3) + 1
+        else:
+            if name in _CLOSING:
+                self._close_for(name)
+            path[-1].children.append(Element(name, _read_attributes(attributes) if attributes else {}, [content]))
+        return token.end()
+
+    def _read_odd(self, place: int) -> int | None:
+        """Read a text and what is behind it, whatever it is; the end, None for what has no end."""
+        found = self.text.find("<", place)
+        end = found if found >= 0 else len(self.text)
+        if end > place:
+            self.path[-1].children.append(decode_entities(self.text[place:end]))
+        if found < 0:
+            return None
+        count_work(_TAG_WORK + (found - place) // 8)
+        tag = _TAG.match(self.text, found)
+        return self._read_tag(tag) if tag else self._skip_markup(found)
 
     def _read_tag(self, tag: "re.Match[str]") -> int | None:
         """The end of a tag, or of an element that nobody sees; None for what has no end."""

@@ -255,21 +255,31 @@ class StorageFormatter(HtmlFormatter):
         names = [{cell.name for cell in row} for row in rows]
         is_plain = bool(rows) and len({len(row) for row in rows}) == 1 and bool(rows[0])
         is_plain = is_plain and all(one == {"td"} for one in names[1:]) and len(names[0]) == 1
-        if not is_plain or any(map(_is_special_cell, (cell for row in rows for cell in row))):
+        if not is_plain:
             return [format_raw(element)]
-        cells = [[self._format_cell_blocks(cell) for cell in row] for row in count_each(rows)]
-        if any(len(one) > 1 or (one and one[0].kind != "text") for row in cells for one in row):
-            return [format_raw(element)]
-        texts = [[one[0].text.replace("<p></p>", "") if one else "" for one in row] for row in cells]
+        texts: list[list[str]] = []
+        for row in count_each(rows):
+            cells = [self._format_plain_cell(cell) for cell in row]
+            said = [one for one in cells if one is not None]
+            if len(said) < len(cells):
+                return [format_raw(element)]
+            texts.append(said)
         if names[0] == {"td"}:
             texts.insert(0, [""] * len(texts[0]))
         elif not any(texts[0]):
             return [format_raw(element)]
         return [Block(format_table(texts))]
 
-    def _format_cell_blocks(self, cell: Element) -> list[Block]:
-        text = get_plain_text(cell)
-        return self.format_blocks(cell.children) if text is None else [Block(text, "text")]
+    def _format_plain_cell(self, cell: Element) -> str | None:
+        """A cell with one paragraph of text; None for another, which Markdown cannot say."""
+        if cell.attributes and _is_special_cell(cell):
+            return None
+        if (text := get_plain_text(cell)) is not None:
+            return text
+        blocks = self.format_blocks(cell.children)
+        if len(blocks) > 1 or (blocks and blocks[0].kind != "text"):
+            return None
+        return blocks[0].text.replace("<p></p>", "") if blocks else ""
 
     def add_element(self, element: Element, marks: tuple[Mark, ...], runs: list[Inline]) -> None:
         """Add the runs of an inline element."""
@@ -321,8 +331,6 @@ def _read_picture(image: Element, marks: tuple[Mark, ...]) -> Inline:
 
 
 def _is_special_cell(cell: Element) -> bool:
-    if not cell.attributes:
-        return False
     spans = cell.attributes.get("colspan", "1"), cell.attributes.get("rowspan", "1")
     return spans != ("1", "1") or bool(cell.attributes.get("style", "").strip()) or is_hidden(cell)
 

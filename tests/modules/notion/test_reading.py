@@ -1,5 +1,7 @@
 """Finding and reading pages, blocks, databases, comments and people."""
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -7,8 +9,11 @@ from modules.kit import ToolError
 from modules.kit.cursors import encode_cursor
 from modules.kit.results import PAGE_CHARACTERS
 from modules.notion.block_parsing import parse_markdown
+from modules.notion.properties import read_property
 from tests.modules.notion.conftest import NotionApp
 from tests.modules.notion.test_content import EVERYTHING
+
+LONG = f"https://prod-files-secure.s3.us-west-2.amazonaws.com/a?X-Amz-Signature={'a' * 600}"
 
 
 async def test_search_by_title_page_by_page(app: NotionApp) -> None:
@@ -103,6 +108,22 @@ async def test_one_property(app: NotionApp) -> None:
     assert whole["value"] == [person, person]
     assert whole["nextCursor"]
     assert (await app.call("get_page_property", page_id=page["id"], property_name="Points"))["value"] == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"type": "url", "url": LONG}, LONG),
+        (
+            {"type": "files", "files": [{"name": "a\u202e.pdf", "type": "file", "file": {"url": LONG}}]},
+            [f"a.pdf: {LONG}"],
+        ),
+        ({"type": "formula", "formula": {"type": "string", "string": "x " * 400}}, "x " * 400),
+        ({"type": "email", "email": "ada@acme.test"}, "ada@acme.test"),
+    ],
+)
+def test_an_address_and_a_computed_text_are_whole(value: dict[str, Any], shown: Any) -> None:
+    assert read_property(value) == shown
 
 
 async def test_people_and_the_connection(app: NotionApp) -> None:

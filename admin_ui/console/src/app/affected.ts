@@ -14,7 +14,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   'access-requests': ['tool-modules', 'tools'],
   'oauth/grants': ['grants', 'users'],
   'oauth/clients': ['clients', 'grants'],
-  'oauth/issuers': ['issuers'],
+  'oauth/issuers': ['issuers', 'grants'],
   sessions: ['users'],
   tokens: ['users'],
   keys: ['doctor'],

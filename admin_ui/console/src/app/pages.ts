@@ -1,5 +1,7 @@
 import { clientsRoute } from '../pages/clients/route.ts'
+import { doctorRoute } from '../pages/doctor/route.ts'
 import { homeRoute } from '../pages/start/route.ts'
+import { keysRoute } from '../pages/keys/route.ts'
 import { logsRoute } from '../pages/logs/route.ts'
 import { profileRoute } from '../pages/profile/route.ts'
 import { requestsRoute } from '../pages/requests/route.ts'
@@ -21,4 +23,6 @@ export const PAGES = [
   clientsRoute,
   logsRoute,
   settingsRoute,
+  keysRoute,
+  doctorRoute,
 ] as const

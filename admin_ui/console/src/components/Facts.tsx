@@ -50,11 +50,19 @@ export function ItemList<Item>({ label, items, itemKey, title, detail, end, empt
   )
 }
 
-/** A part of a panel with its heading. */
-export function Section({ title, help, children }: { title: string; help?: string; children: ReactNode }) {
+interface SectionProps {
+  title: string
+  help?: string
+  /** Under the name of a panel, unless it is a part of the page itself. */
+  level?: 2 | 3
+  children: ReactNode
+}
+
+/** A part of a panel or a page with its heading. */
+export function Section({ title, help, level = 3, children }: SectionProps) {
   return (
     <section className={styles.section}>
-      <h3>{title}</h3>
+      {level === 2 ? <h2>{title}</h2> : <h3>{title}</h3>}
       {help && <p className={styles.help}>{help}</p>}
       {children}
     </section>

@@ -33,6 +33,8 @@ export const services = {
     openConsole: (title: string) => `Open ${title}`,
     openDocs: 'The vendor’s documentation',
     client: 'Client',
+    owner: 'For',
+    ownerHelp: 'A role’s client counts more than everybody’s, for the people of the role.',
     clientId: 'Client ID',
     secret: 'Client secret',
     secretStored: 'A secret is stored. Leave this empty to keep it; it is never shown.',
@@ -61,7 +63,9 @@ export const services = {
     removeClient: (name: string) => `Remove the client for ${name}`,
     removeTitle: (title: string, name: string) => `Remove the OAuth client at ${title} for ${name}?`,
     removeText: (count: number) =>
-      `${countOf(count, 'account was', 'accounts were')} connected by it. They are closed at the vendor and have to be connected again. This cannot be undone.`,
+      count === 0
+        ? 'No account was connected by it. This cannot be undone.'
+        : `${countOf(count, 'account was', 'accounts were')} connected by it. They are closed at the vendor and have to be connected again. This cannot be undone.`,
     removed: 'The OAuth client was removed',
   },
   steps: {

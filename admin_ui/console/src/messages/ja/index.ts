@@ -4,6 +4,7 @@ import { clients } from './clients.ts'
 import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
+import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
@@ -27,7 +28,9 @@ export const messages: Messages = {
   common,
   connections,
   dashboard,
+  doctor,
   home,
+  keys,
   logs,
   modelView,
   oauthClients,

@@ -33,6 +33,8 @@ export const services: Messages['services'] = {
     openConsole: (title) => `${title} を開く`,
     openDocs: 'ベンダーのドキュメント',
     client: 'クライアント',
+    owner: '対象',
+    ownerHelp: 'ロールのクライアントは、そのロールのユーザーでは全員用のものより優先されます。',
     clientId: 'クライアント ID',
     secret: 'クライアントシークレット',
     secretStored: '保存済みです。空のままにすると変わりません。表示されることはありません。',
@@ -61,7 +63,9 @@ export const services: Messages['services'] = {
     removeClient: (name) => `${name}用のクライアントを削除`,
     removeTitle: (title, name) => `${title} の OAuth クライアント（${name}用）を削除しますか？`,
     removeText: (count) =>
-      `このクライアントで接続されたアカウントは ${count} 件です。ベンダー側で切断され、接続し直す必要があります。元に戻せません。`,
+      count === 0
+        ? 'このクライアントで接続されたアカウントはありません。元に戻せません。'
+        : `このクライアントで接続されたアカウントは ${count} 件です。ベンダー側で切断され、接続し直す必要があります。元に戻せません。`,
     removed: 'OAuth クライアントを削除しました',
   },
   steps: {

@@ -18,12 +18,13 @@ const SETTING = 'setting:'
 interface OAuthClientFormProps {
   module: string
   provider: SchemaProviderView
-  /** The client of the whole tenant, if there is one. */
+  /** The role whose client it is; null is the whole tenant. */
+  roleId: string | null
   stored: SchemaOAuthClientView | undefined
 }
 
 /** Client id and secret at a provider. The secret goes in and never comes out. */
-export function OAuthClientForm({ module, provider, stored }: OAuthClientFormProps) {
+export function OAuthClientForm({ module, provider, roleId, stored }: OAuthClientFormProps) {
   const { common, problems, services } = useMessages()
   const { oauth } = services
   const queries = useQueryClient()
@@ -31,7 +32,7 @@ export function OAuthClientForm({ module, provider, stored }: OAuthClientFormPro
   const { busy, problem, run } = useAction()
   const save = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const body = readBody(new FormData(event.currentTarget), provider)
+    const body = { ...readBody(new FormData(event.currentTarget), provider), role_id: roleId }
     return run(async () => {
       await read(api.PUT('/api/v1/services/{module}/oauth-client', { params: { path: { module } }, body }))
       await queries.invalidateQueries({ queryKey: ['oauth-clients'] })

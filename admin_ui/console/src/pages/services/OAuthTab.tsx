@@ -1,19 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
 import { ExternalLink } from 'lucide-react'
+import { useState } from 'react'
 import type { SchemaOAuthClientView, SchemaProviderView, SchemaTenantServiceDetails } from '../../api/schema.d.ts'
 import { CopyField } from '../../components/CopyField.tsx'
 import { Section } from '../../components/Facts.tsx'
+import { SelectField } from '../../components/Field.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { OAuthClientForm } from './OAuthClientForm.tsx'
 import { OAuthClientList } from './OAuthClientList.tsx'
-import { oauthProvidersQuery, serviceClientsQuery } from './queries.ts'
+import { oauthProvidersQuery, roleNamesQuery, serviceClientsQuery } from './queries.ts'
 import { RemoveOAuthClient } from './RemoveOAuthClient.tsx'
 import type { ServicesSearch } from './route.ts'
 import styles from './services.module.css'
 
 const OF_DIALOG = ['dialog', 'client'] as const
+const EVERYBODY = 'everybody'
 
 interface OAuthTabProps {
   service: SchemaTenantServiceDetails
@@ -63,7 +66,8 @@ interface ProviderStepsProps {
 
 function ProviderSteps({ module, provider, clients }: ProviderStepsProps) {
   const { oauth, steps } = useMessages().services
-  const own = clients.find((client) => client.role_id === null)
+  const [owner, setOwner] = useState(EVERYBODY)
+  const own = clients.find((client) => (client.role_id ?? EVERYBODY) === owner)
   const list = steps[provider.id] ?? steps.other ?? []
   return (
     <Section title={provider.title}>
@@ -80,9 +84,34 @@ function ProviderSteps({ module, provider, clients }: ProviderStepsProps) {
         <VendorLink url={provider.console_url} text={oauth.openConsole(provider.title)} />
         <VendorLink url={provider.docs_url} text={oauth.openDocs} />
       </p>
-      <OAuthClientForm key={own?.updated_at ?? ''} module={module} provider={provider} stored={own} />
+      <OwnerField value={owner} onChange={setOwner} />
+      <OAuthClientForm
+        key={`${owner} ${own?.updated_at}`}
+        module={module}
+        provider={provider}
+        roleId={owner === EVERYBODY ? null : owner}
+        stored={own}
+      />
       {clients.length > 0 && <OAuthClientList clients={clients} />}
     </Section>
+  )
+}
+
+/** Whose client the form is about: the whole tenant's, or that of a role, for whose people it counts more. */
+function OwnerField({ value, onChange }: { value: string; onChange: (owner: string) => void }) {
+  const { oauth } = useMessages().services
+  const { data: roles = [] } = useQuery(roleNamesQuery)
+  return (
+    <SelectField
+      label={oauth.owner}
+      help={oauth.ownerHelp}
+      value={value}
+      choices={[
+        { value: EVERYBODY, label: oauth.everybody },
+        ...roles.map((role) => ({ value: role.id, label: oauth.ofRole(role.name) })),
+      ]}
+      onChange={onChange}
+    />
   )
 }
 

@@ -38,3 +38,9 @@ export const providerQuery = (id: string) =>
     queryKey: ['providers', id],
     queryFn: () => read(api.GET('/api/v1/providers/{provider_id}', { params: { path: { provider_id: id } } })),
   })
+
+/** The roles to choose from, by name: as many as a page of the API has. */
+export const roleNamesQuery = queryOptions({
+  queryKey: ['roles', 'names'],
+  queryFn: async () => (await read(api.GET('/api/v1/roles', { params: { query: { sort: 'name', limit: 200 } } }))).items,
+})
