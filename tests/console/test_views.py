@@ -1,0 +1,33 @@
+"""Every page of an administrator in every view. Short tests look at a page in one (`in_every_view`)."""
+
+import pytest
+from playwright.async_api import expect
+
+from tests.console.console_app import VIEWS, ConsoleApp
+
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
+PAGES = {
+    "dashboard": "",
+    "start": "?view=own",
+    "tools": "/tools",
+    "profile": "/profile",
+    "users": "/users",
+    "requests": "/requests",
+    "roles": "/roles",
+    "services": "/services",
+    "providers": "/services?view=providers",
+    "clients": "/clients",
+    "logs": "/logs",
+    "settings": "/settings",
+    "doctor": "/doctor",
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+async def test_every_page_in_every_view(app: ConsoleApp, view: str) -> None:
+    for name, path in PAGES.items():
+        page = await app.open(app.admin, path, **VIEWS[view])
+        await page.get_by_role("heading", level=1).wait_for()
+        await expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        await app.look(page, f"page-{name}-{view}")
+        await page.close()
