@@ -1,4 +1,4 @@
-"""Copy the pictures of the documents from those that the tests of the console took: ``make test T=tests/console`` first."""
+"""Copy the pictures of the documents from those that `make test T=tests/console` took."""
 
 import shutil
 import sys
