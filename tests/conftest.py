@@ -9,6 +9,7 @@ from tests.support import postgres
 
 pytest_plugins = (
     "tests.support.canary_plugin",
+    "tests.support.chromium",
     "tests.support.collector_plugin",
     "tests.support.reuse_plugin",
     "tests.support.made_once",

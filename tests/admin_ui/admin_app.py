@@ -51,7 +51,7 @@ from broker.web.cookies import Cookies
 from core.api.app import ApiSection, build_fastapi_app
 from core.api.security import ApiSecurity
 from core.audit.change_feed import ChangeFeed
-from core.audit.sealer import AuditSealer
+from core.audit.sealer import seal_pending_events
 from core.caller import Credential
 from core.concurrency.rate_limits import AttemptLimits, CallerLimits
 from core.database_url import DatabaseAddress
@@ -337,7 +337,7 @@ class AdminApp:
 
     async def seal(self) -> None:
         """Make the audit log show what was appended."""
-        await AuditSealer(self.console, self.clock).seal_all()
+        await seal_pending_events(self.console, self.clock)  # waits for a sealer that is at work
 
     async def execute(self, sql: str, *args: object) -> None:
         """Change something behind the product's back."""

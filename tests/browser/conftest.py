@@ -2,10 +2,6 @@
 
 import pytest
 
-from tests.support.chromium import keep_browser
-
-__all__ = ["keep_browser"]
-
 
 @pytest.fixture(autouse=True, scope="session")
 def share_browser(keep_browser: None) -> None:

@@ -7,9 +7,6 @@ import pytest_asyncio
 
 from tests.console.console_app import ConsoleApp, console_app
 from tests.support import postgres
-from tests.support.chromium import keep_browser
-
-__all__ = ["keep_browser"]
 
 
 @pytest.fixture(autouse=True, scope="session")

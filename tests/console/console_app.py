@@ -18,6 +18,7 @@ from playwright.async_api import Browser, Page
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from tests.support.chromium import Watched, chromium, close_contexts, watch
+from tests.support.eventually import within
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
@@ -127,6 +128,16 @@ class ConsoleApp:
         """Nothing happened in any browser that should not."""
         for watched in self.watched:
             watched.check(*self.identity.origins)
+
+
+async def wait_until(page: Page, function: str, argument: object = None) -> None:
+    """Wait until a function of the page's gives true. Not `page.wait_for_function`: it looks again by `eval`, which the
+    policy forbids."""
+
+    async def is_true() -> bool:
+        return await page.evaluate(function, argument)
+
+    await within(TIMEOUT_MS / 1000, is_true)
 
 
 async def find_axe_violations(page: Page) -> list[str]:

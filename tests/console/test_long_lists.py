@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.console_app import ConsoleApp
+from tests.console.console_app import ConsoleApp, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 INSERT = """INSERT INTO core.users (tenant_id, email, name)
@@ -61,16 +61,16 @@ async def test_rows_are_walked_by_keyboard(app: ConsoleApp) -> None:
     await page.get_by_text("person000001@long.test").wait_for()
     for _ in range(40):
         await page.keyboard.press("j")
-    await page.wait_for_function("document.activeElement.textContent.startsWith('person0000')")
+    await wait_until(page, "() => document.activeElement.textContent.startsWith('person0000')")
     focused = await page.evaluate("document.activeElement.textContent")
     await page.keyboard.press("ArrowDown")
-    await page.wait_for_function("(before) => document.activeElement.textContent > before", arg=focused)
+    await wait_until(page, "(before) => document.activeElement.textContent > before", focused)
     await page.keyboard.press("k")
-    await page.wait_for_function("(before) => document.activeElement.textContent === before", arg=focused)
+    await wait_until(page, "(before) => document.activeElement.textContent === before", focused)
     await page.keyboard.press("Enter")
     await page.get_by_role("dialog", name="長い 名前").wait_for()
     await page.keyboard.press("Escape")
-    await page.wait_for_function("(before) => document.activeElement.textContent === before", arg=focused)
+    await wait_until(page, "(before) => document.activeElement.textContent === before", focused)
 
 
 @pytest.mark.long

@@ -59,11 +59,11 @@ async def test_an_oauth_client_is_stored_tested_and_removed(app: ConsoleApp) -> 
     panel = page.get_by_role("dialog")
     await expect(panel).to_contain_text(f"{app.identity.url}/connect/callback/notion")
     await expect(panel).to_contain_text("Make a new public connection")
-    await panel.get_by_label("Client ID").fill("made-up-client")
+    await panel.get_by_label("Client ID").fill("console-client")
     await panel.get_by_label("Client secret").fill(SECRET)
     await panel.get_by_role("button", name="Save").click()
     clients = panel.get_by_role("list", name="Registered clients")
-    await expect(clients).to_contain_text("made-up-client")
+    await expect(clients).to_contain_text("console-client")
     await expect(panel.get_by_label("Client secret")).to_have_value("")
     await panel.get_by_role("button", name="Test").click()
     await panel.get_by_text("Not known").wait_for()
@@ -76,11 +76,11 @@ async def test_an_oauth_client_is_stored_tested_and_removed(app: ConsoleApp) -> 
     await panel.get_by_label("Client secret").fill(SECRET)
     await panel.get_by_role("button", name="Save").click()
     await expect(clients).to_contain_text("client-of-a-role")
-    await expect(clients).to_contain_text("made-up-client")
+    await expect(clients).to_contain_text("console-client")
     await _remove_client(page)
     await app.look(page, "service-oauth-remove")
     await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
-    await expect(clients).not_to_contain_text("made-up-client")
+    await expect(clients).not_to_contain_text("console-client")
     await expect(clients).to_contain_text("client-of-a-role")
     narrow = await app.open(
         app.admin, "/services?id=notion&tab=oauth", viewport=NARROW, locale="ja-JP", color_scheme="dark"
@@ -92,7 +92,7 @@ async def test_an_oauth_client_is_stored_tested_and_removed(app: ConsoleApp) -> 
 async def _remove_client(page: Page) -> None:
     await page.get_by_role("button", name="Remove the client for Everybody").click()
     question = page.get_by_role("alertdialog", name="Remove the OAuth client at Notion for Everybody?")
-    await question.get_by_label("Type made-up-client to confirm").fill("made-up-client")
+    await question.get_by_label("Type console-client to confirm").fill("console-client")
 
 
 async def test_a_provider_is_added_and_changed(app: ConsoleApp) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from tests.console.console_app import NARROW, VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import NARROW, VIEWS, ConsoleApp, in_every_view, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -55,7 +55,7 @@ async def test_the_palette_goes_to_a_page_by_keyboard(app: ConsoleApp) -> None:
     await page.wait_for_url("**/console/roles")
     await page.get_by_role("dialog").wait_for(state="detached")
     # Who listens hears the name of the new page.
-    await page.wait_for_function("document.activeElement.tagName === 'H1'")
+    await wait_until(page, "() => document.activeElement.tagName === 'H1'")
 
 
 async def test_the_shortcuts_are_listed_and_can_be_switched_off(app: ConsoleApp) -> None:

@@ -54,6 +54,12 @@ CALLS: dict[str, dict[str, Any]] = {
     "create_issue": {**REPO, "title": "t"},
 }
 
+FILLED = {
+    "get_me", "list_repositories", "list_commits", "get_commit", "list_branches", "get_file_contents", "list_issues",
+    "get_issue", "search_repositories",
+}  # fmt: skip
+"""Those for which the vendor has something to inflate."""
+
 
 @dataclass(frozen=True)
 class VendorAnswersApp:
@@ -107,7 +113,7 @@ async def test_inflated_answers(app: VendorAnswersApp) -> None:
             used |= {tool} if size > 300 else set()
             worst[tool] = max(worst.get(tool, (0.0, "")), (stall, repr(unit)))
     report(worst)
-    assert len(used) > len(CALLS) / 2, f"most answers are as described: {used}"
+    assert used >= FILLED, f"these answers were read: {used}"
 
 
 async def test_answers_of_other_forms(app: VendorAnswersApp) -> None:
