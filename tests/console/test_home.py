@@ -100,7 +100,7 @@ async def test_administrators_begin_with_the_dashboard(app: ConsoleApp) -> None:
     await other.set_viewport_size({"width": 360, "height": 1500})
     await app.look(other, f"dashboard-{SHORT_VIEW}")
     await page.get_by_role("link", name="Your own start").click()
-    await page.get_by_text("Your roles").wait_for()
+    await page.get_by_role("heading", name="Your roles").wait_for()
     await page.get_by_role("link", name="Dashboard").click()
     await page.get_by_text("What to do next").wait_for()
     await page.get_by_role("term").filter(has_text="Denied").locator("..").get_by_role("link").click()
