@@ -12,6 +12,15 @@ import pytest
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
+    _replace_handler()
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Again for each test: what a test starts may have put Python's own handler back."""
+    _replace_handler()
+
+
+def _replace_handler() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
 
