@@ -76,9 +76,7 @@ class CallCounter:
         end: int | None = await work.fetchval(_END, position, self._batch_events)
         if end is None:
             return 0
-        await work.execute(_COUNT_HOURS, position, end, "hour")
-        await work.execute(_COUNT_DAYS, position, end, "day")
-        await work.execute(_COUNT_PEOPLE, position, end)
+        await work.execute(_COUNT, position, end)
         await work.execute(_ADVANCE, end)
         return end - position
 
@@ -92,64 +90,69 @@ _END = """SELECT max(seq) FROM (SELECT seq FROM audit.events WHERE tenant_id = $
     ORDER BY seq LIMIT $3) AS batch"""
 _ADVANCE = "UPDATE core.count_positions SET seq = $2 WHERE tenant_id = $1"
 
-# An outcome stands under its intent's module. Names of modules that the tenant does not have, which a client makes up,
-# count together, as ''.
-_CALLS = """
-WITH call AS (
-    SELECT date_trunc($4, e.at, 'UTC') AS period, e.kind, e.outcome,
-        coalesce((SELECT s.module FROM core.services s
-            WHERE s.tenant_id = $1 AND s.module = coalesce(i.module, e.module)), '') AS module,
+# One statement, which reads the batch once. An outcome stands under its intent's module: `near` is that of an intent in
+# the same batch, found by sorting, since a join may become a loop over all pairs where PostgreSQL has no statistics.
+# Names of modules that the tenant does not have, which a client makes up, count together, as ''.
+_COUNT = """
+WITH event AS MATERIALIZED (
+    SELECT e.at, e.id, e.intent, e.kind, e.module, e.outcome, e.duration_us, e.user_id, e.sealed_at,
+        max(e.module) FILTER (WHERE e.kind = 'call.intent') OVER (PARTITION BY e.at, coalesce(e.intent, e.id)) AS near
+    FROM audit.events e
+    WHERE e.tenant_id = $1 AND e.seq > $2 AND e.seq <= $3 AND e.kind IN ('call.intent', 'call.outcome', 'call.denied')
+), call AS (
+    SELECT date_trunc('hour', e.at, 'UTC') AS hour,
+        CASE WHEN e.kind <> 'call.outcome' THEN e.module ELSE coalesce(e.near, (
+            SELECT x.module FROM audit.events x WHERE x.tenant_id = $1 AND x.at = e.at AND x.id = e.intent
+                AND x.kind = 'call.intent' AND x.sealed_at <= e.sealed_at
+                AND x.sealed_at > e.sealed_at - interval '40 days'
+            LIMIT 1
+        ), e.module) END AS module,
+        CASE WHEN e.kind = 'call.intent' THEN 'call' WHEN e.kind = 'call.denied' OR e.outcome = 'denied' THEN 'denied'
+            WHEN e.outcome IN ('error', 'timeout') THEN 'error' END AS what,
         CASE WHEN e.kind <> 'call.outcome' OR e.outcome NOT IN ('ok', 'error', 'timeout') THEN NULL
             WHEN e.duration_us < 1000 THEN 0
             ELSE least(40, floor(2 * ln(e.duration_us / 1000.0::float8) / ln(2.0::float8))::int + 1) END AS bucket
-    FROM audit.events e
-    LEFT JOIN LATERAL (
-        SELECT x.module FROM audit.events x WHERE x.tenant_id = $1 AND x.at = e.at AND x.id = e.intent
-            AND x.kind = 'call.intent' AND x.sealed_at <= e.sealed_at AND x.sealed_at > e.sealed_at - interval '40 days'
-        LIMIT 1
-    ) i ON e.kind = 'call.outcome'
-    WHERE e.tenant_id = $1 AND e.seq > $2 AND e.seq <= $3 AND e.kind IN ('call.intent', 'call.outcome', 'call.denied')
+    FROM event e
+), alike AS (
+    SELECT bucket, hour, what, module, count(*) AS events FROM call GROUP BY bucket, hour, what, module
 ), named AS (
-    SELECT period, name AS module, kind, outcome, bucket FROM call, LATERAL (VALUES (module), ('*')) AS both_ways (name)
-), counted AS (
-    SELECT period, module, count(*) FILTER (WHERE kind = 'call.intent') AS calls,
-        count(*) FILTER (WHERE kind = 'call.outcome' AND outcome IN ('error', 'timeout')) AS errors,
-        count(*) FILTER (WHERE kind = 'call.denied' OR (kind = 'call.outcome' AND outcome = 'denied')) AS denied,
-        max(bucket) AS last_bucket
-    FROM named GROUP BY period, module
+    SELECT unit, date_trunc(unit, a.hour, 'UTC') AS period, name AS module, a.what, a.bucket, a.events
+    FROM alike a LEFT JOIN core.services s ON s.tenant_id = $1 AND s.module = a.module,
+        LATERAL (VALUES (coalesce(s.module, '')), ('*')) AS both_ways (name), (VALUES ('hour'), ('day')) AS units (unit)
 ), measured AS (
-    SELECT period, module, bucket, count(*) AS calls FROM named WHERE bucket IS NOT NULL GROUP BY period, module, bucket
+    SELECT unit, period, module, bucket, sum(events)::bigint AS events FROM named WHERE bucket IS NOT NULL
+    GROUP BY unit, period, module, bucket
+), counted AS (
+    SELECT unit, period, module, coalesce(sum(events) FILTER (WHERE what = 'call'), 0)::bigint AS calls,
+        coalesce(sum(events) FILTER (WHERE what = 'error'), 0)::bigint AS errors,
+        coalesce(sum(events) FILTER (WHERE what = 'denied'), 0)::bigint AS denied, max(bucket) AS last_bucket
+    FROM named GROUP BY unit, period, module
 ), result AS (
-    SELECT c.period, c.module, c.calls, c.errors, c.denied, array(
-            SELECT coalesce(m.calls, 0) FROM generate_series(0, c.last_bucket) n
-            LEFT JOIN measured m ON m.period = c.period AND m.module = c.module AND m.bucket = n ORDER BY n
+    SELECT c.*, array(
+            SELECT coalesce(m.events, 0) FROM generate_series(0, c.last_bucket) n LEFT JOIN measured m
+                ON m.unit = c.unit AND m.period = c.period AND m.module = c.module AND m.bucket = n ORDER BY n
         ) AS durations
     FROM counted c
-)
-"""
-_COUNT_HOURS = (
-    _CALLS  # noqa: S608 constants
-    + """INSERT INTO core.hourly_calls AS h (tenant_id, period, module, calls, errors, denied, durations)
-    SELECT $1, period, module, calls, errors, denied, durations FROM result
+), hours AS (
+    INSERT INTO core.hourly_calls AS h (tenant_id, period, module, calls, errors, denied, durations)
+    SELECT $1, period, module, calls, errors, denied, durations FROM result WHERE unit = 'hour'
     ON CONFLICT (tenant_id, module, period) DO UPDATE SET calls = h.calls + excluded.calls,
         errors = h.errors + excluded.errors, denied = h.denied + excluded.denied,
-        durations = core.add_counts(h.durations, excluded.durations)"""
-)
-_COUNT_DAYS = (
-    _CALLS  # noqa: S608 constants
-    + """INSERT INTO core.daily_calls AS d (tenant_id, period, module, calls, errors, denied, durations)
-    SELECT $1, period, module, calls, errors, denied, durations FROM result
+        durations = core.add_counts(h.durations, excluded.durations)
+), days AS (
+    INSERT INTO core.daily_calls AS d (tenant_id, period, module, calls, errors, denied, durations)
+    SELECT $1, period, module, calls, errors, denied, durations FROM result WHERE unit = 'day'
     ON CONFLICT (tenant_id, module, period) DO UPDATE SET calls = d.calls + excluded.calls,
         errors = d.errors + excluded.errors, denied = d.denied + excluded.denied,
-        durations = core.add_counts(d.durations, excluded.durations)"""
+        durations = core.add_counts(d.durations, excluded.durations)
 )
-_COUNT_PEOPLE = """INSERT INTO core.active_people AS p (tenant_id, day, user_id, hours)
-    SELECT $1, (e.at AT TIME ZONE 'UTC')::date AS day, e.user_id,
-        bit_or(1 << extract(hour FROM e.at AT TIME ZONE 'UTC')::int)
-    FROM audit.events e JOIN core.users u ON u.tenant_id = $1 AND u.id = e.user_id
-    WHERE e.tenant_id = $1 AND e.seq > $2 AND e.seq <= $3 AND e.kind = 'call.intent'
-    GROUP BY day, e.user_id
-    ON CONFLICT (tenant_id, day, user_id) DO UPDATE SET hours = p.hours | excluded.hours"""
+INSERT INTO core.active_people AS p (tenant_id, day, user_id, hours)
+SELECT $1, (called.hour AT TIME ZONE 'UTC')::date AS day, called.user_id,
+    bit_or(1 << extract(hour FROM called.hour AT TIME ZONE 'UTC')::int)
+FROM (SELECT DISTINCT date_trunc('hour', at, 'UTC') AS hour, user_id FROM event WHERE kind = 'call.intent') AS called
+    JOIN core.users u ON u.tenant_id = $1 AND u.id = called.user_id
+GROUP BY day, called.user_id
+ON CONFLICT (tenant_id, day, user_id) DO UPDATE SET hours = p.hours | excluded.hours"""
 _FORGET = (
     "DELETE FROM core.hourly_calls WHERE tenant_id = $1 AND period < now() - $2::int * interval '1 day'",
     "DELETE FROM core.daily_calls WHERE tenant_id = $1 AND period < now() - $2::int * interval '1 day'",

@@ -8,7 +8,7 @@ from modules.github.release_assets import NO_RELEASE, ReleaseAsset, ReleaseId
 from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, Id, Owner, Ref, Repo
 from modules.github.shared.result_models import Confirmation
-from modules.github.shared.text_pages import cut_page, parse_position
+from modules.github.shared.text_pages import PAGE_CHARACTERS, cut_page, parse_position
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import (
     ADD_HINTS,
@@ -21,6 +21,7 @@ from modules.kit.parameters import (
     limit_length,
 )
 from modules.kit.results import Flag, Line, ListPage, Missable, ResultModel, Text, Url, Word, read_each
+from modules.kit.text_cleaning import clean_text
 
 MAX_NOTES = 125_000
 """Characters of a release's notes: GitHub's own limit."""
@@ -105,9 +106,10 @@ async def _fetch_release(context: Context, address: str, missing: str, cursor: s
     """Fetch a release with the page of its notes that `cursor` names."""
     position = parse_position(cursor)
     release = await rest_client.fetch_one(context, Release, address, missing=missing)
-    page = cut_page(release.body, position, "the release's body")
-    if page.text == release.body and not page.truncated:
-        return release  # most notes: a copy of the model costs as much as reading it
+    body = release.body
+    if not position.offset and len(body) <= PAGE_CHARACTERS and clean_text(body) == body:
+        return release  # most notes: the model of a page, and a copy of this one, cost as much as reading it
+    page = cut_page(body, position, "the release's body")
     notes = {"body": page.text, "truncated": page.truncated, "nextCursor": page.nextCursor}
     return release.model_copy(update=notes)
 
