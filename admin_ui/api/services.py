@@ -85,7 +85,7 @@ async def show_service(
 
     Returns its settings with the schema by which a page can draw them.
     """
-    await set_etag(response, dependencies.console, caller, "service", module)
+    await set_etag(response, dependencies.console, caller.tenant_id, "service", module)
     service = await _find_service(dependencies.console, caller.tenant_id, module)
     if service is None and module not in dependencies.installed:
         raise NotFound("there is no such service")
@@ -114,7 +114,7 @@ async def change_service(
         return _build_details(module, service, dependencies.installed)
 
     await describe_conflict(_apply_change(installed_module, body, caller, dependencies, expected_version), load_state)
-    await set_etag(response, dependencies.console, caller, "service", module)
+    await set_etag(response, dependencies.console, caller.tenant_id, "service", module)
     service = await _find_service(dependencies.console, caller.tenant_id, module)
     return _build_view(module, service, dependencies.installed)
 

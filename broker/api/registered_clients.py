@@ -149,7 +149,7 @@ async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, par
 @routes.get("/oauth/clients/{client_id}")
 async def show_client(client_id: ClientId, caller: AdminRead, parts: IdentityDeps, response: Response) -> ClientView:
     """Get a registered OAuth client."""
-    await set_etag(response, parts.clients.database, caller, "client", client_id)
+    await set_etag(response, parts.clients.database, caller.tenant_id, "client", client_id)
     return await _load_view(parts, caller, client_id)
 
 

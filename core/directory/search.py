@@ -1,4 +1,4 @@
-"""Search in the people and roles of a tenant, sorted and a page at a time. Width, case and kana do not count."""
+"""Search in the people and roles of a tenant, and in the tenants of the deployment, sorted and a page at a time. Width, case and kana do not count."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from core.db import Database
 from core.directory.roles import RoleRecord, fetch_roles
+from core.directory.tenants import TENANT_FIELDS, Tenant
 from core.directory.users import User, fetch_users
 from core.text_folding import HIRAGANA, KATAKANA, fold_text
 
@@ -18,6 +19,7 @@ _KANA = frozenset(KATAKANA + HIRAGANA + "".join(map(chr, range(0xFF66, 0xFF9E)))
 
 UserSortKey = Literal["email", "name", "created_at"]
 RoleSortKey = Literal["priority", "name"]
+TenantSortKey = Literal["slug", "name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,16 @@ class RoleSearch:
     descending: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class TenantSearch:
+    """All words of `text` stand in name or slug; an empty `status` is any."""
+
+    text: str = ""
+    status: str = ""
+    sort: TenantSortKey = "slug"
+    descending: bool = False
+
+
 async def search_users(
     console: Database, tenant_id: UUID, search: UserSearch, after: tuple[str | datetime, str] | None, limit: int
 ) -> Sequence[User]:
@@ -59,6 +71,16 @@ async def search_roles(
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(statement, *_build_word_filter(search.text), *(after or (None, None)), limit)
         return await fetch_roles(work, [row["id"] for row in rows])
+
+
+async def search_tenants(
+    console: Database, search: TenantSearch, after: tuple[str, str] | None, limit: int
+) -> Sequence[Tenant]:
+    """Find tenants, after the one with that value of the sort key and that slug."""
+    statement = _TENANTS[search.sort, search.descending]
+    words = _build_word_filter(search.text)
+    rows = await console.lookup("deployment", "list", statement, search.status, *words, *(after or (None, None)), limit)
+    return [Tenant(*row.values()) for row in rows]
 
 
 def _build_word_filter(text: str) -> tuple[Sequence[str], bool]:
@@ -96,6 +118,14 @@ def _build_role_statement(key: LiteralString, kind: LiteralString, descending: b
         ORDER BY r.{key} {direction}, r.name LIMIT $6"""  # noqa: S608 our own words
 
 
+def _build_tenant_statement(key: LiteralString, descending: bool) -> LiteralString:
+    beyond: LiteralString = "<" if descending else ">"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    return f"""{TENANT_FIELDS} WHERE $1 IN ('', status) AND {_match_words("name || ' ' || slug")}
+          AND ($4::text IS NULL OR ({key}, slug) {beyond} ($4, $5))
+        ORDER BY {key} {direction}, slug {direction} LIMIT $6"""  # noqa: S608 our own words
+
+
 _USER_KEYS: Mapping[UserSortKey, LiteralString] = {"email": "text", "name": "text", "created_at": "timestamptz"}
 _ROLE_KEYS: Mapping[RoleSortKey, LiteralString] = {"priority": "integer", "name": "text"}
 _USERS: Mapping[tuple[UserSortKey, bool], LiteralString] = {
@@ -107,4 +137,8 @@ _ROLES: Mapping[tuple[RoleSortKey, bool], LiteralString] = {
     (key, descending): _build_role_statement(key, kind, descending)
     for key, kind in _ROLE_KEYS.items()
     for descending in (False, True)
+}
+_TENANT_KEYS: Sequence[TenantSortKey] = ("slug", "name")
+_TENANTS: Mapping[tuple[TenantSortKey, bool], LiteralString] = {
+    (key, descending): _build_tenant_statement(key, descending) for key in _TENANT_KEYS for descending in (False, True)
 }

@@ -20,6 +20,7 @@ from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.user_connections import UserConnections
+from broker.disconnect.tenant_contents import TenantContentsCounter
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.scim_tokens import ScimTokens
 from broker.identity.stored_providers import ProviderAdministration
@@ -69,6 +70,7 @@ def build_admin_api(
                 ProviderTrial(zone.stored_http, dependencies.settings.public_url),
             ),
             build_sender_administration(zone.deployment_settings, zone.oauth_http, dependencies.settings, zone.clock),
+            TenantContentsCounter(zone.database, clock=zone.clock),
             dependencies.settings.public_url,
         )
     )

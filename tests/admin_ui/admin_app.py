@@ -27,6 +27,7 @@ from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import OAuthClientRegistration
 from broker.connections.user_connections import UserConnections
+from broker.disconnect.tenant_contents import TenantContentsCounter
 from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
@@ -400,7 +401,10 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         providers = ProviderAdministration(settings, (of_file,), ProviderTrial(documents, URL))
         trial = SenderTrial(MailAddressGuard(private_hosts), http, clock=clock)
         deployment = DeploymentDependencies(
-            providers, SenderAdministration(settings, NotificationSettings(), trial), URL
+            providers,
+            SenderAdministration(settings, NotificationSettings(), trial),
+            TenantContentsCounter(broker, clock=clock),
+            URL,
         )
         yield AdminApp(database, console, broker, clock, parts, verifier, refusals, door, connect, deployment)
         await documents.close()

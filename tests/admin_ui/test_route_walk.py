@@ -345,6 +345,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "GET /tenants/{tenant_id}": ("operator", ["admin:read"]),
         "PATCH /tenants/{tenant_id}": ("operator", ["admin:write"]),
         "DELETE /tenants/{tenant_id}": ("operator", ["admin:write"]),
+        "GET /tenants/{tenant_id}/contents": ("operator", ["admin:read"]),
         "GET /deployment/audit": ("operator", ["admin:read"]),
         "GET /keys": ("operator", ["admin:read"]),
         "GET /deployment/identity-providers": ("operator", ["admin:read"]),

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -192,7 +193,7 @@ async def test_a_sender_of_the_file_wins_and_is_not_changed(app: AdminApp, opera
     administration = app.deployment.notification_senders
     with_file = SenderAdministration(administration._store, of_file, administration._trial)
     assert [(one.source, one.in_use) for one in await with_file.list()] == [("file", True), ("database", False)]
-    app.deployment = type(app.deployment)(app.deployment.identity_providers, with_file, app.deployment.public_url)
+    app.deployment = replace(app.deployment, notification_senders=with_file)
     app.served = None
     async with app.browser(operators.admin) as operator:
         refused = await operator.put(f"{PATH}/mail", json=mail(post.port))
