@@ -7,7 +7,16 @@ from tools.console import ROOT
 
 SOURCE = ROOT / "build" / "screenshots" / "console"
 TARGET = ROOT / "docs" / "images"
-PICTURES = ("dashboard", "tools", "playground-result", "request-panel", "role-preset", "service-oauth", "logs")
+PICTURES = (
+    "dashboard",
+    "tools",
+    "playground-result",
+    "request-panel",
+    "role-preset",
+    "service-oauth",
+    "logs",
+    "tenant-remove",
+)
 
 
 def main() -> int:

@@ -1,4 +1,6 @@
-"""Search in the people and roles of a tenant, and in the tenants of the deployment, sorted and a page at a time. Width, case and kana do not count."""
+"""Search in the people and roles of a tenant, and in the tenants of the deployment, sorted and a page at a time. Width,
+case and kana do not count.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -123,7 +125,7 @@ def _build_tenant_statement(key: LiteralString, descending: bool) -> LiteralStri
     direction: LiteralString = "DESC" if descending else "ASC"
     return f"""{TENANT_FIELDS} WHERE $1 IN ('', status) AND {_match_words("name || ' ' || slug")}
           AND ($4::text IS NULL OR ({key}, slug) {beyond} ($4, $5))
-        ORDER BY {key} {direction}, slug {direction} LIMIT $6"""  # noqa: S608 our own words
+        ORDER BY {key} {direction}, slug {direction} LIMIT $6"""
 
 
 _USER_KEYS: Mapping[UserSortKey, LiteralString] = {"email": "text", "name": "text", "created_at": "timestamptz"}

@@ -67,6 +67,7 @@ class ConsoleApp:
     user: Person
     other_admin: Person
     """Of another tenant."""
+    operator: Person | None = None
     watched: list[Watched] = field(default_factory=list[Watched])
 
     @property
@@ -78,8 +79,11 @@ class ConsoleApp:
         return await _create_admin(self.product, self.admin.tenant, email)
 
     async def add_operator(self) -> Person:
-        """An administrator of the operators' tenant."""
-        return await _create_admin(self.product, await self.product.tenant(OPERATORS), "root@operators.test")
+        """An administrator of the operators' tenant; the same one each time."""
+        if self.operator is None:
+            tenant = await self.product.tenant(OPERATORS)
+            self.operator = await _create_admin(self.product, tenant, "root@operators.test")
+        return self.operator
 
     async def connect_client(self, person: Person, name: str) -> None:
         """An application that a person has let in."""

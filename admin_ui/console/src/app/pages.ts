@@ -8,6 +8,7 @@ import { requestsRoute } from '../pages/requests/route.ts'
 import { rolesRoute } from '../pages/roles/route.ts'
 import { servicesRoute } from '../pages/services/route.ts'
 import { settingsRoute } from '../pages/settings/route.ts'
+import { tenantsRoute } from '../pages/tenants/route.ts'
 import { toolsRoute } from '../pages/tools/route.ts'
 import { usersRoute } from '../pages/users/route.ts'
 
@@ -23,6 +24,7 @@ export const PAGES = [
   clientsRoute,
   logsRoute,
   settingsRoute,
-  keysRoute,
   doctorRoute,
+  tenantsRoute,
+  keysRoute,
 ] as const

@@ -17,6 +17,7 @@ import { schemas } from './schemas.ts'
 import { services } from './services.ts'
 import { settings } from './settings.ts'
 import { shell } from './shell.ts'
+import { tenants } from './tenants.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 import { versions } from './versions.ts'
@@ -42,6 +43,7 @@ export const messages = {
   services,
   settings,
   shell,
+  tenants,
   tools,
   users,
   versions,

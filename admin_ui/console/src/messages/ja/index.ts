@@ -18,6 +18,7 @@ import { schemas } from './schemas.ts'
 import { services } from './services.ts'
 import { settings } from './settings.ts'
 import { shell } from './shell.ts'
+import { tenants } from './tenants.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 import { versions } from './versions.ts'
@@ -43,6 +44,7 @@ export const messages: Messages = {
   services,
   settings,
   shell,
+  tenants,
   tools,
   users,
   versions,
