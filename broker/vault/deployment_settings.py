@@ -18,6 +18,7 @@ from broker.vault.key_rewrap import WrappedRow
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import ObjectVersion
 from core.errors import Conflict, NotFound
 from core.secret import Secret
 
@@ -45,6 +46,11 @@ class DeploymentSetting:
     wrapped: bytes | None
     created_at: datetime
     updated_at: datetime
+
+
+def get_setting_version(setting: DeploymentSetting | None) -> ObjectVersion:
+    """The version of a setting; that of one which is not stored is 0."""
+    return ObjectVersion(0) if setting is None else ObjectVersion(setting.version, setting.updated_at)
 
 
 class DeploymentSettingsStore:

@@ -44,7 +44,13 @@ async def set_etag(
     """Set the ETag of a tenant's object; called before the object is read."""
     async with database.tenant(tenant_id) as work:
         version = await fetch_version(work, kind, str(object_id))
-    response.headers["ETag"] = f'"v{version.version}"'
+    set_version(response, version.version)
+
+
+def set_version(response: Response, version: int | None) -> None:
+    """Set the ETag of an object that has its version in its own row; None where it cannot be changed."""
+    if version is not None:
+        response.headers["ETag"] = f'"v{version}"'
 
 
 async def describe_conflict(change: Awaitable[_Result], load_state: Callable[[], Awaitable[BaseModel]]) -> _Result:

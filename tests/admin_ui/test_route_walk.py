@@ -349,6 +349,8 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "GET /deployment/audit": ("operator", ["admin:read"]),
         "GET /keys": ("operator", ["admin:read"]),
         "GET /deployment/identity-providers": ("operator", ["admin:read"]),
+        "GET /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:read"]),
+        "GET /deployment/notification-senders/{sender_kind}": ("operator", ["admin:read"]),
         "POST /deployment/identity-providers/test": ("operator", ["admin:write"]),
         "PUT /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),
         "DELETE /deployment/identity-providers/{identity_provider_id}": ("operator", ["admin:write"]),

@@ -74,8 +74,13 @@ async def test_a_mail_server_from_tried_to_removed(app: AdminApp, operators: Ten
             post.port,
             True,
         )
+        again = await operator.put(f"{PATH}/mail", json=mail(post.port), headers={"If-Match": '"v0"'})
+        assert (again.status_code, again.json()["current"]["state"]["port"]) == (412, post.port)
+        read = await operator.get(f"{PATH}/mail")
+        assert (read.headers["etag"], read.json()) == (saved.headers["etag"], listed)
         assert (await operator.delete(f"{PATH}/mail")).status_code == 204
         assert (await operator.delete(f"{PATH}/mail")).status_code == 404
+        assert (await operator.get(f"{PATH}/mail")).status_code == 404
 
 
 async def test_what_is_due_goes_by_a_sender_that_was_just_stored(
