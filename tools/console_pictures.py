@@ -16,6 +16,7 @@ PICTURES = (
     "service-oauth",
     "logs",
     "tenant-remove",
+    "identity-try",
 )
 
 

@@ -153,13 +153,13 @@ async def find_axe_violations(page: Page) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def console_app(database: ScratchDatabase, folder: Path) -> AsyncIterator[ConsoleApp]:
-    """Start the product and the browser."""
+async def console_app(database: ScratchDatabase, folder: Path, **options: Any) -> AsyncIterator[ConsoleApp]:
+    """Start the product and the browser; `options` are those of :func:`tests.support.identity.identity_on`."""
     require_console()
     async with (
         chromium() as browser,
         product_on(database, folder) as product,
-        identity_on(product, providers=False, operator_tenant=OPERATORS) as identity,
+        identity_on(product, **{"providers": False, "operator_tenant": OPERATORS, **options}) as identity,
     ):
         acme, umbrella = await product.tenant("acme"), await product.tenant("umbrella")
         admin = await _create_admin(product, acme, "ada@acme.test")

@@ -21,7 +21,12 @@ PAGES = {
     "settings": "/settings",
     "doctor": "/doctor",
 }
-PAGES_OF_OPERATORS = {"operator-tenants": "/tenants", "operator-keys": "/keys", "operator-doctor": "/doctor"}
+PAGES_OF_OPERATORS = {
+    "operator-tenants": "/tenants",
+    "operator-identity": "/identity",
+    "operator-keys": "/keys",
+    "operator-doctor": "/doctor",
+}
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -1,6 +1,7 @@
 import { clientsRoute } from '../pages/clients/route.ts'
 import { doctorRoute } from '../pages/doctor/route.ts'
 import { homeRoute } from '../pages/start/route.ts'
+import { identityRoute } from '../pages/identity/route.ts'
 import { keysRoute } from '../pages/keys/route.ts'
 import { logsRoute } from '../pages/logs/route.ts'
 import { profileRoute } from '../pages/profile/route.ts'
@@ -26,5 +27,6 @@ export const PAGES = [
   settingsRoute,
   doctorRoute,
   tenantsRoute,
+  identityRoute,
   keysRoute,
 ] as const

@@ -5,6 +5,7 @@ import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
+import { identity, trials } from './identity.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
@@ -30,6 +31,7 @@ export const messages = {
   dashboard,
   doctor,
   home,
+  identity,
   keys,
   logs,
   modelView,
@@ -45,6 +47,7 @@ export const messages = {
   shell,
   tenants,
   tools,
+  trials,
   users,
   versions,
 }

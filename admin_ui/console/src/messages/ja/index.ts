@@ -6,6 +6,7 @@ import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
+import { identity, trials } from './identity.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
@@ -31,6 +32,7 @@ export const messages: Messages = {
   dashboard,
   doctor,
   home,
+  identity,
   keys,
   logs,
   modelView,
@@ -46,6 +48,7 @@ export const messages: Messages = {
   shell,
   tenants,
   tools,
+  trials,
   users,
   versions,
 }
