@@ -1,5 +1,6 @@
 """Identity providers and senders of the deployment, in a real browser: tried at real servers, in use at once."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -97,6 +98,43 @@ async def test_an_operator_adds_an_identity_provider_that_people_use_at_once(app
     await app.look(narrow, f"identity-add-{SHORT_VIEW}")
 
 
+async def test_an_operator_sets_the_mail_server(app: ConsoleApp, post: MailServer) -> None:
+    operator = await app.add_operator()
+    page = await app.open(operator, "/senders")
+    form = page.get_by_role("form", name="Mail server")
+    await form.get_by_label("Server").fill("127.0.0.1")
+    await form.get_by_label("Port").fill(str(post.port))
+    await form.get_by_label("From").fill("no address")
+    await form.get_by_role("button", name="Try").click()
+    await expect(form.get_by_label("From")).to_have_attribute("aria-invalid", "true")
+    await form.get_by_label("From").fill("MCPist <mcpist@acme.test>")
+    await form.get_by_role("button", name="Try").click()
+    await expect(form.get_by_role("list", name="Trial")).to_contain_text("does not encrypt")
+    await form.get_by_role("button", name=re.compile("Encryption")).click()
+    await page.get_by_role("option", name="None").click()
+    await form.get_by_role("button", name="Try").click()
+    await form.get_by_text("Everything that can be tried without a person works.").wait_for()
+    assert [message["To"] for message in post.messages] == [operator.email]
+    await app.look(page, "senders-try")
+    await form.get_by_role("button", name="Save").click()
+    await page.get_by_text("The mail server was saved").wait_for()
+    await page.get_by_text("In use", exact=True).wait_for()
+    await form.get_by_label("User").fill("mcpist")
+    await form.get_by_label("Password").fill("a-password-of-the-tests")
+    await form.get_by_role("button", name="Save").click()
+    await form.get_by_text("This was not done").wait_for()
+    await app.look(page, "senders-refused")
+    narrow = await app.open(operator, "/senders", **VIEWS[SHORT_VIEW])
+    await narrow.get_by_text("使用中", exact=True).wait_for()
+    await app.look(narrow, f"senders-{SHORT_VIEW}")
+    await page.get_by_role("button", name="Remove mail server").click()
+    question = page.get_by_role("alertdialog", name="Remove 127.0.0.1?")
+    await question.get_by_label("Type 127.0.0.1 to confirm").fill("127.0.0.1")
+    await question.get_by_role("button", name="Remove mail server").click()
+    await expect(page.get_by_text("Nothing is sent this way.")).to_have_count(2)
+
+
 async def test_identity_is_the_operator_s(app: ConsoleApp) -> None:
-    page = await app.open(app.admin, "/identity")
-    await page.get_by_role("heading", name="This page is for the operator").wait_for()
+    for path in ("/identity", "/senders"):
+        page = await app.open(app.admin, path)
+        await page.get_by_role("heading", name="This page is for the operator").wait_for()

@@ -24,6 +24,7 @@ PAGES = {
 PAGES_OF_OPERATORS = {
     "operator-tenants": "/tenants",
     "operator-identity": "/identity",
+    "operator-senders": "/senders",
     "operator-keys": "/keys",
     "operator-doctor": "/doctor",
 }

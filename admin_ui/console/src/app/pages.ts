@@ -7,6 +7,7 @@ import { logsRoute } from '../pages/logs/route.ts'
 import { profileRoute } from '../pages/profile/route.ts'
 import { requestsRoute } from '../pages/requests/route.ts'
 import { rolesRoute } from '../pages/roles/route.ts'
+import { sendersRoute } from '../pages/senders/route.ts'
 import { servicesRoute } from '../pages/services/route.ts'
 import { settingsRoute } from '../pages/settings/route.ts'
 import { tenantsRoute } from '../pages/tenants/route.ts'
@@ -28,5 +29,6 @@ export const PAGES = [
   doctorRoute,
   tenantsRoute,
   identityRoute,
+  sendersRoute,
   keysRoute,
 ] as const

@@ -12,6 +12,8 @@ const SAME = new Set([
   'identity.kinds.google',
   'identity.kinds.microsoft',
   'identity.kinds.github',
+  'senders.securities.starttls',
+  'senders.securities.tls',
 ])
 
 function listLeaves(english: object, japanese: object, prefix = ''): Leaf[] {

@@ -16,6 +16,7 @@ import { profile } from './profile.ts'
 import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
+import { senders } from './senders.ts'
 import { services } from './services.ts'
 import { settings } from './settings.ts'
 import { shell } from './shell.ts'
@@ -43,6 +44,7 @@ export const messages: Messages = {
   requests,
   roles,
   schemas,
+  senders,
   services,
   settings,
   shell,
