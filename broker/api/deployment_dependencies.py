@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from broker.authorization_server.client_trust import ClientTrustAdministration
 from broker.disconnect.tenant_contents import TenantContentsCounter
 from broker.identity.stored_providers import ProviderAdministration
 from broker.notifications.stored_senders import SenderAdministration
@@ -17,6 +18,7 @@ class DeploymentDependencies:
     identity_providers: ProviderAdministration
     notification_senders: SenderAdministration
     tenant_contents: TenantContentsCounter
+    client_trust: ClientTrustAdministration
     public_url: str
 
 

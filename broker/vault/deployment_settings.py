@@ -27,10 +27,11 @@ MAX_SECRET_LENGTH = 2_000
 """AWS KMS wraps at most 4,096 bytes, and a character may have two."""
 MAX_ROWS = 50
 
-SettingKind = Literal["identity_provider", "notification_sender"]
+SettingKind = Literal["identity_provider", "notification_sender", "client_trust"]
 _EVENTS: Mapping[SettingKind, tuple[AuditEventKind, AuditEventKind]] = {
     "identity_provider": (AuditEventKind.IDENTITY_PROVIDER_SET, AuditEventKind.IDENTITY_PROVIDER_REMOVED),
     "notification_sender": (AuditEventKind.NOTIFICATION_SENDER_SET, AuditEventKind.NOTIFICATION_SENDER_REMOVED),
+    "client_trust": (AuditEventKind.CLIENT_TRUST_SET, AuditEventKind.CLIENT_TRUST_REMOVED),
 }
 
 

@@ -15,6 +15,7 @@ from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
 from broker.api.routers import build_connect_section as connections
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
+from broker.authorization_server.client_trust import ClientTrustAdministration
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
@@ -71,6 +72,7 @@ def build_admin_api(
             ),
             build_sender_administration(zone.deployment_settings, zone.oauth_http, dependencies.settings, zone.clock),
             TenantContentsCounter(zone.database, clock=zone.clock),
+            ClientTrustAdministration(zone.deployment_settings, zone.identity.authorization_server.trust),
             dependencies.settings.public_url,
         )
     )

@@ -94,6 +94,7 @@ async def open_deployment_section(
     """
     from broker.api.deployment_dependencies import DeploymentDependencies
     from broker.api.deployment_section import build_deployment_section
+    from broker.authorization_server.client_trust import ClientTrustAdministration
     from broker.disconnect.tenant_contents import TenantContentsCounter
     from broker.identity.provider_trial import ProviderTrial
     from broker.identity.stored_providers import ProviderAdministration
@@ -111,4 +112,5 @@ async def open_deployment_section(
         providers = ProviderAdministration(store, identity.providers, ProviderTrial(http, public_url))
         senders = build_sender_administration(store, vendor_http, settings, get_utc_now)
         contents = TenantContentsCounter(database, clock=get_utc_now)
-        yield build_deployment_section(DeploymentDependencies(providers, senders, contents, public_url))
+        trust = ClientTrustAdministration(store, identity.authorization_server.trust)
+        yield build_deployment_section(DeploymentDependencies(providers, senders, contents, trust, public_url))

@@ -3,12 +3,14 @@
 import re
 from collections.abc import AsyncIterator, Iterator
 
+import httpx2
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, console_app
 from tests.support import postgres
+from tests.support.eventually import within
 from tests.support.mail_server import MailServer, mail_server
 
 expect.set_options(timeout=15_000)
@@ -132,6 +134,43 @@ async def test_an_operator_sets_the_mail_server(app: ConsoleApp, post: MailServe
     await question.get_by_label("Type 127.0.0.1 to confirm").fill("127.0.0.1")
     await question.get_by_role("button", name="Remove mail server").click()
     await expect(page.get_by_text("Nothing is sent this way.")).to_have_count(2)
+
+
+async def test_an_operator_chooses_which_clients_are_trusted(app: ConsoleApp) -> None:
+    operator = await app.add_operator()
+    page = await app.open(operator, "/identity?view=trust")
+    hosts = page.get_by_label("Hosts of client documents")
+    body = {"redirect_uris": ["http://127.0.0.1/callback"]}
+    async with httpx2.AsyncClient(base_url=app.identity.url) as client:
+
+        async def try_to_register() -> int:
+            return (await client.post("/oauth/register", json=body)).status_code
+
+        async def is_open() -> bool:
+            return await try_to_register() == 201
+
+        async def is_closed() -> bool:
+            return await try_to_register() == 403
+
+        assert await is_closed()
+        await hosts.fill("https://claude.ai")
+        await page.get_by_role("button", name="Save").click()
+        await expect(hosts).to_have_attribute("aria-invalid", "true")
+        await hosts.fill("claude.ai\n*.example.com")
+        await page.locator("label", has_text="Clients may register themselves").click()
+        await page.get_by_role("button", name="Save").click()
+        await page.get_by_text("The trust in clients was saved").wait_for()
+        await app.look(page, "identity-trust")
+        await within(5, is_open)
+        narrow = await app.open(operator, "/identity?view=trust", **VIEWS[SHORT_VIEW])
+        await narrow.get_by_role("button", name="既定値に戻す").wait_for()
+        await app.look(narrow, f"identity-trust-{SHORT_VIEW}")
+        await page.get_by_role("button", name="Back to the default").click()
+        question = page.get_by_role("alertdialog")
+        await expect(question).to_contain_text("claude.ai")
+        await question.get_by_role("button", name="Back to the default").click()
+        await expect(hosts).to_have_value("*")
+        await within(5, is_closed)
 
 
 async def test_identity_is_the_operator_s(app: ConsoleApp) -> None:

@@ -1,7 +1,7 @@
 /** Identity providers of the deployment, and which clients it trusts. */
 export const identity = {
   title: 'Identity',
-  views: { providers: 'Identity providers', clients: 'Client trust' },
+  views: { providers: 'Identity providers', trust: 'Client trust' },
   providersHelp:
     'Where people of all tenants sign in; the allow list of each tenant decides who may. A change counts at once, without a restart.',
   add: 'Add identity provider',
@@ -62,6 +62,27 @@ export const identity = {
   removeTitle: (id: string) => `Remove identity provider ${id}?`,
   removeText: 'Nobody signs in there any more. People who are signed in stay so. The client secret is forgotten. This cannot be undone.',
   removed: (id: string) => `Identity provider ${id} was removed`,
+}
+
+/** Which clients the deployment trusts that nobody has registered. */
+export const trust = {
+  title: 'Client trust',
+  help: 'Which programs may ask people of all tenants for access although no administrator has registered them. People still decide for themselves.',
+  sources: { file: 'File', database: 'Console', default: 'Default' },
+  source: 'Set by',
+  ofFile: 'It stands under [authorization_server] of identity.toml and is changed there; MCPist reads the file at its start.',
+  fields: { dynamic_registration: 'Clients may register themselves', client_metadata_hosts: 'Hosts of client documents' },
+  dynamicHelp: 'For older clients. Whoever finds the address of MCPist can register one; their names are shown as unverified.',
+  hostsHelp: 'One host a line; * stands for any letters, as in *.example.com. A client names itself by a document there. Empty is none.',
+  on: 'on',
+  off: 'off',
+  none: 'none',
+  saved: 'The trust in clients was saved and counts within a second',
+  reset: 'Back to the default',
+  resetTitle: 'Go back to the default trust?',
+  resetText: (hosts: string) =>
+    `Trusted now: ${hosts}. By default documents of every host are accepted, and no client registers itself. This cannot be undone.`,
+  wasReset: 'The default trust counts again',
 }
 
 /** Trials of what an operator is about to save. */

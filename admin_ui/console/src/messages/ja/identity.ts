@@ -2,7 +2,7 @@ import type { Messages } from '../index.tsx'
 
 export const identity: Messages['identity'] = {
   title: 'ID 管理',
-  views: { providers: 'ID プロバイダー', clients: 'クライアントの信頼' },
+  views: { providers: 'ID プロバイダー', trust: 'クライアントの信頼' },
   providersHelp:
     'すべてのテナントのユーザーがサインインする場所です。誰がサインインできるかは、各テナントの許可リストで決まります。変更は再起動なしですぐに反映されます。',
   add: 'ID プロバイダーを追加',
@@ -63,6 +63,26 @@ export const identity: Messages['identity'] = {
   removeTitle: (id) => `ID プロバイダー ${id} を削除しますか？`,
   removeText: '以後、このプロバイダーではサインインできません。サインイン中の人はそのままです。クライアントシークレットも削除され、元に戻せません。',
   removed: (id) => `ID プロバイダー ${id} を削除しました`,
+}
+
+export const trust: Messages['trust'] = {
+  title: 'クライアントの信頼',
+  help: '管理者が登録していないプログラムのうち、どれがすべてのテナントのユーザーにアクセスを求められるかを決めます。許可するかどうかは各自が決めます。',
+  sources: { file: 'ファイル', database: 'コンソール', default: '既定値' },
+  source: '設定元',
+  ofFile: 'identity.toml の [authorization_server] に書かれています。変更はファイルで行い、MCPist の起動時に読み込まれます。',
+  fields: { dynamic_registration: 'クライアントの自己登録を許可', client_metadata_hosts: 'クライアント文書のホスト' },
+  dynamicHelp: '古いクライアント用です。MCPist のアドレスを知る人なら誰でも登録でき、名前は未確認として表示されます。',
+  hostsHelp: '1 行に 1 つ入力します。* は任意の文字列です（例：*.example.com）。クライアントはここにある文書で名乗ります。空の場合は受け付けません。',
+  on: 'オン',
+  off: 'オフ',
+  none: 'なし',
+  saved: 'クライアントの信頼を保存しました。1 秒以内に反映されます',
+  reset: '既定値に戻す',
+  resetTitle: '既定の信頼に戻しますか？',
+  resetText: (hosts) =>
+    `現在の対象：${hosts}。既定では、すべてのホストの文書を受け付け、自己登録は許可しません。元に戻せません。`,
+  wasReset: '既定の信頼に戻しました',
 }
 
 export const trials: Messages['trials'] = {

@@ -6,7 +6,7 @@ import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
-import { identity, trials } from './identity.ts'
+import { identity, trials, trust } from './identity.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
@@ -51,6 +51,7 @@ export const messages: Messages = {
   tenants,
   tools,
   trials,
+  trust,
   users,
   versions,
 }

@@ -5,7 +5,9 @@ import { Button } from '../../components/Button.tsx'
 import { DetailPanel } from '../../components/DetailPanel.tsx'
 import { PageHead } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { ViewLinks } from '../../components/ViewLinks.tsx'
 import { useMessages } from '../../messages/index.tsx'
+import { ClientTrust } from './ClientTrust.tsx'
 import { ProviderForm } from './ProviderForm.tsx'
 import { ProviderList } from './ProviderList.tsx'
 import { identityRoute } from './route.ts'
@@ -18,16 +20,23 @@ export function IdentityPage() {
   const search = identityRoute.useSearch()
   const navigate = useNavigate({ from: '/identity' })
   const { open, close } = useOverlay(OF_DIALOG)
-  const add = () => open({ dialog: 'new' })
+  const add = () => open({ view: '', dialog: 'new' })
   useShortcut('n', identity.add, add)
   return (
     <>
       <PageHead title={identity.title}>
-        <Button kind="primary" icon={Plus} onPress={add}>
-          {identity.add}
-        </Button>
+        {!search.view && (
+          <Button kind="primary" icon={Plus} onPress={add}>
+            {identity.add}
+          </Button>
+        )}
       </PageHead>
-      <ProviderList search={search} onAdd={add} />
+      <ViewLinks
+        label={identity.title}
+        selected={search.view ?? 'providers'}
+        views={(['providers', 'trust'] as const).map((view) => ({ view, label: identity.views[view] }))}
+      />
+      {search.view === 'trust' ? <ClientTrust asks={search.dialog === 'reset'} /> : <ProviderList search={search} onAdd={add} />}
       {search.dialog === 'new' && (
         <DetailPanel title={identity.add} onClose={close} padded>
           <ProviderForm onSaved={(id) => void navigate({ search: { id }, replace: true })} />

@@ -3,9 +3,9 @@ import { Fingerprint } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
 import { type Query, readOneOf, readText } from '../../app/search.ts'
 
-const VIEWS = ['clients'] as const
+const VIEWS = ['trust'] as const
 const SOURCES = ['file'] as const
-const DIALOGS = ['new', 'remove'] as const
+const DIALOGS = ['new', 'remove', 'reset'] as const
 
 export interface IdentitySearch {
   /** The trust in clients, in the place of the list of providers. */
