@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import Field, SecretStr, StringConstraints
 
 from broker.api.connect_dependencies import ConnectDeps
@@ -95,13 +95,19 @@ class OAuthClientTestView(ResponseModel):
 
 @routes.get("/oauth-clients")
 async def list_oauth_clients(
-    caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    connect: ConnectDeps,
+    role: Annotated[UUID | None, Query(description="Identifier of the role whose own clients are listed.")] = None,
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[OAuthClientView]:
     """List OAuth clients at providers.
 
     Ordered by provider; the tenant's own come before those of roles.
     """
     clients = await connect.oauth_clients.list(caller.tenant_id)
+    if role is not None:
+        clients = [client for client in clients if client.role_id == role]
     if cursor is not None:
         after = decode_cursor(cursor, tuple[TextKey, bool, TextKey])
         clients = [client for client in clients if get_sort_key(client) > after]

@@ -21,6 +21,8 @@ async def test_a_service_s_client_is_that_of_its_provider(app: AdminApp, acme: T
         shown = [*first["items"], *second["items"]]
         assert [one["id"] for one in shown] == [made.json()["id"], role.json()["id"]]
         assert second["next_cursor"] is None
+        of_role = (await admin.get("/oauth-clients", params={"role": str(acme.role_id)})).json()["items"]
+        assert [one["id"] for one in of_role] == [role.json()["id"]]
         assert SECRET not in f"{shown}{made.text}{role.text}"
         assert [one["provider"] for one in (await admin.get("/services/google_calendar/oauth-clients")).json()["items"]]
         assert (await admin.get("/services/made_up/oauth-clients")).status_code == 404

@@ -3,9 +3,9 @@ import { ShieldCheck } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
 import { type Query, readOneOf, readSort, readText, writeSort } from '../../app/search.ts'
 
-export const ROLE_TABS = ['general', 'permissions', 'members', 'see-as'] as const
+export const ROLE_TABS = ['general', 'permissions', 'members', 'accounts', 'see-as'] as const
 export const ROLE_SORTS = ['name', 'priority'] as const
-const DIALOGS = ['new', 'copy', 'remove'] as const
+const DIALOGS = ['new', 'copy', 'remove', 'disconnect'] as const
 
 export type RoleTab = (typeof ROLE_TABS)[number]
 
@@ -15,7 +15,7 @@ export interface RolesSearch {
   /** The role whose panel is open. */
   id?: string | undefined
   tab?: RoleTab | undefined
-  /** The service whose tools the permissions show alone. */
+  /** The service whose tools the permissions show alone, or whose shared account the dialog ends. */
   service?: string | undefined
   /** Words to find among the tools. */
   find?: string | undefined

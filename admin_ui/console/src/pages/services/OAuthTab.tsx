@@ -44,6 +44,7 @@ export function OAuthTab({ service, search }: OAuthTabProps) {
           key={provider.id}
           module={service.module}
           provider={provider}
+          role={search.role}
           clients={items.filter((client) => client.provider === provider.id)}
         />
       ))}
@@ -61,12 +62,13 @@ export function OAuthTab({ service, search }: OAuthTabProps) {
 interface ProviderStepsProps {
   module: string
   provider: SchemaProviderView
+  role: string | undefined
   clients: SchemaOAuthClientView[]
 }
 
-function ProviderSteps({ module, provider, clients }: ProviderStepsProps) {
+function ProviderSteps({ module, provider, role, clients }: ProviderStepsProps) {
   const { oauth, steps } = useMessages().services
-  const [owner, setOwner] = useState(EVERYBODY)
+  const [owner, setOwner] = useState(role ?? EVERYBODY)
   const own = clients.find((client) => (client.role_id ?? EVERYBODY) === owner)
   const list = steps[provider.id] ?? steps.other ?? []
   return (

@@ -17,7 +17,7 @@ import type { ServicesSearch } from './route.ts'
 import { ServiceSettings } from './ServiceSettings.tsx'
 import { ServiceState } from './ServicesPage.tsx'
 
-const OF_PANEL = ['id', 'tab', 'dialog', 'client'] as const
+const OF_PANEL = ['id', 'tab', 'dialog', 'role', 'client'] as const
 
 /** One service of the tenant. */
 export function ServicePanel({ module, search }: { module: string; search: ServicesSearch }) {

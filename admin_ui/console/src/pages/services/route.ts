@@ -16,6 +16,8 @@ export interface ServicesSearch {
   id?: string | undefined
   tab?: ServiceTab | undefined
   dialog?: (typeof DIALOGS)[number] | undefined
+  /** The role whose OAuth client is shown, in the place of everybody's. */
+  role?: string | undefined
   /** The OAuth client that the dialog is about. */
   client?: string | undefined
 }
@@ -29,6 +31,7 @@ export const servicesRoute = createRoute({
     id: readText(query.id),
     tab: readOneOf(query.tab, SERVICE_TABS),
     dialog: readOneOf(query.dialog, DIALOGS),
+    role: readText(query.role),
     client: readText(query.client),
   }),
   component: lazyRouteComponent(() => import('./ServicesPage.tsx'), 'ServicesPage'),
