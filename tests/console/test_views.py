@@ -14,6 +14,7 @@ PAGES = {
     "users": "/users",
     "requests": "/requests",
     "roles": "/roles",
+    "roles-order": "/roles?view=order",
     "services": "/services",
     "providers": "/services?view=providers",
     "clients": "/clients",

@@ -35,6 +35,16 @@ export const roles = {
   memberAdded: (email: string) => `${email} has the role now`,
   takeAway: (email: string) => `Take the role from ${email}`,
   memberRemoved: (email: string) => `${email} does not have the role any more`,
+  views: { list: 'Roles', order: 'Order' },
+  order: {
+    label: 'Roles by priority',
+    help: 'Where several roles of a person share an account of a service, that of the highest one is used. Drag a role, or move it with its buttons.',
+    more: (count: number) => `These are the ${count} with the highest priority. Set the priority of others in their panel.`,
+    drag: (name: string) => `Drag ${name}`,
+    up: (name: string) => `Move ${name} up`,
+    down: (name: string) => `Move ${name} down`,
+    moved: (name: string) => `Role ${name} was moved`,
+  },
   accounts: {
     help: 'An account that the role shares is used by its people who have connected none of their own, for the tools that this role allows.',
     none: 'No shared account',

@@ -35,6 +35,16 @@ export const roles: Messages['roles'] = {
   memberAdded: (email) => `${email} をロールに追加しました`,
   takeAway: (email) => `${email} をロールから外す`,
   memberRemoved: (email) => `${email} をロールから外しました`,
+  views: { list: 'ロール', order: '優先順位' },
+  order: {
+    label: '優先度順のロール',
+    help: '1 人の複数のロールが同じサービスのアカウントを共有している場合、最も上のロールのものが使われます。ドラッグするか、ボタンで移動します。',
+    more: (count) => `優先度の高い ${count} 件です。ほかのロールの優先度は、それぞれのパネルで設定します。`,
+    drag: (name) => `${name} をドラッグ`,
+    up: (name) => `${name} を上へ移動`,
+    down: (name) => `${name} を下へ移動`,
+    moved: (name) => `ロール「${name}」を移動しました`,
+  },
   accounts: {
     help: 'ロールが共有するアカウントは、自分のアカウントを接続していないユーザーが、このロールで許可されたツールに使います。',
     none: '共有アカウントなし',

@@ -25,6 +25,12 @@ export const serviceToolsQuery = queryOptions({
   staleTime: 60_000,
 })
 
+/** The roles by priority: as many as a page of the API has. */
+export const orderedRolesQuery = queryOptions({
+  queryKey: ['roles', 'order'],
+  queryFn: () => read(api.GET('/api/v1/roles', { params: { query: { sort: '-priority', limit: 200 } } })),
+})
+
 /** The services that are on and need an account at a vendor: as many as a page of the API has. */
 export const vendorServicesQuery = queryOptions({
   queryKey: ['services', 'with-vendor'],

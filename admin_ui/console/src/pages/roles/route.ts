@@ -5,11 +5,14 @@ import { type Query, readOneOf, readSort, readText, writeSort } from '../../app/
 
 export const ROLE_TABS = ['general', 'permissions', 'members', 'accounts', 'see-as'] as const
 export const ROLE_SORTS = ['name', 'priority'] as const
+const VIEWS = ['order'] as const
 const DIALOGS = ['new', 'copy', 'remove', 'disconnect'] as const
 
 export type RoleTab = (typeof ROLE_TABS)[number]
 
 export interface RolesSearch {
+  /** The order of roles in the place of their list. */
+  view?: (typeof VIEWS)[number] | undefined
   q?: string | undefined
   sort?: string | undefined
   /** The role whose panel is open. */
@@ -27,6 +30,7 @@ export const rolesRoute = createRoute({
   path: '/roles',
   staticData: { title: (messages) => messages.roles.title, right: 'administer', group: 'manage', icon: ShieldCheck, key: 'R' },
   validateSearch: (query: Query): RolesSearch => ({
+    view: readOneOf(query.view, VIEWS),
     q: readText(query.q),
     sort: writeSort(readSort(query.sort, ROLE_SORTS)),
     id: readText(query.id),
