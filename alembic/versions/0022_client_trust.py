@@ -1,4 +1,4 @@
-"""The deployment's trust in clients is one more setting that its operator changes while it runs."""
+"""The trust in clients is one more setting of the deployment; the alerts of a tenant have a version."""
 
 from alembic import op
 
@@ -14,6 +14,11 @@ def upgrade() -> None:
         """ALTER TABLE auth.deployment_settings ADD CONSTRAINT deployment_settings_kind_check
         CHECK (kind IN ('identity_provider', 'notification_sender', 'client_trust'))"""
     )
+    op.execute("ALTER TABLE core.versions DROP CONSTRAINT versions_kind_check")
+    op.execute(
+        """ALTER TABLE core.versions ADD CONSTRAINT versions_kind_check
+        CHECK (kind IN ('user', 'role', 'service', 'tenant', 'client', 'alerts'))"""
+    )
 
 
 def downgrade() -> None:
@@ -22,4 +27,10 @@ def downgrade() -> None:
     op.execute(
         """ALTER TABLE auth.deployment_settings ADD CONSTRAINT deployment_settings_kind_check
         CHECK (kind IN ('identity_provider', 'notification_sender'))"""
+    )
+    op.execute("DELETE FROM core.versions WHERE kind = 'alerts'")
+    op.execute("ALTER TABLE core.versions DROP CONSTRAINT versions_kind_check")
+    op.execute(
+        """ALTER TABLE core.versions ADD CONSTRAINT versions_kind_check
+        CHECK (kind IN ('user', 'role', 'service', 'tenant', 'client'))"""
     )

@@ -12,7 +12,7 @@ from core.db import Row, UnitOfWork
 from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 
-ObjectKind = Literal["user", "role", "service", "tenant", "client"]
+ObjectKind = Literal["user", "role", "service", "tenant", "client", "alerts"]
 FIRST_VERSION = 1
 
 

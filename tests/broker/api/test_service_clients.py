@@ -41,6 +41,25 @@ async def test_where_there_are_several_providers_one_has_to_be_named(app: AdminA
         ).status_code == 200
 
 
+async def test_two_administrators_store_a_client_at_once(app: AdminApp, acme: Tenant) -> None:
+    asked, new = {"client_id": "made-up", "client_secret": SECRET}, {"If-Match": '"v0"'}
+    async with app.browser(acme.admin) as admin:
+        made = await admin.put("/services/notion/oauth-client", json=asked, headers=new)
+        path = f"/oauth-clients/{made.json()['id']}"
+        read = await admin.get(path)
+        assert read.json()["client_id"] == "made-up"
+        late = await admin.put("/services/notion/oauth-client", json=asked, headers=new)
+        assert (late.status_code, late.json()["current"]["state"]) == (412, read.json())
+        seen = {"If-Match": read.headers["etag"]}
+        assert (await admin.put("/services/notion/oauth-client", json=asked, headers=seen)).status_code == 200
+        other = await admin.put("/oauth-clients", json=asked | {"provider": "notion"}, headers=seen)
+        assert other.status_code == 412
+        assert (await admin.delete(path)).status_code == 200
+        assert (await admin.get(path)).status_code == 404
+        gone = await admin.put("/services/notion/oauth-client", json=asked, headers=seen)
+        assert gone.status_code == 404
+
+
 PEM, _ = make_client_certificate()
 ENDED, _ = make_client_certificate(days=-1)
 PRIVATE = "".join(PEM.split("-----")[2].split())
