@@ -88,11 +88,11 @@ function ProviderSteps({ module, provider, role, clients }: ProviderStepsProps) 
       </p>
       <OwnerField value={owner} onChange={setOwner} />
       <OAuthClientForm
-        key={`${owner} ${own?.updated_at}`}
+        key={`${owner} ${own?.id}`}
         module={module}
         provider={provider}
         roleId={owner === EVERYBODY ? null : owner}
-        stored={own}
+        clientId={own?.id}
       />
       {clients.length > 0 && <OAuthClientList clients={clients} />}
     </Section>
