@@ -2,7 +2,6 @@
 case and kana do not count.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,11 +12,7 @@ from core.db import Database
 from core.directory.roles import RoleRecord, fetch_roles
 from core.directory.tenants import TENANT_FIELDS, Tenant
 from core.directory.users import User, fetch_users
-from core.text_folding import HIRAGANA, KATAKANA, fold_text
-
-_ESCAPED = re.compile(r"[\\%_]")
-_KANA = frozenset(KATAKANA + HIRAGANA + "".join(map(chr, range(0xFF66, 0xFF9E))))
-"""Full width, and half width, which becomes full."""
+from core.word_search import build_word_filter, match_words
 
 UserSortKey = Literal["email", "name", "created_at"]
 RoleSortKey = Literal["priority", "name"]
@@ -59,7 +54,7 @@ async def search_users(
 ) -> Sequence[User]:
     """Find users, after the one with that value of the sort key and that address."""
     statement = _USERS[search.sort, search.descending]
-    filters = (*_build_word_filter(search.text), search.status, search.system_role)
+    filters = (*build_word_filter(search.text), search.status, search.system_role)
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(statement, *filters, *(after or (None, None)), limit)
         return await fetch_users(work, [row["id"] for row in rows])
@@ -71,7 +66,7 @@ async def search_roles(
     """Find roles, after the one with that value of the sort key and that name."""
     statement = _ROLES[search.sort, search.descending]
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(statement, *_build_word_filter(search.text), *(after or (None, None)), limit)
+        rows = await work.fetch(statement, *build_word_filter(search.text), *(after or (None, None)), limit)
         return await fetch_roles(work, [row["id"] for row in rows])
 
 
@@ -80,31 +75,16 @@ async def search_tenants(
 ) -> Sequence[Tenant]:
     """Find tenants, after the one with that value of the sort key and that slug."""
     statement = _TENANTS[search.sort, search.descending]
-    words = _build_word_filter(search.text)
+    words = build_word_filter(search.text)
     rows = await console.lookup("deployment", "list", statement, search.status, *words, *(after or (None, None)), limit)
     return [Tenant(*row.values()) for row in rows]
-
-
-def _build_word_filter(text: str) -> tuple[Sequence[str], bool]:
-    """Build the values of $2 and $3: patterns of which all have to match, and whether kana have to be folded."""
-    words = [_ESCAPED.sub(r"\\\g<0>", word) for word in fold_text(text).split()]
-    return [f"%{word}%" for word in words], not _KANA.isdisjoint(text)
-
-
-def _match_words(text: LiteralString) -> LiteralString:
-    """Build the condition that a text, folded as core.text_folding does it, matches every pattern of $2.
-
-    Folding kana takes ten times as long as all the rest, so it is left out where the words have none.
-    """
-    folded: LiteralString = f"lower(normalize({text}, NFKC))"
-    return f"CASE WHEN $3 THEN translate({folded}, '{KATAKANA}', '{HIRAGANA}') ELSE {folded} END LIKE ALL ($2::text[])"
 
 
 def _build_user_statement(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
     beyond: LiteralString = "<" if descending else ">"
     direction: LiteralString = "DESC" if descending else "ASC"
     return f"""SELECT u.id FROM core.users u
-        WHERE u.tenant_id = $1 AND {_match_words("u.name || ' ' || u.email")}
+        WHERE u.tenant_id = $1 AND {match_words("u.name || ' ' || u.email", "$2", "$3")}
           AND $4 IN ('', u.status) AND $5 IN ('', u.system_role)
           AND ($6::{kind} IS NULL OR (u.{key}, u.email) {beyond} ($6, $7))
         ORDER BY u.{key} {direction}, u.email {direction} LIMIT $8"""  # noqa: S608 our own words
@@ -116,14 +96,14 @@ def _build_role_statement(key: LiteralString, kind: LiteralString, descending: b
     direction: LiteralString = "DESC" if descending else "ASC"
     after: LiteralString = f"r.{key} {beyond} $4 OR (r.{key} = $4 AND r.name > $5)"
     return f"""SELECT r.id FROM core.roles r
-        WHERE r.tenant_id = $1 AND {_match_words("r.name")} AND ($4::{kind} IS NULL OR {after})
+        WHERE r.tenant_id = $1 AND {match_words("r.name", "$2", "$3")} AND ($4::{kind} IS NULL OR {after})
         ORDER BY r.{key} {direction}, r.name LIMIT $6"""  # noqa: S608 our own words
 
 
 def _build_tenant_statement(key: LiteralString, descending: bool) -> LiteralString:
     beyond: LiteralString = "<" if descending else ">"
     direction: LiteralString = "DESC" if descending else "ASC"
-    return f"""{TENANT_FIELDS} WHERE $1 IN ('', status) AND {_match_words("name || ' ' || slug")}
+    return f"""{TENANT_FIELDS} WHERE $1 IN ('', status) AND {match_words("name || ' ' || slug", "$2", "$3")}
           AND ($4::text IS NULL OR ({key}, slug) {beyond} ($4, $5))
         ORDER BY {key} {direction}, slug {direction} LIMIT $6"""
 

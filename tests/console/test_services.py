@@ -27,8 +27,15 @@ async def _stored_settings(app: ConsoleApp, module: str) -> dict[str, object]:
 
 async def test_a_service_is_switched_and_set(app: ConsoleApp) -> None:
     page = await app.open(app.admin, "/services")
-    await page.get_by_role("table", name="Services").wait_for()
+    services = page.get_by_role("table", name="Services")
+    await services.wait_for()
     await app.look(page, "services")
+    await page.get_by_label("Search by name").fill("no such service")
+    await page.get_by_text("Nothing matches “no such service”").wait_for()
+    await page.get_by_label("Search by name").fill("KNOWLEDGE")
+    await expect(services.get_by_role("link")).to_have_count(1)
+    await services.get_by_role("button", name="Service").click()
+    await page.wait_for_url(re.compile("sort=-title"))
     await page.get_by_role("link", name="Knowledge graph").click()
     panel = page.get_by_role("dialog")
     await app.look(page, "service-general")
