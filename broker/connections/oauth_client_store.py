@@ -36,7 +36,8 @@ MAX_CLIENT_ID_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """All that may be shown of a client: everything but its secret. `accounts` is how many were connected by it."""
+    """All that may be shown of a client: everything but its secret. `accounts` is how many were connected by it;
+    lists of the API do not tell `version`."""
 
     id: UUID
     provider: str
@@ -51,7 +52,7 @@ class OAuthClient:
     accounts: int
     created_at: datetime
     updated_at: datetime
-    version: int
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
