@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from core.errors import Invalid
+from core.errors import Invalid, InvalidFields
 from core.private_file import read_private
 
 T = TypeVar("T", bound=BaseModel)
@@ -40,6 +40,19 @@ def _describe_position(error: tomllib.TOMLDecodeError) -> str:
 
 def describe_problems(error: ValidationError) -> Iterable[str]:
     """Each problem of values that a model refuses; it names the key and never the value."""
+    return (f"{key}: {message}" if key else message for key, message in _list_problems(error))
+
+
+def build_invalid(error: ValidationError) -> Invalid:
+    """The same as an error of the API, at the fields where each problem has one."""
+    problems: dict[str, str] = {}
+    for key, message in _list_problems(error):
+        problems.setdefault(key.partition(".")[0], message)  # of several forms that a value may have, the first
+    text = "; ".join(describe_problems(error))
+    return Invalid(text) if "" in problems else InvalidFields(problems, text)
+
+
+def _list_problems(error: ValidationError) -> Iterable[tuple[str, str]]:
     for problem in error.errors():
         key = ".".join(str(part) for part in problem["loc"])[:200]
         message = problem["msg"].removeprefix("Value error, ")
@@ -47,4 +60,4 @@ def describe_problems(error: ValidationError) -> Iterable[str]:
             message = "there is no such key"
         elif problem["type"] == "missing":
             message = "it is missing"
-        yield f"{key}: {message}" if key else message
+        yield key, message

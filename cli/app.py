@@ -16,6 +16,7 @@ from cli.commands import (
     backup,
     call,
     client,
+    client_trust,
     connect,
     credential,
     doctor,
@@ -103,6 +104,7 @@ app.add_typer(service.app, name="service")
 app.add_typer(module.app, name="module")
 app.add_typer(credential.app, name="credential")
 app.add_typer(client.app, name="client")
+app.add_typer(client_trust.app, name="client-trust")
 app.add_typer(provider.app, name="provider")
 app.add_typer(oauth_client.app, name="oauth-client")
 app.add_typer(issuer.app, name="issuer")

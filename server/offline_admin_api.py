@@ -41,7 +41,7 @@ OFFLINE_URL = "http://127.0.0.1"
 CONNECT_PATHS = ("/providers", "/oauth-clients", "/credentials", "/connections", "/connect-sessions", "/services/")
 """Prefixes of the routes of connecting that the control plane has not itself; the others are identity's."""
 
-DEPLOYMENT_PATH = "/deployment/"
+DEPLOYMENT_PATHS = ("/deployment/", "/tenants/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class _OfflineChecks(NoDeploymentChecks):
 
 
 def _select_broker_section(path: str) -> str:
-    if path.startswith(DEPLOYMENT_PATH):
+    if path.startswith(DEPLOYMENT_PATHS):
         return "deployment"
     return "connect" if path.startswith(CONNECT_PATHS) else "identity"
 

@@ -7,7 +7,17 @@ from tools.console import ROOT
 
 SOURCE = ROOT / "build" / "screenshots" / "console"
 TARGET = ROOT / "docs" / "images"
-PICTURES = ("dashboard", "tools", "playground-result", "request-panel", "role-preset", "service-oauth", "logs")
+PICTURES = (
+    "dashboard",
+    "tools",
+    "playground-result",
+    "request-panel",
+    "role-preset",
+    "service-oauth",
+    "logs",
+    "tenant-remove",
+    "identity-try",
+)
 
 
 def main() -> int:

@@ -154,7 +154,7 @@ async def add_role(body: NewRole, caller: AdminWrite, dependencies: AdminDeps, r
 @routes.get("/roles/{role_id}")
 async def show_role(role_id: RolePath, caller: AdminRead, console: ConsoleDatabase, response: Response) -> RoleView:
     """Get a role."""
-    await set_etag(response, console, caller, "role", role_id)
+    await set_etag(response, console, caller.tenant_id, "role", role_id)
     return RoleView.model_validate(await roles.get_role(console, caller.tenant_id, role_id))
 
 
@@ -248,7 +248,7 @@ async def _answer_change(
         return RoleView.model_validate(await roles.get_role(console, caller.tenant_id, role_id))
 
     role = await describe_conflict(change, load_state)
-    await set_etag(response, console, caller, "role", role_id)
+    await set_etag(response, console, caller.tenant_id, "role", role_id)
     return RoleView.model_validate(role)
 
 

@@ -1,19 +1,20 @@
 """``/services``: the modules, which of them a tenant has switched on, and their settings."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 from pydantic import Field, JsonValue, StringConstraints
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps
 from admin_ui.api.installed_modules import InstalledModule, InstalledModules, ModuleSettingValues
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite
-from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.pagination import Cursor, PageLimit
 from core.api.principal import Principal
-from core.api.schemas import PageOf, RequestModel, ResponseModel
+from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortText
+from core.api.sorted_lists import SortedList, SortKey, fold_key
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.db import Database
 from core.directory import services
@@ -24,6 +25,7 @@ from core.names import MODULE_NAME_FIELD
 routes = create_router("services")
 
 ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD, description="Name of the module, such as `github`.")]
+ServiceSort = Literal["module", "-module", "title", "-title", "enabled", "-enabled"]
 SettingName = Annotated[str, StringConstraints(pattern=MODULE_NAME_FIELD)]
 SettingChanges = Annotated[dict[SettingName, JsonValue], Field(max_length=50)]
 
@@ -39,6 +41,17 @@ class TenantServiceView(ResponseModel):
     tool_count: int = Field(description="Number of tools of the module.")
     settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")
     has_vendor: bool = Field(description="True if the module uses accounts at a vendor.")
+
+
+_SERVICES = SortedList[TenantServiceView](
+    lambda service: f"{service.module} {service.title}",
+    lambda service: service.module,
+    {
+        "module": SortKey(lambda service: service.module),
+        "title": SortKey(lambda service: fold_key(service.title)),
+        "enabled": SortKey(lambda service: service.enabled, bool),
+    },
+)
 
 
 class TenantServiceDetails(TenantServiceView):
@@ -61,20 +74,25 @@ class ServiceChange(RequestModel):
 
 @routes.get("/services")
 async def list_services(
-    caller: AdminRead, dependencies: AdminDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    dependencies: AdminDeps,
+    q: Annotated[ShortText, Query(description="Words that the name or the title contains.")] = "",
+    sort: Annotated[ServiceSort, Query(description="Field to order by; with `-` the other way round.")] = "module",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[TenantServiceView]:
     """List services.
 
-    Returns all modules by name: installed ones, and those that the tenant had before.
+    Returns all modules: installed ones, and those that the tenant had before. Ordered by name, unless `sort` says
+    otherwise. Width, case and kana do not count in `q`.
     """
-    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     enabled_services = {
         service.module: service for service in await services.list_services(dependencies.console, caller.tenant_id)
     }
-    names = [name for name in sorted({*enabled_services, *dependencies.installed}) if name > after]
-    page, next_cursor = split_page(names[: limit + 1], limit, lambda name: name)
-    items = [_build_view(name, enabled_services.get(name), dependencies.installed) for name in page]
-    return PageOf(items=items, next_cursor=next_cursor)
+    names = {*enabled_services, *dependencies.installed}
+    views = [_build_view(name, enabled_services.get(name), dependencies.installed) for name in names]
+    items, next_cursor = _SERVICES.select_page(views, q, sort, limit, cursor)
+    return PageOf(items=list(items), next_cursor=next_cursor)
 
 
 @routes.get("/services/{module}")
@@ -85,7 +103,7 @@ async def show_service(
 
     Returns its settings with the schema by which a page can draw them.
     """
-    await set_etag(response, dependencies.console, caller, "service", module)
+    await set_etag(response, dependencies.console, caller.tenant_id, "service", module)
     service = await _find_service(dependencies.console, caller.tenant_id, module)
     if service is None and module not in dependencies.installed:
         raise NotFound("there is no such service")
@@ -114,7 +132,7 @@ async def change_service(
         return _build_details(module, service, dependencies.installed)
 
     await describe_conflict(_apply_change(installed_module, body, caller, dependencies, expected_version), load_state)
-    await set_etag(response, dependencies.console, caller, "service", module)
+    await set_etag(response, dependencies.console, caller.tenant_id, "service", module)
     service = await _find_service(dependencies.console, caller.tenant_id, module)
     return _build_view(module, service, dependencies.installed)
 

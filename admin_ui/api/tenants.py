@@ -1,6 +1,6 @@
 """``/tenants``, for the operator of the deployment; ``/tenant``, for each tenant's own administrators."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from uuid import UUID
 
 from fastapi import Path, Query, Response
@@ -20,19 +20,20 @@ from core.api.schemas import (
     RemovalView,
     RequestModel,
     ResponseModel,
+    ShortText,
     build_removal_view,
 )
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.db import Database
 from core.directory.deletion import remove_tenant
 from core.directory.provisioning import provision_tenant
+from core.directory.search import TenantSearch, TenantSortKey, search_tenants
 from core.directory.tenants import (
     MAX_TOKEN_DAYS,
     Tenant,
     change_tenant,
     find_tenant,
     get_tenant,
-    list_tenants_page,
     set_status,
 )
 from core.directory.users import find_user
@@ -41,6 +42,8 @@ from core.errors import Conflict, NotFound
 routes = create_router("tenants")
 
 Slug = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", max_length=63)]
+TenantStatus = Literal["active", "suspended"]
+TenantSort = Literal["slug", "-slug", "name", "-name"]
 TenantPath = Annotated[UUID, Path(description="Identifier of the tenant.")]
 Confirmation = Annotated[
     str,
@@ -58,7 +61,7 @@ class TenantView(ResponseModel):
     id: UUID = Field(description="Identifier of the tenant.")
     slug: str = Field(description="Short name of the tenant.")
     name: str = Field(description="Display name of the tenant.")
-    status: Literal["active", "suspended"] = Field(description="Status: `active` or `suspended`.")
+    status: TenantStatus = Field(description="Status: `active` or `suspended`.")
     record_arguments: bool = Field(
         description="Record the arguments of tool calls in the audit log, not only their digest."
     )
@@ -102,23 +105,28 @@ class TenantChange(RequestModel):
 class OperatorTenantChange(TenantChange):
     """Changes to a tenant by the operator; omitted fields stay unchanged."""
 
-    status: Literal["active", "suspended"] | None = Field(
-        default=None, description="New status: `active` or `suspended`; null keeps it."
-    )
+    status: TenantStatus | None = Field(default=None, description="New status: `active` or `suspended`; null keeps it.")
 
 
 @routes.get("/tenants")
 async def list_tenants(
-    caller: OperatorRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    caller: OperatorRead,
+    console: ConsoleDatabase,
+    q: Annotated[ShortText, Query(description="Words that the name or the slug contains.")] = "",
+    status: Annotated[TenantStatus | None, Query(description="Status: `active` or `suspended`.")] = None,
+    sort: Annotated[TenantSort, Query(description="Field to order by; with `-` the other way round.")] = "slug",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[TenantView]:
     """List tenants.
 
-    Ordered by slug.
+    Ordered by slug, unless `sort` says otherwise. Width, case and kana do not count in `q`.
     """
-    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    tenants, next_cursor = split_page(
-        await list_tenants_page(console, after, limit + 1), limit, lambda tenant: tenant.slug
-    )
+    key = cast("TenantSortKey", sort.removeprefix("-"))
+    search = TenantSearch(q, status or "", key, sort.startswith("-"))
+    after: tuple[str, str] | None = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey])
+    found = await search_tenants(console, search, after, limit + 1)
+    tenants, next_cursor = split_page(found, limit, lambda tenant: (getattr(tenant, key), tenant.slug))
     return PageOf(items=[TenantView.model_validate(tenant) for tenant in tenants], next_cursor=next_cursor)
 
 
@@ -139,25 +147,35 @@ async def add_tenant(body: NewTenant, caller: OperatorWrite, dependencies: Admin
 
 
 @routes.get("/tenants/{tenant_id}")
-async def show_tenant(tenant_id: TenantPath, caller: OperatorRead, console: ConsoleDatabase) -> TenantView:
+async def show_tenant(
+    tenant_id: TenantPath, caller: OperatorRead, console: ConsoleDatabase, response: Response
+) -> TenantView:
     """Get a tenant."""
+    await set_etag(response, console, tenant_id, "tenant", tenant_id)
     return TenantView.model_validate(await get_tenant(console, tenant_id))
 
 
 @routes.patch("/tenants/{tenant_id}")
 async def change_any_tenant(
-    tenant_id: TenantPath, body: OperatorTenantChange, caller: OperatorWrite, console: ConsoleDatabase
+    tenant_id: TenantPath,
+    body: OperatorTenantChange,
+    caller: OperatorWrite,
+    console: ConsoleDatabase,
+    response: Response,
+    expected_version: ExpectedVersion,
 ) -> TenantView:
     """Change a tenant.
 
     Users of a suspended tenant lose all access within a second.
     """
-    tenant = await get_tenant(console, tenant_id)
-    if body.status is not None and body.status != tenant.status:
-        if tenant_id == caller.tenant_id:
-            raise Conflict("this is your own tenant: you would shut yourself out")
-        await set_status(console, caller.actor, tenant_id, body.status)
-    return await _apply_change(console, caller, tenant_id, body)
+
+    async def load_state() -> TenantView:
+        return TenantView.model_validate(await get_tenant(console, tenant_id))
+
+    change = _apply_operator_change(console, caller, tenant_id, body, expected_version)
+    view = await describe_conflict(change, load_state)
+    await set_etag(response, console, tenant_id, "tenant", tenant_id)
+    return view
 
 
 @routes.delete("/tenants/{tenant_id}")
@@ -179,7 +197,7 @@ async def remove_any_tenant(
 @routes.get("/tenant")
 async def show_own_tenant(caller: AdminRead, console: ConsoleDatabase, response: Response) -> TenantView:
     """Get the caller's tenant."""
-    await set_etag(response, console, caller, "tenant", caller.tenant_id)
+    await set_etag(response, console, caller.tenant_id, "tenant", caller.tenant_id)
     return TenantView.model_validate(await get_tenant(console, caller.tenant_id))
 
 
@@ -198,8 +216,20 @@ async def change_own_tenant(
 
     change = _apply_change(console, caller, caller.tenant_id, body, expected_version)
     view = await describe_conflict(change, load_state)
-    await set_etag(response, console, caller, "tenant", caller.tenant_id)
+    await set_etag(response, console, caller.tenant_id, "tenant", caller.tenant_id)
     return view
+
+
+async def _apply_operator_change(
+    console: Database, caller: Principal, tenant_id: UUID, change: OperatorTenantChange, expected_version: int | None
+) -> TenantView:
+    tenant = await get_tenant(console, tenant_id)
+    if change.status is not None and change.status != tenant.status:
+        if tenant_id == caller.tenant_id:
+            raise Conflict("this is your own tenant: you would shut yourself out")
+        await set_status(console, caller.actor, tenant_id, change.status, expected_version=expected_version)
+        expected_version = None  # what follows is a field that the caller names, on the version that this has made
+    return await _apply_change(console, caller, tenant_id, change, expected_version)
 
 
 async def _apply_change(

@@ -120,7 +120,7 @@ async def add_user(body: NewUser, caller: AdminWrite, console: ConsoleDatabase, 
 @routes.get("/users/{user_id}")
 async def show_user(user_id: UserPath, caller: AdminRead, console: ConsoleDatabase, response: Response) -> UserView:
     """Get a user."""
-    await set_etag(response, console, caller, "user", user_id)
+    await set_etag(response, console, caller.tenant_id, "user", user_id)
     return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
 
 
@@ -152,7 +152,7 @@ async def update_user(
         expected_version=expected_version,
     )
     user = await describe_conflict(change, load_state)
-    await set_etag(response, console, caller, "user", user_id)
+    await set_etag(response, console, caller.tenant_id, "user", user_id)
     return UserView.model_validate(user)
 
 

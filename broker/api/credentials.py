@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import Field
 
 from broker.api.connect_dependencies import ConnectDeps
@@ -16,8 +16,8 @@ from core.api.app import create_router
 from core.api.dependencies import AllOwners, OwnerRead, OwnerWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
-from core.errors import NotFound
-from core.scopes import ADMIN_WRITE
+from core.errors import Forbidden, NotFound
+from core.scopes import ADMIN_READ, ADMIN_WRITE
 
 routes = create_router("credentials")
 
@@ -75,18 +75,26 @@ async def list_credentials(
     connect: ConnectDeps,
     user: UserFilter = None,
     all_owners: AllOwners = False,
+    role: Annotated[
+        UUID | None,
+        Query(description="Identifier of the role whose shared credentials are listed (administrators only)."),
+    ] = None,
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[VendorCredentialView]:
     """List credentials.
 
-    Returns the caller's own credentials and those that the caller's roles share. Administrators can name a `user`, or
-    list all of the tenant with `all_owners`.
+    Returns the caller's own credentials and those that the caller's roles share. Administrators can name a `user` or a
+    `role`, or list all of the tenant with `all_owners`.
     """
-    user_id = resolve_owner_filter(caller, user, all_owners)
+    if role is not None and not caller.is_administrator_with(ADMIN_READ):
+        raise Forbidden("only an administrator sees what a role shares")
+    user_id = resolve_owner_filter(caller, user, all_owners or role is not None)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     async with connect.database.tenant(caller.tenant_id) as work:
-        credentials = await connect.connection_health.list_stored(work, user_id, after=after, limit=limit + 1)
+        credentials = await connect.connection_health.list_stored(
+            work, user_id, role_id=role, after=after, limit=limit + 1
+        )
     shown, following = split_page(credentials, limit, lambda credential: credential.sort_key)
     return PageOf(items=[_build_view(credential) for credential in shown], next_cursor=following)
 

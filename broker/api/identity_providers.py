@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
-from fastapi import Path
+from fastapi import Path, Response
 from pydantic import Field, SecretStr, StringConstraints
 
 from broker.api.deployment_dependencies import DeploymentDeps
@@ -16,6 +16,7 @@ from core.api.app import create_router
 from core.api.dependencies import OperatorRead, OperatorWrite, RecentlySignedInOperator
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel
+from core.api.versions import ExpectedVersion, describe_conflict, set_version
 from core.secret import Secret
 
 routes = create_router("deployment")
@@ -129,6 +130,19 @@ async def list_identity_providers(
     return PageOf(items=[_build_view(provider, parts.public_url) for provider in shown], next_cursor=following)
 
 
+@routes.get("/deployment/identity-providers/{identity_provider_id}")
+async def show_identity_provider(
+    identity_provider_id: ProviderIdPath, caller: OperatorRead, parts: DeploymentDeps, response: Response
+) -> IdentityProviderView:
+    """Get an identity provider.
+
+    The stored one of this identifier, else that of identity.toml, which has no `ETag`.
+    """
+    provider = await parts.identity_providers.get(identity_provider_id)
+    set_version(response, provider.version)
+    return _build_view(provider, parts.public_url)
+
+
 @routes.post("/deployment/identity-providers/test")
 async def test_identity_provider(
     body: IdentityProviderTrial, caller: OperatorWrite, parts: DeploymentDeps
@@ -152,14 +166,25 @@ async def put_identity_provider(
     body: IdentityProviderUpsert,
     caller: RecentlySignedInOperator,
     parts: DeploymentDeps,
+    response: Response,
+    expected_version: ExpectedVersion,
 ) -> SavedIdentityProviderView:
     """Store or replace an identity provider.
 
     It is tried first, and not stored if a check fails. It lets people of all tenants in, within their allow lists, so a
     sign-in within the last ten minutes is required. It counts at once, on every process.
+    `If-Match: "v0"` stores a new one only.
     """
+
+    async def load_state() -> IdentityProviderView:
+        return _build_view(await parts.identity_providers.get(identity_provider_id), parts.public_url)
+
     change = _build_change(identity_provider_id, body)
-    saved, checks = await parts.identity_providers.put(caller.actor, change, despite_failures=body.despite_failures)
+    saving = parts.identity_providers.put(
+        caller.actor, change, despite_failures=body.despite_failures, expected_version=expected_version
+    )
+    saved, checks = await describe_conflict(saving, load_state)
+    set_version(response, saved.version)
     return SavedIdentityProviderView(provider=_build_view(saved, parts.public_url), checks=_build_check_views(checks))
 
 

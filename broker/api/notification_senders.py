@@ -5,17 +5,19 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import Path
+from fastapi import Path, Response
 from pydantic import Field, SecretStr, StringConstraints
 
-from broker.api.deployment_dependencies import DeploymentDeps
+from broker.api.deployment_dependencies import DeploymentDependencies, DeploymentDeps
 from broker.notifications.sender_trial import SenderCheck, SenderCheckName
 from broker.notifications.stored_senders import SenderChange, SenderKind, SenderOverview
 from broker.vault.deployment_settings import MAX_SECRET_LENGTH
 from core.api.app import create_router
 from core.api.dependencies import OperatorRead, OperatorWrite, RecentlySignedInOperator
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
+from core.api.principal import Principal
 from core.api.schemas import NO_CONTROL_CHARACTERS, Email, PageOf, RequestModel, ResponseModel
+from core.api.versions import ExpectedVersion, describe_conflict, set_version
 from core.secret import Secret
 
 routes = create_router("deployment")
@@ -133,6 +135,19 @@ async def list_notification_senders(
     return PageOf(items=[_build_view(sender) for sender in shown], next_cursor=following)
 
 
+@routes.get("/deployment/notification-senders/{sender_kind}")
+async def show_notification_sender(
+    sender_kind: SenderPath, caller: OperatorRead, parts: DeploymentDeps, response: Response
+) -> NotificationSenderView:
+    """Get a sender of notifications.
+
+    The stored one of this kind, else that of notices.toml, which has no `ETag`.
+    """
+    sender = await parts.notification_senders.get(sender_kind)
+    set_version(response, sender.version)
+    return _build_view(sender)
+
+
 @routes.post("/deployment/notification-senders/mail/test")
 async def test_mail_sender(body: MailSenderSettings, caller: OperatorWrite, parts: DeploymentDeps) -> SenderTrialView:
     """Send a trial mail by a server, without storing the server."""
@@ -149,32 +164,38 @@ async def test_webhook_sender(
 
 @routes.put("/deployment/notification-senders/mail")
 async def put_mail_sender(
-    body: MailSenderUpsert, caller: RecentlySignedInOperator, parts: DeploymentDeps
+    body: MailSenderUpsert,
+    caller: RecentlySignedInOperator,
+    parts: DeploymentDeps,
+    response: Response,
+    expected_version: ExpectedVersion,
 ) -> SavedSenderView:
     """Store or replace the mail server of notifications.
 
     A trial mail is sent first, and nothing is stored if that fails. Notifications of all tenants go this way, so a
     sign-in within the last ten minutes is required. It counts without a restart.
+    `If-Match: "v0"` stores a new one only.
     """
-    saved, checks = await parts.notification_senders.put(
-        caller.actor, _build_mail_change(body, caller.email), despite_failures=body.despite_failures
-    )
-    return SavedSenderView(sender=_build_view(saved), checks=_build_check_views(checks))
+    change = _build_mail_change(body, caller.email)
+    return await _put(parts, caller, response, change, body.despite_failures, expected_version)
 
 
 @routes.put("/deployment/notification-senders/webhook")
 async def put_webhook_sender(
-    body: WebhookSenderUpsert, caller: RecentlySignedInOperator, parts: DeploymentDeps
+    body: WebhookSenderUpsert,
+    caller: RecentlySignedInOperator,
+    parts: DeploymentDeps,
+    response: Response,
+    expected_version: ExpectedVersion,
 ) -> SavedSenderView:
     """Store or replace the webhook of notifications.
 
     A trial event is posted first, and nothing is stored if that fails. Notifications of all tenants go this way, so a
     sign-in within the last ten minutes is required. It counts without a restart.
+    `If-Match: "v0"` stores a new one only.
     """
-    saved, checks = await parts.notification_senders.put(
-        caller.actor, _build_webhook_change(body), despite_failures=body.despite_failures
-    )
-    return SavedSenderView(sender=_build_view(saved), checks=_build_check_views(checks))
+    change = _build_webhook_change(body)
+    return await _put(parts, caller, response, change, body.despite_failures, expected_version)
 
 
 @routes.delete("/deployment/notification-senders/{sender_kind}", status_code=204)
@@ -184,6 +205,25 @@ async def remove_notification_sender(sender_kind: SenderPath, caller: OperatorWr
     Notifications that are due go by what is left; where nothing is, nobody is told.
     """
     await parts.notification_senders.remove(caller.actor, sender_kind)
+
+
+async def _put(
+    parts: DeploymentDependencies,
+    caller: Principal,
+    response: Response,
+    change: SenderChange,
+    despite_failures: bool,
+    expected_version: int | None,
+) -> SavedSenderView:
+    senders = parts.notification_senders
+
+    async def load_state() -> NotificationSenderView:
+        return _build_view(await senders.get(change.kind))
+
+    saving = senders.put(caller.actor, change, despite_failures=despite_failures, expected_version=expected_version)
+    saved, checks = await describe_conflict(saving, load_state)
+    set_version(response, saved.version)
+    return SavedSenderView(sender=_build_view(saved), checks=_build_check_views(checks))
 
 
 def _get_key(sender: SenderOverview) -> tuple[bool, str]:

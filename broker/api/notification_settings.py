@@ -1,14 +1,17 @@
 """``/notification-settings`` and ``/notification-preferences``: which alerts go out, and to whom."""
 
 from typing import Annotated
+from uuid import UUID
 
+from fastapi import Response
 from pydantic import Field
 
-from broker.api.identity_dependencies import IdentityDeps
-from broker.notifications.preferences import MAX_ADDRESSES, Alert, AlertPreference, AlertSettings
+from broker.api.identity_dependencies import IdentityDependencies, IdentityDeps
+from broker.notifications.preferences import ALERTS_VERSION, MAX_ADDRESSES, Alert, AlertPreference, AlertSettings
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite, OwnerRead, OwnerWrite, UserFilter, resolve_owner
 from core.api.schemas import Email, RequestModel, ResponseModel
+from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 
 routes = create_router("notifications")
@@ -71,22 +74,35 @@ class AlertPreferenceUpdate(RequestModel):
 
 
 @routes.get("/notification-settings")
-async def show_notification_settings(caller: AdminRead, parts: IdentityDeps) -> NotificationSettingsView:
+async def show_notification_settings(
+    caller: AdminRead, parts: IdentityDeps, response: Response
+) -> NotificationSettingsView:
     """Get which alerts the tenant sends, and to whom."""
-    settings = await parts.notifications.list_settings(caller.tenant_id)
-    return NotificationSettingsView(alerts=[_build_settings_view(one) for one in settings])
+    await set_etag(response, parts.notifications.database, caller.tenant_id, "alerts", ALERTS_VERSION)
+    return await _load_settings(parts, caller.tenant_id)
 
 
 @routes.put("/notification-settings")
 async def put_notification_settings(
-    body: AlertSettingsUpdate, caller: AdminWrite, parts: IdentityDeps
+    body: AlertSettingsUpdate,
+    caller: AdminWrite,
+    parts: IdentityDeps,
+    response: Response,
+    expected_version: ExpectedVersion,
 ) -> AlertSettingsView:
     """Set whether and to whom the tenant sends an alert.
 
-    It counts for everything that was not sent yet.
+    It counts for everything that was not sent yet. `If-Match` is the `ETag` of all alerts together.
     """
+
+    async def load_state() -> NotificationSettingsView:
+        return await _load_settings(parts, caller.tenant_id)
+
     wanted = AlertSettings(body.alert, body.mail, body.webhook, body.administrators, tuple(body.addresses))
-    return _build_settings_view(await parts.notifications.put_settings(caller.actor, caller.tenant_id, wanted))
+    saving = parts.notifications.put_settings(caller.actor, caller.tenant_id, wanted, expected_version=expected_version)
+    saved = await describe_conflict(saving, load_state)
+    await set_etag(response, parts.notifications.database, caller.tenant_id, "alerts", ALERTS_VERSION)
+    return _build_settings_view(saved)
 
 
 @routes.get("/notification-preferences")
@@ -113,6 +129,11 @@ async def put_notification_preference(
     owner = resolve_owner(caller, user, ADMIN_WRITE)
     preference = AlertPreference(body.alert, body.mail)
     await parts.notifications.put_preference(caller.actor, caller.tenant_id, owner, preference)
+
+
+async def _load_settings(parts: IdentityDependencies, tenant_id: UUID) -> NotificationSettingsView:
+    settings = await parts.notifications.list_settings(tenant_id)
+    return NotificationSettingsView(alerts=[_build_settings_view(one) for one in settings])
 
 
 def _build_settings_view(settings: AlertSettings) -> AlertSettingsView:

@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Path
+from fastapi import Path, Query, Response
 from pydantic import Field, SecretStr, StringConstraints
 
 from broker.api.connect_dependencies import ConnectDeps
 from broker.api.providers import ProviderId
 from broker.connect.client_registration import build_redirect_uri
+from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import (
     MAX_CLIENT_ID_LENGTH,
     OAuthClient,
@@ -20,7 +21,9 @@ from broker.oauth_client.client_assertion import MAX_PEM_LENGTH
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.principal import Principal
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
+from core.api.versions import ExpectedVersion, describe_conflict, set_version
 from core.secret import Secret
 
 routes = create_router("oauth clients")
@@ -95,13 +98,19 @@ class OAuthClientTestView(ResponseModel):
 
 @routes.get("/oauth-clients")
 async def list_oauth_clients(
-    caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    connect: ConnectDeps,
+    role: Annotated[UUID | None, Query(description="Identifier of the role whose own clients are listed.")] = None,
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[OAuthClientView]:
     """List OAuth clients at providers.
 
     Ordered by provider; the tenant's own come before those of roles.
     """
     clients = await connect.oauth_clients.list(caller.tenant_id)
+    if role is not None:
+        clients = [client for client in clients if client.role_id == role]
     if cursor is not None:
         after = decode_cursor(cursor, tuple[TextKey, bool, TextKey])
         clients = [client for client in clients if get_sort_key(client) > after]
@@ -110,10 +119,12 @@ async def list_oauth_clients(
 
 
 @routes.put("/oauth-clients")
-async def set_oauth_client(body: OAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps) -> SavedOAuthClientView:
+async def set_oauth_client(
+    body: OAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps, expected_version: ExpectedVersion
+) -> SavedOAuthClientView:
     """Register or replace an OAuth client at a provider.
 
-    The tenant, and each role, has one client at each provider.
+    The tenant, and each role, has one client at each provider. `If-Match: "v0"` stores a new one only.
     """
     secret = body.client_secret
     registration = OAuthClientRegistration(
@@ -124,8 +135,17 @@ async def set_oauth_client(body: OAuthClientUpsert, caller: AdminWrite, connect:
         auth_method=body.auth_method,
         settings=body.settings,
     )
-    client = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
-    return SavedOAuthClientView(id=client, redirect_uri=build_redirect_uri(connect.public_url, body.provider))
+    return await register_client(connect, caller, registration, expected_version)
+
+
+@routes.get("/oauth-clients/{oauth_client_id}")
+async def show_oauth_client(
+    oauth_client_id: OAuthClientRowId, caller: AdminRead, connect: ConnectDeps, response: Response
+) -> OAuthClientView:
+    """Get an OAuth client at a provider."""
+    client = await connect.oauth_clients.get(caller.tenant_id, oauth_client_id)
+    set_version(response, client.version)
+    return build_client_view(client, connect.public_url)
 
 
 @routes.post("/oauth-clients/{oauth_client_id}/test")
@@ -152,6 +172,27 @@ async def remove_oauth_client(
     """
     return build_removal_view(
         await connect.account_revoker.remove_client(caller.actor, caller.tenant_id, oauth_client_id)
+    )
+
+
+async def register_client(
+    connect: ConnectServices, caller: Principal, registration: OAuthClientRegistration, expected_version: int | None
+) -> SavedOAuthClientView:
+    """Store a client, where its version is the expected one."""
+
+    async def load_state() -> OAuthClientView:
+        clients = await connect.oauth_clients.list(caller.tenant_id)
+        place = registration.provider, registration.role_id
+        return build_client_view(
+            next(client for client in clients if (client.provider, client.role_id) == place), connect.public_url
+        )
+
+    saving = connect.oauth_clients.register(
+        caller.actor, caller.tenant_id, registration, expected_version=expected_version
+    )
+    client_id = await describe_conflict(saving, load_state)
+    return SavedOAuthClientView(
+        id=client_id, redirect_uri=build_redirect_uri(connect.public_url, registration.provider)
     )
 
 

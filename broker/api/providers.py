@@ -4,18 +4,22 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 from pydantic import Field, StringConstraints
 
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connect.client_registration import RegistrationMethod
 from broker.providers.drafts import DraftRequest, draft_provider
+from broker.providers.views import ProviderSummary
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite
-from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.pagination import Cursor, PageLimit
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortText
+from core.api.sorted_lists import SortedList, SortKey, fold_key
 
 routes = create_router("providers")
+
+ProviderSort = Literal["id", "-id", "title", "-title", "origin", "-origin"]
 
 ProviderId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
 ProviderPath = Annotated[ProviderId, Path(description="Identifier of the provider.")]
@@ -109,19 +113,33 @@ class ProviderDraftView(ResponseModel):
     scopes: tuple[str, ...] = Field(description="OAuth scopes that the server advertises.")
 
 
+_PROVIDERS = SortedList[ProviderSummary](
+    lambda provider: " ".join((provider.id, provider.title, *provider.modules)),
+    lambda provider: provider.id,
+    {
+        "id": SortKey(lambda provider: provider.id),
+        "title": SortKey(lambda provider: fold_key(provider.title)),
+        "origin": SortKey(lambda provider: provider.origin),
+    },
+)
+
+
 @routes.get("/providers")
 async def list_providers(
-    caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    connect: ConnectDeps,
+    q: Annotated[ShortText, Query(description="Words that the identifier, title or a module contains.")] = "",
+    sort: Annotated[ProviderSort, Query(description="Field to order by; with `-` the other way round.")] = "id",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[ProviderView]:
     """List providers.
 
-    Returns every provider that the tenant can use, by identifier, and custom ones that cannot be read, with the reason.
+    Returns every provider that the tenant can use, and custom ones that cannot be read, with the reason. Ordered by
+    identifier, unless `sort` says otherwise. Width, case and kana do not count in `q`.
     """
-    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    summaries = [
-        summary for summary in await connect.provider_views.list_summaries(caller.tenant_id) if summary.id > after
-    ]
-    shown, following = split_page(summaries[: limit + 1], limit, lambda summary: summary.id)
+    summaries = await connect.provider_views.list_summaries(caller.tenant_id)
+    shown, following = _PROVIDERS.select_page(summaries, q, sort, limit, cursor)
     return PageOf(items=[ProviderView.model_validate(summary) for summary in shown], next_cursor=following)
 
 

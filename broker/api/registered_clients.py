@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 from pydantic import Field, StringConstraints, model_validator
 
 from broker.api.identity_dependencies import IdentityDependencies, IdentityDeps
@@ -12,9 +12,10 @@ from broker.api.tokens import Scope
 from broker.authorization_server.registered_clients import MAX_REDIRECT_URIS, ListedClient, NewClient
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite, RecentlySignedInAdmin, check_grantable_scopes
-from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.pagination import Cursor, PageLimit
 from core.api.principal import Principal
-from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortName
+from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortName, ShortText
+from core.api.sorted_lists import SortedList, SortKey, fold_key
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.errors import Invalid, NotFound
 from core.known_clients import ToolResultFormat
@@ -23,6 +24,7 @@ routes = create_router("oauth")
 
 ClientId = Annotated[str, Path(pattern="^[0-9A-Za-z_-]{8,100}$", description="OAuth client identifier.")]
 ClientAuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+ClientSort = Literal["created_at", "-created_at", "name", "-name"]
 GrantType = Literal[
     "authorization_code", "refresh_token", "client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ]
@@ -106,19 +108,31 @@ class ClientUpdate(RequestModel):
         return self
 
 
+_CLIENTS = SortedList[ListedClient](
+    lambda client: f"{client.client.name} {client.client.id} {client.user_email}",
+    lambda client: client.client.id,
+    {
+        "created_at": SortKey(lambda client: client.created_at, datetime),
+        "name": SortKey(lambda client: fold_key(client.client.name)),
+    },
+)
+
+
 @routes.get("/oauth/clients")
 async def list_clients(
-    caller: AdminRead, parts: IdentityDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    parts: IdentityDeps,
+    q: Annotated[ShortText, Query(description="Words that the name, identifier or e-mail address contains.")] = "",
+    sort: Annotated[ClientSort, Query(description="Field to order by; with `-` the other way round.")] = "-created_at",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[ClientView]:
     """List registered OAuth clients.
 
-    Newest first, including disabled ones.
+    Newest first, unless `sort` says otherwise, including disabled ones. Width, case and kana do not count in `q`.
     """
     clients = await parts.clients.list(caller.tenant_id)
-    if cursor is not None:
-        created_at, client_id = decode_cursor(cursor, tuple[datetime, TextKey])
-        clients = [client for client in clients if (client.created_at, client_id) < (created_at, client.client.id)]
-    shown, following = split_page(clients, limit, lambda client: (client.created_at, client.client.id))
+    shown, following = _CLIENTS.select_page(clients, q, sort, limit, cursor)
     return PageOf(items=[_build_view(client) for client in shown], next_cursor=following)
 
 
@@ -149,7 +163,7 @@ async def register_client(body: ClientCreate, caller: RecentlySignedInAdmin, par
 @routes.get("/oauth/clients/{client_id}")
 async def show_client(client_id: ClientId, caller: AdminRead, parts: IdentityDeps, response: Response) -> ClientView:
     """Get a registered OAuth client."""
-    await set_etag(response, parts.clients.database, caller, "client", client_id)
+    await set_etag(response, parts.clients.database, caller.tenant_id, "client", client_id)
     return await _load_view(parts, caller, client_id)
 
 

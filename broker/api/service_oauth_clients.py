@@ -14,8 +14,8 @@ from broker.api.oauth_clients import (
     SettingText,
     build_client_view,
     get_sort_key,
+    register_client,
 )
-from broker.connect.client_registration import build_redirect_uri
 from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import MAX_CLIENT_ID_LENGTH, OAuthClientRegistration
 from broker.oauth_client.client_assertion import MAX_PEM_LENGTH
@@ -23,6 +23,7 @@ from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel
+from core.api.versions import ExpectedVersion
 from core.errors import Invalid, NotFound
 from core.names import MODULE_NAME_FIELD
 from core.secret import Secret
@@ -77,11 +78,16 @@ async def list_clients_of_service(
 
 @routes.put("/services/{module}/oauth-client")
 async def set_client_of_service(
-    module: ModulePath, body: ServiceOAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps
+    module: ModulePath,
+    body: ServiceOAuthClientUpsert,
+    caller: AdminWrite,
+    connect: ConnectDeps,
+    expected_version: ExpectedVersion,
 ) -> SavedOAuthClientView:
     """Register or replace the OAuth client for a module.
 
-    The client belongs to the provider, so it serves every module that is connected there.
+    The client belongs to the provider, so it serves every module that is connected there. `If-Match` is the `ETag` of
+    `/oauth-clients/{id}`, and `"v0"` stores a new one only.
     """
     provider = _select_provider(await _list_providers(connect, caller.tenant_id, module), body.provider)
     secret = body.client_secret
@@ -93,8 +99,7 @@ async def set_client_of_service(
         auth_method=body.auth_method,
         settings=body.settings,
     )
-    client = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
-    return SavedOAuthClientView(id=client, redirect_uri=build_redirect_uri(connect.public_url, provider))
+    return await register_client(connect, caller, registration, expected_version)
 
 
 async def _list_providers(connect: ConnectServices, tenant_id: UUID, module: str) -> list[str]:

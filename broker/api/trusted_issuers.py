@@ -1,18 +1,19 @@
 """``/oauth/issuers``: identity providers whose assertions a tenant accepts (enterprise-managed authorization)."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from fastapi import Query
 from pydantic import Field, StringConstraints
 
 from broker.api.identity_dependencies import IdentityDeps
-from broker.authorization_server.trusted_issuers import MAX_ISSUER_LENGTH, MAX_URL_LENGTH
+from broker.authorization_server.trusted_issuers import MAX_ISSUER_LENGTH, MAX_URL_LENGTH, TrustedIssuer
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite, RecentlySignedInAdmin
-from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
-from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel
+from core.api.pagination import Cursor, PageLimit
+from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortText
+from core.api.sorted_lists import SortedList, SortKey
 
 routes = create_router("oauth")
 
@@ -27,6 +28,7 @@ IssuerQuery = Annotated[
     ),
 ]
 JwksUri = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_LENGTH, pattern=NO_CONTROL_CHARACTERS)]
+IssuerSort = Literal["issuer", "-issuer", "created_at", "-created_at"]
 IssuerKey = Annotated[str, msgspec.Meta(pattern=NO_CONTROL_CHARACTERS, max_length=MAX_ISSUER_LENGTH)]
 
 
@@ -47,19 +49,32 @@ class IssuerTrust(RequestModel):
     )
 
 
+_ISSUERS = SortedList[TrustedIssuer](
+    lambda trusted: f"{trusted.issuer} {trusted.jwks_uri}",
+    lambda trusted: trusted.issuer,
+    {
+        "issuer": SortKey(lambda trusted: trusted.issuer, IssuerKey),
+        "created_at": SortKey(lambda trusted: trusted.created_at, datetime),
+    },
+    IssuerKey,
+)
+
+
 @routes.get("/oauth/issuers")
 async def list_issuers(
-    caller: AdminRead, parts: IdentityDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    parts: IdentityDeps,
+    q: Annotated[ShortText, Query(description="Words that the issuer or the address of its keys contains.")] = "",
+    sort: Annotated[IssuerSort, Query(description="Field to order by; with `-` the other way round.")] = "issuer",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[IssuerView]:
     """List trusted issuers.
 
-    Ordered by issuer identifier.
+    Ordered by issuer identifier, unless `sort` says otherwise. Width, case and kana do not count in `q`.
     """
-    issuers = sorted(await parts.issuers.list(caller.tenant_id), key=lambda trusted: trusted.issuer)
-    if cursor is not None:
-        last: str = decode_cursor(cursor, IssuerKey)
-        issuers = [trusted for trusted in issuers if trusted.issuer > last]
-    shown, following = split_page(issuers, limit, lambda trusted: trusted.issuer)
+    issuers = await parts.issuers.list(caller.tenant_id)
+    shown, following = _ISSUERS.select_page(issuers, q, sort, limit, cursor)
     return PageOf(items=[IssuerView.model_validate(trusted) for trusted in shown], next_cursor=following)
 
 

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, cast
@@ -25,6 +25,7 @@ from broker.authorization_server.client_registry import (
     Client,
     sanitize_client_name,
 )
+from broker.authorization_server.client_trust import TRUSTS_ALL, ClientTrustReader
 from broker.authorization_server.redirect_uris import check_redirect_uri
 from core.concurrency.rate_limits import CallerLimits, get_network
 from core.errors import Invalid, LimitReached, Unavailable
@@ -53,20 +54,20 @@ class _CachedClient:
 
 
 class ClientMetadataResolver:
-    """Finds clients by their document. `hosts` are patterns such as ``*.example.com`` of hosts that may have one, none
+    """Finds clients by their document. `trust` has patterns such as ``*.example.com`` of hosts that may have one, none
     where documents are switched off; `clock` gives seconds that never go back."""
 
     def __init__(
         self,
         documents: JsonDocumentFetcher,
         *,
-        hosts: Sequence[str] = ("*",),
+        trust: ClientTrustReader = TRUSTS_ALL,
         clock: Callable[[], float],
         reports: ClientDocumentReporter | None = None,
     ) -> None:
         self._documents = documents
         self._reports = reports
-        self._hosts = tuple(host.lower() for host in hosts)
+        self._trust = trust
         self._clock = clock
         self._good: OrderedDict[str, _CachedClient] = OrderedDict()
         self._bad: OrderedDict[str, tuple[float, DocumentFailure]] = OrderedDict()
@@ -104,21 +105,22 @@ class ClientMetadataResolver:
             raise
 
     async def _read(self, url: str) -> Client:
-        self._check(url)
+        await self._check(url)
         if (client := self._get_cached(url)) is not None:
             return client
         # Whoever comes meanwhile for the same document waits for this fetch.
         async with self._locks.setdefault(url, asyncio.Lock()):
             return self._get_cached(url) or await self._fetch_client(url)
 
-    def _check(self, url: str) -> None:
+    async def _check(self, url: str) -> None:
         match = _URL.fullmatch(url) if len(url) <= MAX_URL_LENGTH else None
         host = _get_host(url)
         if match is None or _has_dot_segments(match["path"]) or not host:
             raise UnusableClientDocument("form")
-        if not self._hosts:
+        trusted = (await self._trust.get()).client_metadata_hosts
+        if not trusted:
             raise UnusableClientDocument("off", host)
-        if not any(fnmatchcase(host, pattern) for pattern in self._hosts):
+        if not any(fnmatchcase(host, pattern.lower()) for pattern in trusted):
             raise UnusableClientDocument("host", host)
         if not self._documents.is_askable(url):
             raise UnusableClientDocument("refused", host)

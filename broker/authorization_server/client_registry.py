@@ -11,6 +11,7 @@ from uuid import UUID
 
 import orjson
 
+from broker.authorization_server.client_trust import TRUSTS_ALL, ClientTrustReader
 from broker.authorization_server.errors import OAuthError
 from core.db import Database, Row
 from core.known_clients import ToolResultFormat
@@ -74,7 +75,7 @@ class ClientMetadataLookup(Protocol):
 
 
 class ClientRegistry:
-    """All clients of the deployment. Without `metadata` no URL is a client's id. `dynamic` tells whether clients that
+    """All clients of the deployment. Without `metadata` no URL is a client's id. `trust` tells whether clients that
     have registered themselves still count; `built_in` come with the product.
     """
 
@@ -84,13 +85,13 @@ class ClientRegistry:
         metadata: ClientMetadataLookup | None,
         *,
         clock: Callable[[], datetime],
-        dynamic: bool = True,
+        trust: ClientTrustReader = TRUSTS_ALL,
         built_in: Iterable[Client] = (),
     ) -> None:
         self._database = database
         self._metadata = metadata
         self._clock = clock
-        self._dynamic = dynamic
+        self._trust = trust
         self._built_in = {client.id: client for client in built_in}
 
     async def find(self, client_id: str) -> Client | None:
@@ -120,7 +121,8 @@ class ClientRegistry:
             client = await self._metadata.find(client_id) if self._metadata else None
             return (client, None) if client else None
         if DYNAMIC_ID_PATTERN.fullmatch(client_id):
-            client = await self._find_dynamic(client_id) if self._dynamic else None
+            counts = (await self._trust.get()).dynamic_registration
+            client = await self._find_dynamic(client_id) if counts else None
             return (client, None) if client else None
         return await self._find_registered(client_id) if REGISTERED_ID_PATTERN.fullmatch(client_id) else None
 

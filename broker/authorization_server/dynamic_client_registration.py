@@ -14,6 +14,7 @@ from typing import Any, cast
 import orjson
 
 from broker.authorization_server.client_registry import AUTHORIZATION_CODE, BROWSER_GRANTS, sanitize_client_name
+from broker.authorization_server.client_trust import ClientTrustReader
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.redirect_uris import MAX_REDIRECT_URI_LENGTH, check_redirect_uri
 from core.concurrency.rate_limits import CallerLimits, get_network
@@ -54,18 +55,27 @@ class DynamicClientRegistration:
         self,
         database: Database,
         *,
-        enabled: bool,
+        trust: ClientTrustReader,
         clock: Callable[[], datetime],
         seconds: Callable[[], float],
         most_rows: int = MAX_ROWS,
     ) -> None:
         self._database = database
-        self._enabled = enabled
+        self._trust = trust
         self._clock = clock
         self._most_rows = most_rows
         self._all = CallerLimits(PER_SECOND, BURST, MAX_CONCURRENT, clock=seconds)
         self._per_address = CallerLimits(ADDRESS_PER_SECOND, ADDRESS_BURST, MAX_CONCURRENT_PER_ADDRESS, clock=seconds)
         self._one_by_one = asyncio.Lock()
+
+    async def check_open(self) -> None:
+        """Check that clients may register themselves now.
+
+        Raises:
+            OAuthError: access_denied, they may not.
+        """
+        if not (await self._trust.get()).dynamic_registration:
+            raise OAuthError("access_denied", REGISTRATION_CLOSED, 403)
 
     async def register(self, document: bytes, address: str) -> dict[str, Any]:
         """Register the client that a JSON document describes; the body of the answer, whose status is 201.
@@ -75,8 +85,7 @@ class DynamicClientRegistration:
                 temporarily_unavailable, too many have registered.
             core.errors.Unavailable: the database is away.
         """
-        if not self._enabled:
-            raise OAuthError("access_denied", REGISTRATION_CLOSED, 403)
+        await self.check_open()
         network = get_network(address)
         self._enter_limits(network)
         try:

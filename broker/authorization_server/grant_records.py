@@ -1,7 +1,9 @@
 """The rows that grants are kept in: begun, locked, ended, listed, each within its caller's transaction."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, LiteralString
 from uuid import UUID
 
 from broker.authorization_server.consents import withdraw_consents
@@ -10,10 +12,22 @@ from core.audit.event import AuditEventKind
 from core.db import Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.scopes import format_scopes
+from core.word_search import build_word_filter, match_words
+
+GrantSortKey = Literal["created_at", "last_used_at"]
 
 MAX_GRANTS = 50
 """Limit of live grants per person and client; a new one revokes the one that was unused for longest."""
 BROKER_ACTOR_NAME = "broker"
+
+
+@dataclass(frozen=True, slots=True)
+class GrantSearch:
+    """All words of `text` stand in client or address."""
+
+    text: str = ""
+    sort: GrantSortKey = "created_at"
+    descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +171,18 @@ async def list_grants(work: UnitOfWork, user_id: UUID | None, now: datetime) -> 
 
 
 async def list_grants_page(
-    work: UnitOfWork, user_id: UUID | None, now: datetime, after: tuple[datetime, UUID] | None, limit: int
+    work: UnitOfWork,
+    user_id: UUID | None,
+    now: datetime,
+    search: GrantSearch,
+    after: tuple[datetime, UUID] | None,
+    limit: int,
 ) -> list[GrantEntry]:
-    """The live grants of a user, or of all, the newest first, after the one of that time and id."""
-    return [_build_entry(row) for row in await work.fetch(_PAGE, user_id, now, *(after or (None, None)), limit)]
+    """The live grants of a user, or of all, after the one of that time and id."""
+    statement = _PAGES[search.sort, search.descending]
+    words = build_word_filter(search.text)
+    rows = await work.fetch(statement, user_id, now, *(after or (None, None)), limit, *words)
+    return [_build_entry(row) for row in rows]
 
 
 def _build_grant(tenant_id: UUID, row: Row) -> ClientGrant:
@@ -196,8 +218,20 @@ _LIST = """SELECT g.id, u.email, g.kind, g.client_id, g.client_name, g.scopes, g
     WHERE g.tenant_id = $1 AND ($2::uuid IS NULL OR g.user_id = $2) AND g.revoked_at IS NULL AND g.expires_at > $3
     AND g.session_id IS NULL
     ORDER BY g.last_used_at DESC, g.id LIMIT 1000"""
-_PAGE = """SELECT g.id, u.email, g.kind, g.client_id, g.client_name, g.scopes, g.created_at, g.last_used_at,
-    g.expires_at FROM auth.grants g JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
-    WHERE g.tenant_id = $1 AND ($2::uuid IS NULL OR g.user_id = $2) AND g.revoked_at IS NULL AND g.expires_at > $3
-    AND g.session_id IS NULL AND ($4::timestamptz IS NULL OR (g.created_at, g.id) < ($4, $5::uuid))
-    ORDER BY g.created_at DESC, g.id DESC LIMIT $6"""
+
+
+def _build_page(key: LiteralString, descending: bool) -> LiteralString:
+    beyond: LiteralString = "<" if descending else ">"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    words = match_words("g.client_name || ' ' || g.client_id || ' ' || u.email", "$7", "$8")
+    return f"""SELECT g.id, u.email, g.kind, g.client_id, g.client_name, g.scopes, g.created_at, g.last_used_at,
+        g.expires_at FROM auth.grants g JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
+        WHERE g.tenant_id = $1 AND ($2::uuid IS NULL OR g.user_id = $2) AND g.revoked_at IS NULL AND g.expires_at > $3
+        AND g.session_id IS NULL AND ($4::timestamptz IS NULL OR (g.{key}, g.id) {beyond} ($4, $5::uuid)) AND {words}
+        ORDER BY g.{key} {direction}, g.id {direction} LIMIT $6"""  # noqa: S608 our own words
+
+
+_SORT_KEYS: Sequence[GrantSortKey] = ("created_at", "last_used_at")
+_PAGES: Mapping[tuple[GrantSortKey, bool], LiteralString] = {
+    (key, descending): _build_page(key, descending) for key in _SORT_KEYS for descending in (False, True)
+}

@@ -13,7 +13,7 @@ from broker.authorization_server import authorization_codes, grant_records, refr
 from broker.authorization_server.authorization_codes import Approval, CodeProof
 from broker.authorization_server.consents import narrow_scopes, restrict_to_role
 from broker.authorization_server.errors import OAuthError
-from broker.authorization_server.grant_records import ClientGrant, GrantEntry
+from broker.authorization_server.grant_records import ClientGrant, GrantEntry, GrantSearch
 from broker.authorization_server.refresh_tokens import RotationRefusal
 from broker.authorization_server.trusted_issuers import is_trusted_in
 from broker.identity.random_secrets import hash_of as code_hash_of
@@ -144,11 +144,16 @@ class Grants:
             return await grant_records.list_grants(work, user_id, self._clock())
 
     async def list_page(
-        self, tenant_id: UUID, user_id: UUID | None, after: tuple[datetime, UUID] | None, limit: int
+        self,
+        tenant_id: UUID,
+        user_id: UUID | None,
+        search: GrantSearch,
+        after: tuple[datetime, UUID] | None,
+        limit: int,
     ) -> list[GrantEntry]:
-        """The live grants of a user, or of all, the newest first, after the one of that time and id."""
+        """The live grants of a user, or of all, after the one of that time and id."""
         async with self._database.tenant(tenant_id) as work:
-            return await grant_records.list_grants_page(work, user_id, self._clock(), after, limit)
+            return await grant_records.list_grants_page(work, user_id, self._clock(), search, after, limit)
 
     async def revoke(
         self, actor: Actor, tenant_id: UUID, grant_id: UUID, cause: str, *, user_id: UUID | None = None

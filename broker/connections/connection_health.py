@@ -59,16 +59,23 @@ class ConnectionHealth:
         )
 
     async def list_stored(
-        self, work: UnitOfWork, user_id: UUID | None, *, after: CredentialKey | None, limit: int
+        self,
+        work: UnitOfWork,
+        user_id: UUID | None,
+        *,
+        role_id: UUID | None = None,
+        after: CredentialKey | None,
+        limit: int,
     ) -> list[StoredCredential]:
-        """The credentials of a user and their roles, or with None everybody's; at most `limit` behind `after`."""
-        role_ids: list[UUID] = []
+        """The credentials of a user and their roles, or with None those that a role shares, or everybody's; at most
+        `limit` behind `after`."""
+        role_ids: list[UUID] = [] if role_id is None else [role_id]
         if user_id is not None:
             role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
         credentials = await list_credentials(
             work,
             self._origins,
-            everyone=user_id is None,
+            everyone=user_id is None and role_id is None,
             user_id=user_id,
             role_ids=role_ids,
             after=after,

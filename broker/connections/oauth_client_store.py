@@ -26,6 +26,7 @@ from broker.vault.vault import Vault
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import ObjectVersion, check_version
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret
 
@@ -35,7 +36,8 @@ MAX_CLIENT_ID_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """All that may be shown of a client: everything but its secret. `accounts` is how many were connected by it."""
+    """All that may be shown of a client: everything but its secret. `accounts` is how many were connected by it;
+    lists of the API do not tell `version`."""
 
     id: UUID
     provider: str
@@ -50,6 +52,7 @@ class OAuthClient:
     accounts: int
     created_at: datetime
     updated_at: datetime
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,19 @@ class OAuthClientStore:
         self._vault = vault
         self._book = book
 
-    async def register(self, actor: Actor, tenant_id: UUID, registration: OAuthClientRegistration) -> UUID:
-        """Store a client in the place of the one that tenant (or role) has at the provider; its id.
+    async def register(
+        self,
+        actor: Actor,
+        tenant_id: UUID,
+        registration: OAuthClientRegistration,
+        *,
+        expected_version: int | None = None,
+    ) -> UUID:
+        """Store a client in the place of the one that tenant (or role) has at the provider; its id. The version of one
+        that is not stored yet is 0.
 
         Raises:
+            VersionConflict: the stored version is not the expected one.
             Invalid: the provider has no OAuth, or something that it needs is missing or has the wrong form.
             NotFound: the tenant has no such provider or role.
             Conflict: accounts were connected by another client id, which their tokens belong to.
@@ -106,6 +118,9 @@ class OAuthClientStore:
         async with self._database.tenant(tenant_id) as work:
             provider = await self._validate(work, registration)
             row = await work.fetchrow(_FIND, registration.provider, registration.role_id)
+            if row is None and expected_version:
+                raise NotFound("this OAuth client was removed meanwhile")
+            check_version(ObjectVersion(0) if row is None else ObjectVersion(row["version"]), expected_version)
             if row is None:
                 return await self._insert(work, actor, registration, provider)
             return await self._replace(work, actor, registration, provider, row)
@@ -135,6 +150,18 @@ class OAuthClientStore:
         """The tenant's clients by provider, its own before those of roles; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
             return [_build_listed_client(row) for row in await work.fetch(_LIST)]
+
+    async def get(self, tenant_id: UUID, client_id: UUID) -> OAuthClient:
+        """One client of the tenant.
+
+        Raises:
+            NotFound: the tenant has no such client.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            row = await work.fetchrow(_GET, client_id)
+        if row is None:
+            raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
+        return _build_listed_client(row)
 
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: UUID) -> None:
         """Forget a client, and every account that was connected by it: nobody could refresh those.
@@ -315,9 +342,11 @@ _USED = "SELECT EXISTS (SELECT FROM vault.accounts WHERE tenant_id = $1 AND oaut
 _UNTIE = """DELETE FROM vault.credentials WHERE tenant_id = $1 AND account_id IN (
     SELECT id FROM vault.accounts WHERE tenant_id = $1 AND oauth_client_id = $2)"""
 _REMOVE = "DELETE FROM vault.oauth_clients WHERE tenant_id = $1 AND id = $2 RETURNING provider, role_id"
-_LIST = """SELECT c.id, c.provider, c.role_id, coalesce(r.name, '') AS role, c.client_id,
+_CLIENTS = """SELECT c.id, c.provider, c.role_id, coalesce(r.name, '') AS role, c.client_id,
     c.secret IS NOT NULL AS has_secret, c.auth_method, c.settings, c.state, c.cause,
     (SELECT count(*) FROM vault.accounts a WHERE a.tenant_id = $1 AND a.oauth_client_id = c.id) AS accounts,
-    c.created_at, c.updated_at
+    c.created_at, c.updated_at, c.version
     FROM vault.oauth_clients c LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
-    WHERE c.tenant_id = $1 ORDER BY c.provider, c.role_id IS NOT NULL, r.name LIMIT 1000"""
+    WHERE c.tenant_id = $1 """
+_LIST = _CLIENTS + "ORDER BY c.provider, c.role_id IS NOT NULL, r.name LIMIT 1000"
+_GET = _CLIENTS + "AND c.id = $2"

@@ -18,6 +18,8 @@ from core.secret import Secret
 
 IDENTITY_FILE = "identity.toml"
 MAX_FILE_BYTES = 256 * 1024
+MAX_TRUSTED_HOSTS = 50
+"""Of those that are stored; the file may name more."""
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 GOOGLE_ISSUER = "https://accounts.google.com"
 _HOST_PATTERN = re.compile(r"[0-9A-Za-z*]([0-9A-Za-z.*-]{0,251}[0-9A-Za-z*])?")
@@ -114,6 +116,7 @@ _DEFAULTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "oidc": {"label": "Single sign-on", "groups_claim": "groups"},
     }
 )
+_TRUST_KEYS = frozenset({"dynamic_registration", "client_metadata", "client_metadata_hosts"})
 _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "issuer": frozenset({"oidc", "google"}),
@@ -123,6 +126,18 @@ _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
         "groups_claim": frozenset({"oidc", "microsoft"}),
     }
 )
+
+
+class ClientTrust(_Table):
+    """Which clients come in that no administrator has registered: those that register themselves, and those with a
+    document on one of these hosts. An entry is a host name and may hold ``*`` as in ``*.example.com``; without entries,
+    client ID metadata documents are off.
+    """
+
+    dynamic_registration: bool = False
+    client_metadata_hosts: Annotated[tuple[HostPattern, ...], Field(max_length=MAX_TRUSTED_HOSTS, strict=False)] = (
+        "*",
+    )
 
 
 class AuthorizationServerSettings(_Table):
@@ -138,9 +153,12 @@ class AuthorizationServerSettings(_Table):
     grant_days: Annotated[int, Field(ge=1, le=3650)] = 180
 
     @property
-    def takes_documents(self) -> bool:
-        """Check whether clients may identify themselves by a client ID metadata document."""
-        return self.client_metadata and bool(self.client_metadata_hosts)
+    def trust(self) -> ClientTrust | None:
+        """The trust in clients that the file sets; None if it says nothing of it."""
+        if _TRUST_KEYS.isdisjoint(self.model_fields_set):
+            return None
+        hosts = self.client_metadata_hosts if self.client_metadata else ()
+        return ClientTrust.model_construct(dynamic_registration=self.dynamic_registration, client_metadata_hosts=hosts)
 
 
 class ExternalClaims(_Table):

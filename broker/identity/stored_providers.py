@@ -9,10 +9,16 @@ from pydantic import ValidationError
 
 from broker.identity.provider_trial import ProviderCheck, ProviderTrial
 from broker.identity.settings import ProviderSettings
-from broker.private_toml import describe_problems
-from broker.vault.deployment_settings import MAX_SECRET_LENGTH, DeploymentSetting, DeploymentSettingsStore
+from broker.private_toml import build_invalid
+from broker.vault.deployment_settings import (
+    MAX_SECRET_LENGTH,
+    DeploymentSetting,
+    DeploymentSettingsStore,
+    get_setting_version,
+)
 from core.directory.audit_trail import Actor
-from core.errors import Conflict, Invalid, NotFound
+from core.directory.versions import check_version
+from core.errors import Conflict, Invalid, InvalidFields, NotFound
 from core.secret import Secret
 
 KIND = "identity_provider"
@@ -23,13 +29,14 @@ DESTINATION_KEYS = ("kind", "issuer", "tenant", "base_url", "api_url", "client_i
 @dataclass(frozen=True, slots=True)
 class ProviderOverview:
     """A provider as its operator sees it; the secret is not part of it. `in_use` is False for a stored one whose name
-    the file has too. Times are None for those of the file."""
+    the file has too. Times and version are None for those of the file."""
 
     settings: ProviderSettings
     source: Literal["file", "database"]
     in_use: bool
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +66,51 @@ class ProviderAdministration:
         ]
         return [*(ProviderOverview(one, "file", in_use=True) for one in self._configured), *stored]
 
+    async def get(self, provider_id: str) -> ProviderOverview:
+        """The stored provider of that id, else that of the file.
+
+        Raises:
+            NotFound: there is neither.
+        """
+        of_file = next((one for one in self._configured if one.id == provider_id), None)
+        row = await self._store.find("identity_provider", provider_id)
+        if row is not None:
+            return _build_overview(row, in_use=of_file is None)
+        if of_file is None:
+            raise NotFound("there is no identity provider of this id")
+        return ProviderOverview(of_file, "file", in_use=True)
+
     async def test(self, change: ProviderChange) -> tuple[ProviderCheck, ...]:
         """Try a provider; nothing is stored.
 
         Raises:
             Invalid: the values are no provider's, or the secret is missing.
         """
-        settings, _, _ = await self._resolve(change)
+        before = await self._store.find("identity_provider", change.id)
+        settings, _ = await self._resolve(change, before)
         return await self._trial.run(settings)
 
     async def put(
-        self, actor: Actor, change: ProviderChange, *, despite_failures: bool = False
+        self,
+        actor: Actor,
+        change: ProviderChange,
+        *,
+        despite_failures: bool = False,
+        expected_version: int | None = None,
     ) -> tuple[ProviderOverview, tuple[ProviderCheck, ...]]:
-        """Try a provider and store it. With `despite_failures` a check that fails is no obstacle.
+        """Try a provider and store it. With `despite_failures` a check that fails is no obstacle. The version of one
+        that is not stored yet is 0.
 
         Raises:
+            VersionConflict: the stored version is not the expected one.
             Invalid: a check failed, the values are no provider's, or the secret is missing; nothing is stored.
             Conflict: the file has a provider of this name, or somebody else changed it meanwhile.
         """
         if change.id in {one.id for one in self._configured}:
             raise Conflict(f"{change.id} is a provider of identity.toml: change it there, or take another name")
-        settings, secret, before = await self._resolve(change)
+        before = await self._store.find("identity_provider", change.id)
+        check_version(get_setting_version(before), expected_version)
+        settings, secret = await self._resolve(change, before)
         checks = await self._trial.run(settings)
         failed = [f"{check.check}: {check.message}" for check in checks if check.outcome == "failed"]
         if failed and not despite_failures:
@@ -101,20 +132,26 @@ class ProviderAdministration:
                 raise Conflict(f"{provider_id} is a provider of identity.toml: remove it there") from None
             raise
 
-    async def _resolve(self, change: ProviderChange) -> tuple[ProviderSettings, Secret, DeploymentSetting | None]:
-        before = await self._store.find("identity_provider", change.id)
+    async def _resolve(
+        self, change: ProviderChange, before: DeploymentSetting | None
+    ) -> tuple[ProviderSettings, Secret]:
         if change.secret is not None:
             if len(change.secret.reveal()) > MAX_SECRET_LENGTH:
-                raise Invalid(f"client_secret: give at most {MAX_SECRET_LENGTH} characters")
-            return build_stored_settings(change.id, change.values, change.secret), change.secret, before
+                raise InvalidFields({"client_secret": f"give at most {MAX_SECRET_LENGTH} characters"})
+            return build_stored_settings(change.id, change.values, change.secret), change.secret
         stored = await self._store.unwrap_secret(before) if before is not None else None
         if before is None or stored is None:
-            raise Invalid("client_secret is missing: give the secret of the client at the provider")
+            raise _build_missing_secret("give the secret of the client at the provider")
         settings = build_stored_settings(change.id, change.values, stored)
         if any(_get_values(settings).get(key) != before.settings.get(key) for key in DESTINATION_KEYS):
-            raise Invalid("client_secret is missing: the stored secret is sent to no other provider, and for no other "
-                          "client; give it again")  # fmt: skip
-        return settings, stored, before
+            raise _build_missing_secret(
+                "the stored secret is sent to no other provider, and for no other client; give it again"
+            )
+        return settings, stored
+
+
+def _build_missing_secret(remedy: str) -> Invalid:
+    return InvalidFields({"client_secret": remedy}, f"client_secret is missing: {remedy}")
 
 
 def build_stored_settings(name: str, values: Mapping[str, Any], secret: Secret | None) -> ProviderSettings:
@@ -129,7 +166,7 @@ def build_stored_settings(name: str, values: Mapping[str, Any], secret: Secret |
             {**given, "id": name, "client_secret": "" if secret is None else secret.reveal()}
         )
     except ValidationError as error:
-        raise Invalid("; ".join(describe_problems(error))) from None
+        raise build_invalid(error) from None
 
 
 def _get_values(settings: ProviderSettings) -> Mapping[str, str]:
@@ -140,4 +177,4 @@ def _get_values(settings: ProviderSettings) -> Mapping[str, str]:
 def _build_overview(row: DeploymentSetting, *, in_use: bool) -> ProviderOverview:
     # The secret is not needed for what is shown, and a key that is away must not hide the list.
     settings = build_stored_settings(row.name, row.settings, Secret("-"))
-    return ProviderOverview(settings, "database", in_use, row.created_at, row.updated_at)
+    return ProviderOverview(settings, "database", in_use, row.created_at, row.updated_at, row.version)

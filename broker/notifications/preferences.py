@@ -6,8 +6,9 @@ from typing import Literal, get_args
 from uuid import UUID
 
 from core.audit.event import AuditEventKind
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import lock_version, record_change
 from core.email_address import normalize_address
 from core.errors import Invalid, NotFound
 
@@ -36,40 +37,46 @@ class AlertPreference:
     mail: bool = True
 
 
+ALERTS_VERSION = "all"
+"""The object whose version is that of all alerts of a tenant."""
+
+
 class NotificationPreferences:
     """Both, of all tenants, behind the broker's own database role."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @property
+    def database(self) -> Database:
+        """The database with the versions of what is kept here."""
+        return self._database
+
     async def list_settings(self, tenant_id: UUID) -> list[AlertSettings]:
         """The tenant's settings of every alert."""
         async with self._database.tenant(tenant_id) as work:
-            rows = {row["alert"]: row for row in await work.fetch(_SETTINGS)}
-        return [
-            AlertSettings(
-                alert,
-                rows[alert]["mail"],
-                rows[alert]["webhook"],
-                rows[alert]["administrators"],
-                tuple(rows[alert]["addresses"]),
-            )
-            if alert in rows
-            else AlertSettings(alert)
-            for alert in ALERTS
-        ]
+            return await _fetch_settings(work)
 
-    async def put_settings(self, actor: Actor, tenant_id: UUID, settings: AlertSettings) -> AlertSettings:
-        """Store a tenant's settings of one alert; they count for what is not sent yet.
+    async def put_settings(
+        self, actor: Actor, tenant_id: UUID, settings: AlertSettings, *, expected_version: int | None = None
+    ) -> AlertSettings:
+        """Store a tenant's settings of one alert; they count for what is not sent yet. All alerts have one version.
 
         Raises:
+            VersionConflict: the version of the tenant's alerts is not the expected one.
             Invalid: an address has the wrong form, or there are too many.
         """
         if len(settings.addresses) > MAX_ADDRESSES:
             raise Invalid(f"addresses: give at most {MAX_ADDRESSES}")
         addresses = sorted({normalize_address(address) for address in settings.addresses})
         columns = settings.mail, settings.webhook, settings.administrators, addresses
+        wanted = AlertSettings(
+            settings.alert, settings.mail, settings.webhook, settings.administrators, tuple(addresses)
+        )
         async with self._database.tenant(tenant_id) as work:
+            await lock_version(work, "alerts", ALERTS_VERSION, expected_version)
+            if wanted not in await _fetch_settings(work):
+                await record_change(work, actor, "alerts", ALERTS_VERSION)
             await work.execute(_PUT_SETTINGS, settings.alert, *columns)
             await audit_change(
                 work,
@@ -81,7 +88,7 @@ class NotificationPreferences:
                 administrators=_say(settings.administrators),
                 addresses=", ".join(addresses),
             )
-        return AlertSettings(settings.alert, *columns)
+        return wanted
 
     async def list_preferences(self, tenant_id: UUID, user_id: UUID) -> list[AlertPreference]:
         """List what a person wants of every alert."""
@@ -100,6 +107,22 @@ class NotificationPreferences:
                 raise NotFound("there is no user of this id")
             detail = {"user": str(user_id), "alert": preference.alert, "mail": _say(preference.mail)}
             await audit_change(work, actor, AuditEventKind.NOTIFICATIONS_CHANGED, **detail)
+
+
+async def _fetch_settings(work: UnitOfWork) -> list[AlertSettings]:
+    rows = {row["alert"]: row for row in await work.fetch(_SETTINGS)}
+    return [
+        AlertSettings(
+            alert,
+            rows[alert]["mail"],
+            rows[alert]["webhook"],
+            rows[alert]["administrators"],
+            tuple(rows[alert]["addresses"]),
+        )
+        if alert in rows
+        else AlertSettings(alert)
+        for alert in ALERTS
+    ]
 
 
 def _say(is_on: bool) -> str:

@@ -21,11 +21,17 @@ from broker.notifications.settings import MailSettings, NotificationSettings, We
 from broker.notifications.templates import NotificationText
 from broker.notifications.webhook import WebhookChannel
 from broker.oauth_client.vendor_http import VendorHttpClient
-from broker.private_toml import describe_problems
-from broker.vault.deployment_settings import MAX_SECRET_LENGTH, DeploymentSetting, DeploymentSettingsStore
+from broker.private_toml import build_invalid
+from broker.vault.deployment_settings import (
+    MAX_SECRET_LENGTH,
+    DeploymentSetting,
+    DeploymentSettingsStore,
+    get_setting_version,
+)
 from broker.vault.envelope import DecryptionError
 from core.directory.audit_trail import Actor
-from core.errors import Conflict, Invalid, NotFound
+from core.directory.versions import check_version
+from core.errors import Conflict, Invalid, InvalidFields, NotFound
 from core.secret import Secret
 
 SenderKind = Literal["mail", "webhook"]
@@ -43,7 +49,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SenderOverview:
-    """A sender as its operator sees it. Times are None for one of the file."""
+    """A sender as its operator sees it. Times and version are None for one of the file."""
 
     kind: SenderKind
     values: Mapping[str, Any]
@@ -51,6 +57,7 @@ class SenderOverview:
     in_use: bool
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,27 +151,50 @@ class SenderAdministration:
         rows = await self._store.list("notification_sender")
         return [*of_file, *(_build_overview(row, in_use=row.name not in taken) for row in rows)]
 
+    async def get(self, kind: SenderKind) -> SenderOverview:
+        """The stored sender of that kind, else that of the file.
+
+        Raises:
+            NotFound: there is neither.
+        """
+        of_file, row = self._get_of_file(kind), await self._store.find("notification_sender", kind)
+        if row is not None:
+            return _build_overview(row, in_use=of_file is None)
+        if of_file is None:
+            raise NotFound("there is no sender of this kind")
+        return SenderOverview(kind, _get_values(of_file), "file", in_use=True)
+
     async def test(self, change: SenderChange) -> tuple[SenderCheck, ...]:
         """Send a trial message; nothing is stored.
 
         Raises:
             Invalid: the values are no sender's, or the secret is missing.
         """
-        settings, _ = await self._resolve(change)
+        before = await self._store.find("notification_sender", change.kind)
+        settings = await self._resolve(change, before)
         return await self._try(settings, change.recipient)
 
     async def put(
-        self, actor: Actor, change: SenderChange, *, despite_failures: bool = False
+        self,
+        actor: Actor,
+        change: SenderChange,
+        *,
+        despite_failures: bool = False,
+        expected_version: int | None = None,
     ) -> tuple[SenderOverview, tuple[SenderCheck, ...]]:
-        """Send a trial message and store the sender; with `despite_failures` though a check fails.
+        """Send a trial message and store the sender; with `despite_failures` though a check fails. The version of one
+        that is not stored yet is 0.
 
         Raises:
+            VersionConflict: the stored version is not the expected one.
             Invalid: a check failed, the values are no sender's, or the secret is missing; nothing is stored.
             Conflict: the file has a sender of this kind, or somebody else changed it meanwhile.
         """
         if self._get_of_file(change.kind) is not None:
             raise Conflict(f"notices.toml has a sender of the kind {change.kind}: change it there")
-        settings, before = await self._resolve(change)
+        before = await self._store.find("notification_sender", change.kind)
+        check_version(get_setting_version(before), expected_version)
+        settings = await self._resolve(change, before)
         checks = await self._try(settings, change.recipient)
         failed = [f"{check.check}: {check.message}" for check in checks if check.outcome == "failed"]
         if failed and not despite_failures:
@@ -198,19 +228,19 @@ class SenderAdministration:
             raise Invalid("recipient is missing: the address that the trial's mail goes to")
         return await self._trial.try_mail(settings, recipient)
 
-    async def _resolve(self, change: SenderChange) -> tuple[SenderSettings, DeploymentSetting | None]:
-        before = await self._store.find("notification_sender", change.kind)
+    async def _resolve(self, change: SenderChange, before: DeploymentSetting | None) -> SenderSettings:
         secret, name = change.secret, _SECRET_KEYS[change.kind]
         if secret is not None and len(secret.reveal()) > MAX_SECRET_LENGTH:
-            raise Invalid(f"{name}: give at most {MAX_SECRET_LENGTH} characters")
+            raise InvalidFields({name: f"give at most {MAX_SECRET_LENGTH} characters"})
         needs_secret = change.kind == "webhook" or bool(change.values.get("user"))
         if secret is None and needs_secret:
             secret = await self._store.unwrap_secret(before) if before is not None else None
             if before is None or secret is None:
-                raise Invalid(f"{name} is missing")
+                raise InvalidFields({name: "give it"}, f"{name} is missing")
             if any(change.values.get(key) != before.settings.get(key) for key in _DESTINATION_KEYS[change.kind]):
-                raise Invalid(f"{name} is missing: the stored one is sent to no other server; give it again")
-        return build_sender_settings(change.kind, change.values, secret if needs_secret else None), before
+                remedy = "the stored one is sent to no other server; give it again"
+                raise InvalidFields({name: remedy}, f"{name} is missing: {remedy}")
+        return build_sender_settings(change.kind, change.values, secret if needs_secret else None)
 
 
 def build_sender_settings(kind: SenderKind, values: Mapping[str, Any], secret: Secret | None) -> SenderSettings:
@@ -225,9 +255,9 @@ def build_sender_settings(kind: SenderKind, values: Mapping[str, Any], secret: S
             return WebhookSettings.model_validate(given)
         settings = MailSettings.model_validate(given)
     except ValidationError as error:
-        raise Invalid("; ".join(describe_problems(error))) from None
+        raise build_invalid(error) from None
     if not settings.safe:
-        raise Invalid("security: none is for a server on this machine; use starttls or tls")
+        raise InvalidFields({"security": "none is for a server on this machine; use starttls or tls"})
     return settings
 
 
@@ -240,4 +270,4 @@ def _get_kind(row: DeploymentSetting) -> SenderKind:
 
 
 def _build_overview(row: DeploymentSetting, *, in_use: bool) -> SenderOverview:
-    return SenderOverview(_get_kind(row), row.settings, "database", in_use, row.created_at, row.updated_at)
+    return SenderOverview(_get_kind(row), row.settings, "database", in_use, row.created_at, row.updated_at, row.version)

@@ -18,6 +18,7 @@ from broker.vault.key_rewrap import WrappedRow
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
+from core.directory.versions import ObjectVersion
 from core.errors import Conflict, NotFound
 from core.secret import Secret
 
@@ -26,10 +27,11 @@ MAX_SECRET_LENGTH = 2_000
 """AWS KMS wraps at most 4,096 bytes, and a character may have two."""
 MAX_ROWS = 50
 
-SettingKind = Literal["identity_provider", "notification_sender"]
+SettingKind = Literal["identity_provider", "notification_sender", "client_trust"]
 _EVENTS: Mapping[SettingKind, tuple[AuditEventKind, AuditEventKind]] = {
     "identity_provider": (AuditEventKind.IDENTITY_PROVIDER_SET, AuditEventKind.IDENTITY_PROVIDER_REMOVED),
     "notification_sender": (AuditEventKind.NOTIFICATION_SENDER_SET, AuditEventKind.NOTIFICATION_SENDER_REMOVED),
+    "client_trust": (AuditEventKind.CLIENT_TRUST_SET, AuditEventKind.CLIENT_TRUST_REMOVED),
 }
 
 
@@ -45,6 +47,11 @@ class DeploymentSetting:
     wrapped: bytes | None
     created_at: datetime
     updated_at: datetime
+
+
+def get_setting_version(setting: DeploymentSetting | None) -> ObjectVersion:
+    """The version of a setting; that of one which is not stored is 0."""
+    return ObjectVersion(0) if setting is None else ObjectVersion(setting.version, setting.updated_at)
 
 
 class DeploymentSettingsStore:

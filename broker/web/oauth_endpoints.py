@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from broker.authorization_server.authorization_request import AuthorizationRequestParser
+from broker.authorization_server.client_trust import ClientTrustReader
 from broker.authorization_server.consents import Consents
-from broker.authorization_server.dynamic_client_registration import REGISTRATION_CLOSED
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.server_metadata import build_openid_configuration, build_server_metadata
@@ -44,12 +44,14 @@ class KeyPublisher(Protocol):
 class ClientRegistrar(Protocol):
     """Takes clients that come by themselves (RFC 7591)."""
 
+    async def check_open(self) -> None: ...
+
     async def register(self, document: bytes, address: str) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationServerServices:
-    """Services behind the OAuth routes. `registration` is None where clients cannot register themselves."""
+    """Services behind the OAuth routes."""
 
     authorization: AuthorizationRequestParser
     token_endpoint: TokenEndpoint
@@ -58,7 +60,8 @@ class AuthorizationServerServices:
     consents: Consents
     grants: Grants
     keys: KeyPublisher
-    registration: ClientRegistrar | None = None
+    registration: ClientRegistrar
+    trust: ClientTrustReader
 
 
 def build_oauth_routes(
@@ -80,33 +83,23 @@ def build_oauth_routes(
     pages = AuthorizePages(parts, *services, create_limits(), people)
     programs = _OAuthEndpoints(parts, server, create_limits(TOKEN_LIMIT_FACTOR), create_limits(), create_limits())
     resource = parts.build_url("/mcp")
-    document = build_server_metadata(parts.issuer, resource, settings)
-    routes = [
+
+    async def build_metadata() -> Mapping[str, Any]:
+        return build_server_metadata(parts.issuer, resource, await server.trust.get())
+
+    async def build_configuration() -> Mapping[str, Any]:
+        return build_openid_configuration(parts.issuer, resource, await server.trust.get())
+
+    return [
         Route(AUTHORIZE_PATH, pages.begin, methods=["GET"]),
         Route(AUTHORIZE_PATH, pages.decide, methods=["POST"]),
         build_public_route("/oauth/token", programs.issue_token, ["POST"]),
         build_public_route("/oauth/revoke", programs.revoke, ["POST"]),
         build_public_route("/oauth/jwks.json", programs.serve_keys, ["GET"]),
-        build_public_route("/.well-known/oauth-authorization-server", _build_document_endpoint(document), ["GET"]),
-        build_public_route(
-            "/.well-known/openid-configuration",
-            _build_document_endpoint(build_openid_configuration(parts.issuer, resource, settings)),
-            ["GET"],
-        ),
-    ]
-    open_to_all = settings.dynamic_registration and server.registration is not None
-    return [*routes, *_build_registration_routes(parts, programs.register if open_to_all else None)]
-
-
-def _build_registration_routes(parts: WebDependencies, register: Endpoint | None) -> list[Route]:
-    """Build the routes of dynamic client registration (RFC 7591)."""
-    closed = _build_refusing_endpoint("access_denied", REGISTRATION_CLOSED, 403)
-    elsewhere = _build_refusing_endpoint(
-        "invalid_request", f"clients register at {parts.build_url('/oauth/register')}", 404
-    )
-    return [
-        build_public_route("/oauth/register", register or closed, ["POST"]),
-        build_public_route("/register", elsewhere if register else closed, ["POST"]),
+        build_public_route("/.well-known/oauth-authorization-server", _serve(build_metadata), ["GET"]),
+        build_public_route("/.well-known/openid-configuration", _serve(build_configuration), ["GET"]),
+        build_public_route("/oauth/register", programs.register, ["POST"]),
+        build_public_route("/register", programs.refuse_registration, ["POST"]),
     ]
 
 
@@ -144,13 +137,18 @@ class _OAuthEndpoints:
 
     async def register(self, request: Request) -> Response:
         registration = self._server.registration
-        assert registration is not None, "there is no route without it"
+        await registration.check_open()
 
         async def answer(address: str) -> Response:
             registered = await registration.register(await _read_json_body(request), address)
             return JSONResponse(dict(registered), 201, headers={"Cache-Control": "no-store"})
 
         return await self._answer_limited(request, self._registrations, answer)
+
+    async def refuse_registration(self, _request: Request) -> Response:
+        """Answer at the address that clients try where there is no metadata."""
+        await self._server.registration.check_open()
+        raise OAuthError("invalid_request", f"clients register at {self._parts.build_url('/oauth/register')}", 404)
 
     async def serve_keys(self, request: Request) -> Response:
         return Response(await self._server.keys.get_jwks(), media_type="application/json", headers=PUBLIC_CACHE_HEADERS)
@@ -173,15 +171,8 @@ async def _read_json_body(request: Request) -> bytes:
     return await request_parsing.read_body(request)
 
 
-def _build_refusing_endpoint(code: str, description: str, status: int) -> Endpoint:
+def _serve(build: Callable[[], Awaitable[Mapping[str, Any]]]) -> Endpoint:
     async def answer(_request: Request) -> Response:
-        raise OAuthError(code, description, status)
-
-    return answer
-
-
-def _build_document_endpoint(document: Mapping[str, Any]) -> Endpoint:
-    async def answer(_request: Request) -> Response:
-        return JSONResponse(dict(document), headers=PUBLIC_CACHE_HEADERS)
+        return JSONResponse(dict(await build()), headers=PUBLIC_CACHE_HEADERS)
 
     return answer

@@ -1,6 +1,6 @@
 """Tenants at a server, for its operator; and the caller's own tenant, for its administrators."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
 from cli.client.me import fetch_profile
@@ -30,6 +30,11 @@ def create_tenant(api: AdminApiClient, slug: str, name: str, administrator: str)
 def set_status(api: AdminApiClient, slug: str, status: str) -> None:
     """Suspend a tenant, or let it in again."""
     api.change("PATCH", "/tenants/{}", {"status": status}, str(_fetch_tenant(api, slug).id))
+
+
+def count_contents(api: AdminApiClient, slug: str) -> Mapping[str, int]:
+    """Count what ends when a tenant is removed, by kind."""
+    return api.get("/tenants/{}/contents", dict[str, int], str(_fetch_tenant(api, slug).id))
 
 
 def remove_tenant(api: AdminApiClient, slug: str, confirmation: str) -> Sequence[RevocationResult]:

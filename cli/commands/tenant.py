@@ -11,7 +11,7 @@ from cli.revocation_output import print_remaining_accounts
 from cli.runner import read_settings, run_api_command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cli.client.admin_api import AdminApiClient
     from core.directory.account_revocation import RevocationResult
@@ -85,6 +85,20 @@ def suspend(slug: Slug, as_json: JsonOption = False) -> None:
 def resume(slug: Slug, as_json: JsonOption = False) -> None:
     """Let a suspended tenant in again."""
     _set_status(slug, "active", as_json)
+
+
+@app.command("contents", epilog="Example: mcpist tenant contents acme")
+def contents(slug: Slug, as_json: JsonOption = False) -> None:
+    """Count what ends when a tenant is removed."""
+
+    def call_api(api: "AdminApiClient") -> "Mapping[str, int]":
+        from cli.client.tenants import count_contents
+
+        return count_contents(api, slug)
+
+    counts = run_api_command(call_api, needs_tenant=False)
+    rows = [(kind.replace("_", " "), count) for kind, count in counts.items()]
+    print_result(as_json, counts, lambda: print_table(("What ends", "Count"), rows, empty=""))
 
 
 @app.command("remove", epilog="Example: mcpist tenant remove acme --confirm acme")

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
+from uuid import UUID
 
 from fastapi import Depends, Header, Response
 from pydantic import BaseModel
 
-from core.api.principal import Principal
 from core.db import Database
 from core.directory.versions import ObjectKind, VersionConflict, fetch_version
 from core.errors import Invalid
@@ -39,12 +39,18 @@ ExpectedVersion = Annotated[int | None, Depends(_parse_if_match)]
 
 
 async def set_etag(
-    response: Response, database: Database, caller: Principal, kind: ObjectKind, object_id: object
+    response: Response, database: Database, tenant_id: UUID, kind: ObjectKind, object_id: object
 ) -> None:
-    """Set the ETag of an object; called before the object is read."""
-    async with database.tenant(caller.tenant_id) as work:
+    """Set the ETag of a tenant's object; called before the object is read."""
+    async with database.tenant(tenant_id) as work:
         version = await fetch_version(work, kind, str(object_id))
-    response.headers["ETag"] = f'"v{version.version}"'
+    set_version(response, version.version)
+
+
+def set_version(response: Response, version: int | None) -> None:
+    """Set the ETag of an object that has its version in its own row; None where it cannot be changed."""
+    if version is not None:
+        response.headers["ETag"] = f'"v{version}"'
 
 
 async def describe_conflict(change: Awaitable[_Result], load_state: Callable[[], Awaitable[BaseModel]]) -> _Result:

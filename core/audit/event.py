@@ -91,6 +91,8 @@ class AuditEventKind(StrEnum):
     IDENTITY_PROVIDER_SET = "identity_provider.set"
     IDENTITY_PROVIDER_REMOVED = "identity_provider.removed"
     NOTIFICATION_SENDER_SET = "notification_sender.set"
+    CLIENT_TRUST_SET = "client_trust.set"
+    CLIENT_TRUST_REMOVED = "client_trust.removed"
     NOTIFICATIONS_CHANGED = "notifications.changed"
     NOTIFICATION_SENDER_REMOVED = "notification_sender.removed"
 

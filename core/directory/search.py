@@ -1,6 +1,7 @@
-"""Search in the people and roles of a tenant, sorted and a page at a time. Width, case and kana do not count."""
+"""Search in the people and roles of a tenant, and in the tenants of the deployment, sorted and a page at a time. Width,
+case and kana do not count.
+"""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,15 +10,13 @@ from uuid import UUID
 
 from core.db import Database
 from core.directory.roles import RoleRecord, fetch_roles
+from core.directory.tenants import TENANT_FIELDS, Tenant
 from core.directory.users import User, fetch_users
-from core.text_folding import HIRAGANA, KATAKANA, fold_text
-
-_ESCAPED = re.compile(r"[\\%_]")
-_KANA = frozenset(KATAKANA + HIRAGANA + "".join(map(chr, range(0xFF66, 0xFF9E))))
-"""Full width, and half width, which becomes full."""
+from core.word_search import build_word_filter, match_words
 
 UserSortKey = Literal["email", "name", "created_at"]
 RoleSortKey = Literal["priority", "name"]
+TenantSortKey = Literal["slug", "name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +39,22 @@ class RoleSearch:
     descending: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class TenantSearch:
+    """All words of `text` stand in name or slug; an empty `status` is any."""
+
+    text: str = ""
+    status: str = ""
+    sort: TenantSortKey = "slug"
+    descending: bool = False
+
+
 async def search_users(
     console: Database, tenant_id: UUID, search: UserSearch, after: tuple[str | datetime, str] | None, limit: int
 ) -> Sequence[User]:
     """Find users, after the one with that value of the sort key and that address."""
     statement = _USERS[search.sort, search.descending]
-    filters = (*_build_word_filter(search.text), search.status, search.system_role)
+    filters = (*build_word_filter(search.text), search.status, search.system_role)
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(statement, *filters, *(after or (None, None)), limit)
         return await fetch_users(work, [row["id"] for row in rows])
@@ -57,30 +66,25 @@ async def search_roles(
     """Find roles, after the one with that value of the sort key and that name."""
     statement = _ROLES[search.sort, search.descending]
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(statement, *_build_word_filter(search.text), *(after or (None, None)), limit)
+        rows = await work.fetch(statement, *build_word_filter(search.text), *(after or (None, None)), limit)
         return await fetch_roles(work, [row["id"] for row in rows])
 
 
-def _build_word_filter(text: str) -> tuple[Sequence[str], bool]:
-    """Build the values of $2 and $3: patterns of which all have to match, and whether kana have to be folded."""
-    words = [_ESCAPED.sub(r"\\\g<0>", word) for word in fold_text(text).split()]
-    return [f"%{word}%" for word in words], not _KANA.isdisjoint(text)
-
-
-def _match_words(text: LiteralString) -> LiteralString:
-    """Build the condition that a text, folded as core.text_folding does it, matches every pattern of $2.
-
-    Folding kana takes ten times as long as all the rest, so it is left out where the words have none.
-    """
-    folded: LiteralString = f"lower(normalize({text}, NFKC))"
-    return f"CASE WHEN $3 THEN translate({folded}, '{KATAKANA}', '{HIRAGANA}') ELSE {folded} END LIKE ALL ($2::text[])"
+async def search_tenants(
+    console: Database, search: TenantSearch, after: tuple[str, str] | None, limit: int
+) -> Sequence[Tenant]:
+    """Find tenants, after the one with that value of the sort key and that slug."""
+    statement = _TENANTS[search.sort, search.descending]
+    words = build_word_filter(search.text)
+    rows = await console.lookup("deployment", "list", statement, search.status, *words, *(after or (None, None)), limit)
+    return [Tenant(*row.values()) for row in rows]
 
 
 def _build_user_statement(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
     beyond: LiteralString = "<" if descending else ">"
     direction: LiteralString = "DESC" if descending else "ASC"
     return f"""SELECT u.id FROM core.users u
-        WHERE u.tenant_id = $1 AND {_match_words("u.name || ' ' || u.email")}
+        WHERE u.tenant_id = $1 AND {match_words("u.name || ' ' || u.email", "$2", "$3")}
           AND $4 IN ('', u.status) AND $5 IN ('', u.system_role)
           AND ($6::{kind} IS NULL OR (u.{key}, u.email) {beyond} ($6, $7))
         ORDER BY u.{key} {direction}, u.email {direction} LIMIT $8"""  # noqa: S608 our own words
@@ -92,8 +96,16 @@ def _build_role_statement(key: LiteralString, kind: LiteralString, descending: b
     direction: LiteralString = "DESC" if descending else "ASC"
     after: LiteralString = f"r.{key} {beyond} $4 OR (r.{key} = $4 AND r.name > $5)"
     return f"""SELECT r.id FROM core.roles r
-        WHERE r.tenant_id = $1 AND {_match_words("r.name")} AND ($4::{kind} IS NULL OR {after})
+        WHERE r.tenant_id = $1 AND {match_words("r.name", "$2", "$3")} AND ($4::{kind} IS NULL OR {after})
         ORDER BY r.{key} {direction}, r.name LIMIT $6"""  # noqa: S608 our own words
+
+
+def _build_tenant_statement(key: LiteralString, descending: bool) -> LiteralString:
+    beyond: LiteralString = "<" if descending else ">"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    return f"""{TENANT_FIELDS} WHERE $1 IN ('', status) AND {match_words("name || ' ' || slug", "$2", "$3")}
+          AND ($4::text IS NULL OR ({key}, slug) {beyond} ($4, $5))
+        ORDER BY {key} {direction}, slug {direction} LIMIT $6"""
 
 
 _USER_KEYS: Mapping[UserSortKey, LiteralString] = {"email": "text", "name": "text", "created_at": "timestamptz"}
@@ -107,4 +119,8 @@ _ROLES: Mapping[tuple[RoleSortKey, bool], LiteralString] = {
     (key, descending): _build_role_statement(key, kind, descending)
     for key, kind in _ROLE_KEYS.items()
     for descending in (False, True)
+}
+_TENANT_KEYS: Sequence[TenantSortKey] = ("slug", "name")
+_TENANTS: Mapping[tuple[TenantSortKey, bool], LiteralString] = {
+    (key, descending): _build_tenant_statement(key, descending) for key in _TENANT_KEYS for descending in (False, True)
 }

@@ -85,12 +85,6 @@ async def find_tenant(console: Database, slug: str) -> Tenant:
     return Tenant(*rows[0].values())
 
 
-async def list_tenants_page(console: Database, after: str, limit: int) -> list[Tenant]:
-    """List the tenants of the deployment by slug, after the slug `after`."""
-    rows = await console.lookup("deployment", "list", _PAGE, after, limit)
-    return [Tenant(*row.values()) for row in rows]
-
-
 async def get_tenant(console: Database, tenant_id: UUID) -> Tenant:
     """Return the tenant of that id.
 
@@ -158,19 +152,26 @@ async def _fetch_tenant(work: UnitOfWork) -> Tenant:
     return Tenant(*row.values())
 
 
-async def set_status(console: Database, actor: Actor, tenant_id: UUID, status: str) -> None:
-    """Suspend a tenant, whose people lose all access within a second, or let them in again."""
+async def set_status(
+    console: Database, actor: Actor, tenant_id: UUID, status: str, *, expected_version: int | None = None
+) -> None:
+    """Suspend a tenant, whose people lose all access within a second, or let them in again.
+
+    Raises:
+        VersionConflict: the tenant's version is not the expected one.
+    """
     if status not in _STATUS:
         raise Invalid("a tenant's status is active or suspended")
     async with console.tenant(tenant_id) as work:
+        await lock_version(work, "tenant", str(tenant_id), expected_version)
+        await record_change(work, actor, "tenant", str(tenant_id))
         await work.execute("UPDATE core.tenants SET status = $2 WHERE tenant_id = $1", status)
         await audit_change(work, actor, _STATUS[status])
 
 
-_FIELDS = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days, shows_hidden_tools,
+TENANT_FIELDS = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days, shows_hidden_tools,
     accepts_access_requests FROM core.tenants """
-_COLUMNS = _FIELDS + "ORDER BY slug"
-_PAGE = _FIELDS + "WHERE slug > $1 ORDER BY slug LIMIT $2"
-_GET = _FIELDS + "WHERE tenant_id = $1"
+_COLUMNS = TENANT_FIELDS + "ORDER BY slug"
+_GET = TENANT_FIELDS + "WHERE tenant_id = $1"
 _CHANGE = """UPDATE core.tenants SET name = $2, record_arguments = $3, longest_token_days = $4, shows_hidden_tools = $5,
     accepts_access_requests = $6 WHERE tenant_id = $1"""

@@ -12,7 +12,7 @@ from core.db import Row, UnitOfWork
 from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 
-ObjectKind = Literal["user", "role", "service", "tenant", "client"]
+ObjectKind = Literal["user", "role", "service", "tenant", "client", "alerts"]
 FIRST_VERSION = 1
 
 
@@ -37,15 +37,23 @@ class VersionConflict(MCPistError):
         self.state: dict[str, Any] | None = None
 
 
+def check_version(current: ObjectVersion, expected: int | None) -> None:
+    """Check the version of an object that has it in its own row.
+
+    Raises:
+        VersionConflict: it is not the `expected` one.
+    """
+    if expected is not None and current.version != expected:
+        raise VersionConflict(current)
+
+
 async def lock_version(work: UnitOfWork, kind: ObjectKind, object_id: str, expected: int | None = None) -> None:
     """Lock the version of an object that may be about to change; called before it is read.
 
     Raises:
         VersionConflict: its version is not the `expected` one.
     """
-    current = _build_version(await work.fetchrow(_LOCK, kind, object_id))
-    if expected is not None and current.version != expected:
-        raise VersionConflict(current)
+    check_version(_build_version(await work.fetchrow(_LOCK, kind, object_id)), expected)
 
 
 async def record_change(work: UnitOfWork, actor: Actor, kind: ObjectKind, object_id: str) -> None:

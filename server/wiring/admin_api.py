@@ -15,11 +15,13 @@ from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
 from broker.api.routers import build_connect_section as connections
 from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
+from broker.authorization_server.client_trust import ClientTrustAdministration
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.user_connections import UserConnections
+from broker.disconnect.tenant_contents import TenantContentsCounter
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.scim_tokens import ScimTokens
 from broker.identity.stored_providers import ProviderAdministration
@@ -69,6 +71,8 @@ def build_admin_api(
                 ProviderTrial(zone.stored_http, dependencies.settings.public_url),
             ),
             build_sender_administration(zone.deployment_settings, zone.oauth_http, dependencies.settings, zone.clock),
+            TenantContentsCounter(zone.database, clock=zone.clock),
+            ClientTrustAdministration(zone.deployment_settings, zone.identity.authorization_server.trust),
             dependencies.settings.public_url,
         )
     )

@@ -35,15 +35,12 @@ def build_authorization_server(
     zone: BrokerRuntime, signing: OwnTokenSigning, settings: Settings, grants: Grants
 ) -> AuthorizationServerServices:
     """Build the services behind the routes of broker.web.oauth_endpoints."""
-    database, clock, server = zone.database, zone.clock, zone.identity.authorization_server
+    database, clock = zone.database, zone.clock
     keys = JwksCache(zone.documents, clock=time.monotonic)
     single_use = ReplayCache(database, clock=clock)
-    hosts = server.client_metadata_hosts if server.takes_documents else ()
     reports = AuditClientDocumentReporter(database, clock=time.monotonic)
-    metadata = ClientMetadataResolver(zone.documents, hosts=hosts, clock=time.monotonic, reports=reports)
-    clients = ClientRegistry(
-        database, metadata, clock=clock, dynamic=server.dynamic_registration, built_in=FIRST_PARTY_CLIENTS
-    )
+    metadata = ClientMetadataResolver(zone.documents, trust=zone.client_trust, clock=time.monotonic, reports=reports)
+    clients = ClientRegistry(database, metadata, clock=clock, trust=zone.client_trust, built_in=FIRST_PARTY_CLIENTS)
     authentication = ClientAuthentication(
         clients,
         zone.peppers,
@@ -80,10 +77,10 @@ def build_authorization_server(
         grants,
         signing.keys,
         build_registration(zone),
+        zone.client_trust,
     )
 
 
 def build_registration(zone: BrokerRuntime) -> DynamicClientRegistration:
-    """Build dynamic client registration, if it is enabled."""
-    enabled = zone.identity.authorization_server.dynamic_registration
-    return DynamicClientRegistration(zone.database, enabled=enabled, clock=zone.clock, seconds=time.monotonic)
+    """Build dynamic client registration."""
+    return DynamicClientRegistration(zone.database, trust=zone.client_trust, clock=zone.clock, seconds=time.monotonic)

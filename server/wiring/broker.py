@@ -2,12 +2,14 @@
 tokens, on the broker's own database role."""
 
 import contextlib
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from broker.audit_passes import SigningVerifier, load_signer
 from broker.authorization_server.access_tokens import AccessTokens
+from broker.authorization_server.client_trust import ClientTrustReader, build_trust_reader
 from broker.authorization_server.external_issuer import ExternalIssuerVerifier
 from broker.authorization_server.signing_keys import SigningKeys, open_signing_keys
 from broker.identity.api_tokens import ApiTokens, Peppers, load_or_create
@@ -69,6 +71,7 @@ class BrokerRuntime:
     clock: Callable[[], datetime]
     deployment_settings: DeploymentSettingsStore
     stored_http: JsonDocumentFetcher
+    client_trust: ClientTrustReader
 
 
 @contextlib.asynccontextmanager
@@ -146,6 +149,7 @@ async def open_broker_runtime(
                 clock,
                 deployment_settings,
                 stored_http,
+                build_trust_reader(identity.authorization_server.trust, deployment_settings, seconds=time.monotonic),
             )
 
 

@@ -94,6 +94,8 @@ async def open_deployment_section(
     """
     from broker.api.deployment_dependencies import DeploymentDependencies
     from broker.api.deployment_section import build_deployment_section
+    from broker.authorization_server.client_trust import ClientTrustAdministration
+    from broker.disconnect.tenant_contents import TenantContentsCounter
     from broker.identity.provider_trial import ProviderTrial
     from broker.identity.stored_providers import ProviderAdministration
     from broker.vault.deployment_settings import DeploymentSettingsStore
@@ -109,4 +111,6 @@ async def open_deployment_section(
         store = DeploymentSettingsStore(database, keys, clock=get_utc_now)
         providers = ProviderAdministration(store, identity.providers, ProviderTrial(http, public_url))
         senders = build_sender_administration(store, vendor_http, settings, get_utc_now)
-        yield build_deployment_section(DeploymentDependencies(providers, senders, public_url))
+        contents = TenantContentsCounter(database, clock=get_utc_now)
+        trust = ClientTrustAdministration(store, identity.authorization_server.trust)
+        yield build_deployment_section(DeploymentDependencies(providers, senders, contents, trust, public_url))

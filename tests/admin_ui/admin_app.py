@@ -21,12 +21,14 @@ from broker.api.deployment_section import build_deployment_section
 from broker.api.identity_dependencies import IdentityDependencies
 from broker.api.routers import build_connect_section as connections_section
 from broker.authorization_server.authorization_codes import Approval, CodeProof, compute_code_challenge
+from broker.authorization_server.client_trust import ClientTrustAdministration
 from broker.authorization_server.grants import Grants
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import OAuthClientRegistration
 from broker.connections.user_connections import UserConnections
+from broker.disconnect.tenant_contents import TenantContentsCounter
 from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
@@ -215,6 +217,10 @@ class AdminApp:
     """Of event streams: a client in this process reads one to its end."""
     feed_address: DatabaseAddress | None = None
 
+    def settings_store(self) -> DeploymentSettingsStore:
+        """The deployment's settings as another process reads them."""
+        return DeploymentSettingsStore(self.broker, InMemoryKeyProvider("k", {"k": b"k" * 32}), clock=self.clock)
+
     def sections(self) -> tuple[ApiSection, ...]:
         kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
@@ -400,7 +406,11 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         providers = ProviderAdministration(settings, (of_file,), ProviderTrial(documents, URL))
         trial = SenderTrial(MailAddressGuard(private_hosts), http, clock=clock)
         deployment = DeploymentDependencies(
-            providers, SenderAdministration(settings, NotificationSettings(), trial), URL
+            providers,
+            SenderAdministration(settings, NotificationSettings(), trial),
+            TenantContentsCounter(broker, clock=clock),
+            ClientTrustAdministration(settings, None),
+            URL,
         )
         yield AdminApp(database, console, broker, clock, parts, verifier, refusals, door, connect, deployment)
         await documents.close()

@@ -1,6 +1,7 @@
 """Tenants, roles, the allow list, services and the audit log over the API; pages of each."""
 
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -51,6 +52,51 @@ async def test_the_operator_makes_and_changes_tenants(app: AdminApp) -> None:
     )
     assert await app.value("SELECT module FROM core.services WHERE tenant_id = $1", tenant) == "kg"
     assert await app.value("SELECT entry FROM core.allow_list WHERE tenant_id = $1", tenant) == "boss@globex.example"
+
+
+async def test_tenants_are_searched_sorted_and_counted(app: AdminApp, acme: Tenant) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
+        asked = {"slug": "kaisha", "name": "カイシャ", "administrator": "boss@kaisha.example"}
+        made = (await operator.post("/tenants", json=asked)).json()
+        await operator.patch(f"/tenants/{made['id']}", json={"status": "suspended"})
+        for query, expected in (
+            ({}, ["acme", "kaisha", OPERATORS]),
+            ({"sort": "-slug"}, [OPERATORS, "kaisha", "acme"]),
+            ({"sort": "name"}, ["acme", OPERATORS, "kaisha"]),
+            ({"q": "かいしゃ"}, ["kaisha"]),
+            ({"q": "ＡＣＭＥ name"}, ["acme"]),
+            ({"q": "%"}, []),
+            ({"status": "suspended"}, ["kaisha"]),
+        ):
+            assert [one["slug"] for one in await everything(operator, "/tenants", **query)] == expected, query
+        counted = (await operator.get(f"/tenants/{acme.id}/contents")).json()
+        assert counted == {
+            "users": 2,
+            "roles": 1,
+            "sessions": 2,
+            "tokens": 2,
+            "grants": 2,
+            "accounts": 1,
+            "oauth_clients": 1,
+            "clients": 1,
+        }
+        assert (await operator.get(f"/tenants/{uuid4()}/contents")).status_code == 404
+
+
+async def test_two_operators_change_a_tenant_at_once(app: AdminApp, acme: Tenant) -> None:
+    operators = await app.tenant(OPERATORS)
+    path = f"/tenants/{acme.id}"
+    async with app.browser(operators.admin) as operator:
+        read = (await operator.get(path)).headers["etag"]
+        renamed = await operator.patch(path, json={"name": "Acme Inc"}, headers={"If-Match": read})
+        assert (renamed.status_code, renamed.headers["etag"] == read) == (200, False)
+        late = await operator.patch(path, json={"status": "suspended"}, headers={"If-Match": read})
+        assert (late.status_code, late.json()["current"]["state"]["name"]) == (412, "Acme Inc")
+        assert (await operator.get(path)).json()["status"] == "active"
+        again = {"If-Match": late.json()["current"]["etag"]}
+        suspended = await operator.patch(path, json={"status": "suspended", "name": "Gone"}, headers=again)
+        assert (suspended.json()["status"], suspended.json()["name"]) == ("suspended", "Gone")
 
 
 async def test_the_operator_removes_a_tenant_with_everything_of_it(app: AdminApp, acme: Tenant) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from broker.authorization_server.registered_clients import NewClient
 from core.directory import users
 from tests.admin_ui.admin_app import ACTOR, AdminApp, Tenant
 from tests.support import directory
@@ -108,3 +109,44 @@ async def test_the_tools_of_services_are_listed_for_administrators(app: AdminApp
         assert {one["module"] for one in shown if one["enabled"]} <= {"kg"}
         assert {one["module"] for one in (await admin.get("/service-tools?module=shop")).json()["items"]} == {"shop"}
         assert (await user.get("/service-tools")).status_code == 403
+
+
+async def test_services_providers_clients_issuers_and_grants_are_searched_and_sorted(
+    app: AdminApp, acme: Tenant
+) -> None:
+    await app.tenant("globex")
+    made = [
+        await app.parts.clients.create(ACTOR, acme.id, NewClient(name=name, redirect_uris=("https://c.example/",)))
+        for name in ("Zeta", "ﾔﾏﾀﾞ")
+    ]
+    for host in ("b", "a"):
+        jwks = f"https://{host}.example/keys"
+        await app.parts.issuers.trust(ACTOR, acme.id, f"https://{host}.example", jwks)
+    name, own = "Client of acme", {"limit": 1}
+    wide = own | {"all_owners": True}
+    async with app.browser(acme.admin) as admin:
+        for path, field, query, expected in (
+            ("/services", "module", {"q": "GRAPH"}, ["kg"]),
+            ("/services", "module", {"sort": "-title"}, ["mute", "module_of_acme", "kg"]),
+            ("/services", "module", {"sort": "enabled"}, ["kg", "mute", "module_of_acme"]),
+            ("/providers", "id", {"q": "vendor_of"}, ["vendor_of_acme"]),
+            ("/oauth/clients", "name", {}, ["ﾔﾏﾀﾞ", "Zeta", name]),
+            ("/oauth/clients", "name", {"sort": "name"}, [name, "Zeta", "ﾔﾏﾀﾞ"]),
+            ("/oauth/clients", "name", {"q": "やまだ"}, ["ﾔﾏﾀﾞ"]),
+            ("/oauth/clients", "name", {"q": made[0][0].id}, ["Zeta"]),
+            ("/oauth/issuers", "issuer", {"sort": "-issuer"}, ["https://b.example", "https://a.example"]),
+            ("/oauth/issuers", "issuer", {"q": "A.EXAMPLE"}, ["https://a.example"]),
+            ("/oauth/grants", "user_email", wide, [acme.user.email, acme.admin.email]),
+            ("/oauth/grants", "user_email", wide | {"sort": "created_at"}, [acme.admin.email, acme.user.email]),
+            ("/oauth/grants", "user_email", wide | {"sort": "last_used_at", "q": "USER@ client"}, [acme.user.email]),
+            ("/oauth/grants", "user_email", wide | {"q": "globex"}, []),
+            ("/oauth/grants", "user_email", own | {"q": "user@acme"}, []),
+        ):
+            found = await _list_all(admin, path, **own | query)
+            assert [one[field] for one in found] == expected, (path, query)
+        titles = [one["title"] for one in await _list_all(admin, "/providers", sort="-title", limit=3)]
+        assert titles == sorted(titles, key=str.casefold, reverse=True)
+        assert len(titles) > 5
+        for path in ("/services", "/providers", "/oauth/clients", "/oauth/issuers", "/oauth/grants"):
+            for query in ({"sort": "made_up"}, {"q": "x" * 201}, {"cursor": "x"}):
+                assert (await admin.get(path, params=query)).status_code == 400, (path, query)

@@ -8,6 +8,8 @@ from tests.cli.conftest import Home
 def test_a_tenant_is_removed_by_name_and_the_log_tells_of_it(cli: Home) -> None:
     for slug in ("doomed", "spared"):
         assert cli.run("tenant", "create", slug, "--admin", f"ada@{slug}.example").code == 0
+    ends = cli.run("tenant", "contents", "doomed", "--json").json()
+    assert (ends["users"], ends["roles"], ends["accounts"]) == (1, 1, 0)
     asked = ("tenant", "remove", "doomed", "--json")
     wrong = cli.run(*asked, "--confirm", "spared")
     assert (wrong.code, "repeat its slug" in wrong.error()["message"]) == (2, True)

@@ -67,6 +67,7 @@ class ConsoleApp:
     user: Person
     other_admin: Person
     """Of another tenant."""
+    operator: Person | None = None
     watched: list[Watched] = field(default_factory=list[Watched])
 
     @property
@@ -78,8 +79,11 @@ class ConsoleApp:
         return await _create_admin(self.product, self.admin.tenant, email)
 
     async def add_operator(self) -> Person:
-        """An administrator of the operators' tenant."""
-        return await _create_admin(self.product, await self.product.tenant(OPERATORS), "root@operators.test")
+        """An administrator of the operators' tenant; the same one each time."""
+        if self.operator is None:
+            tenant = await self.product.tenant(OPERATORS)
+            self.operator = await _create_admin(self.product, tenant, "root@operators.test")
+        return self.operator
 
     async def connect_client(self, person: Person, name: str) -> None:
         """An application that a person has let in."""
@@ -149,13 +153,13 @@ async def find_axe_violations(page: Page) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def console_app(database: ScratchDatabase, folder: Path) -> AsyncIterator[ConsoleApp]:
-    """Start the product and the browser."""
+async def console_app(database: ScratchDatabase, folder: Path, **options: Any) -> AsyncIterator[ConsoleApp]:
+    """Start the product and the browser; `options` are those of :func:`tests.support.identity.identity_on`."""
     require_console()
     async with (
         chromium() as browser,
         product_on(database, folder) as product,
-        identity_on(product, providers=False, operator_tenant=OPERATORS) as identity,
+        identity_on(product, **{"providers": False, "operator_tenant": OPERATORS, **options}) as identity,
     ):
         acme, umbrella = await product.tenant("acme"), await product.tenant("umbrella")
         admin = await _create_admin(product, acme, "ada@acme.test")

@@ -33,4 +33,4 @@ async def test_an_administrator_sees_the_tenant_and_no_keys(app: ConsoleApp) -> 
     assert "vault keys" not in await page.get_by_role("main").inner_text()
     await app.look(page, "doctor")
     await page.goto(f"{app.identity.url}/console/keys")
-    await page.get_by_role("heading", name="This page is for administrators").wait_for()
+    await page.get_by_role("heading", name="This page is for the operator").wait_for()

@@ -8,8 +8,9 @@ from playwright.async_api import Locator, Page, expect
 
 from core.directory.roles import find_role
 from core.directory.users import create_user
-from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role, grant
+from tests.support.eventually import within
 from tests.support.product import ACTOR
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -205,3 +206,40 @@ async def test_the_matrix_in_other_views(app: ConsoleApp, view: str) -> None:
     page = await app.open(app.admin, f"/roles?id={role}&tab=permissions&service=knowledge_graph", **VIEWS[view])
     await page.get_by_role("treegrid").wait_for()
     await app.look(page, f"role-matrix-{view}")
+
+
+async def test_roles_are_put_in_order(app: ConsoleApp) -> None:
+    console, tenant = app.product.console, app.admin.tenant.id
+    for name, priority in (("Order A", 903), ("Order B", 902), ("Order C", 901)):
+        await create_role(console, ACTOR, tenant, name, priority)
+
+    async def ordered() -> list[str]:
+        roles = [await find_role(console, tenant, f"Order {letter}") for letter in "ABC"]
+        return [role.name[-1] for role in sorted(roles, key=lambda role: -role.priority)]
+
+    async def is_order(*letters: str) -> bool:
+        return await ordered() == [*letters]
+
+    page = await app.open(app.admin, "/roles?view=order")
+    rows = page.get_by_role("grid", name="Roles by priority").get_by_role("row")
+    await expect(rows.first).to_contain_text("Order A")
+    await page.get_by_role("button", name="Move Order C up").click()
+    await page.get_by_text("Role Order C was moved").wait_for()
+    assert await ordered() == ["A", "C", "B"]
+    await app.look(page, "roles-order")
+    await page.get_by_role("button", name="Drag Order B").focus()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("Enter")
+    await page.get_by_text("Role Order B was moved").wait_for()
+    assert not await is_order("A", "C", "B")
+    await page.get_by_role("button", name="Undo").last.click()
+    await expect(rows.nth(2)).to_contain_text("Order B")
+    await within(15, lambda: is_order("A", "C", "B"))
+    await rows.nth(2).drag_to(rows.first, source_position={"x": 60, "y": 20}, target_position={"x": 60, "y": 3})
+    await expect(rows.first).to_contain_text("Order B")
+    await within(15, lambda: is_order("B", "A", "C"))
+    narrow = await app.open(app.admin, "/roles?view=order", **VIEWS[SHORT_VIEW])
+    await narrow.get_by_role("button", name="Order B を下へ移動").wait_for()
+    await app.look(narrow, f"roles-order-{SHORT_VIEW}")

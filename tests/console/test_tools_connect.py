@@ -7,9 +7,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
+from core.directory.roles import find_role
 from core.directory.users import create_user
 from tests.broker.connect.connect_app import ConnectApp, vendors_on
-from tests.console.console_app import ConsoleApp, require_console
+from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, require_console
 from tests.support import postgres
 from tests.support.chromium import chromium
 from tests.support.product import ACTOR, Person
@@ -99,3 +100,27 @@ async def test_disconnecting_says_what_ends_and_tells_the_vendor(app: ConsoleApp
     await page.get_by_text("Shop was disconnected").wait_for()
     await expect(_card(page, "Till")).to_contain_text("Needs connect")
     assert await vendors.revoked() == before + 1
+
+
+async def test_a_role_shares_an_account(app: ConsoleApp, vendors: ConnectApp) -> None:
+    await vendors.vendor.sign_in_as("team-there", email="team@vendor.test")
+    role = await find_role(app.product.console, app.admin.tenant.id, app.user.email)
+    page = await app.open(app.admin, f"/roles?id={role.id}&tab=accounts")
+    accounts = page.get_by_role("list", name="Accounts")
+    await expect(accounts).to_contain_text("No shared account")
+    await accounts.get_by_role("button", name="Connect Shop for the role").click()
+    await page.get_by_role("button", name="Continue to Vendor").click()
+    await page.wait_for_url(re.compile(r"/console/roles\?id=.*tab=accounts"))
+    await expect(accounts).to_contain_text("team@vendor.test")
+    await app.look(page, "role-accounts")
+    narrow = await app.open(app.admin, f"/roles?id={role.id}&tab=accounts", **VIEWS[SHORT_VIEW])
+    await narrow.get_by_text("team@vendor.test").first.wait_for()
+    await app.look(narrow, f"role-accounts-{SHORT_VIEW}")
+    await accounts.get_by_role("button", name="Disconnect Shop from the role").click()
+    question = page.get_by_role("alertdialog", name="Disconnect Shop (team@vendor.test) from the role?")
+    await expect(question).to_contain_text("1 person has the role")
+    await expect(question).to_contain_text("The same account is used by till.")
+    await question.get_by_role("button", name="Disconnect").click()
+    await expect(accounts).not_to_contain_text("team@vendor.test")
+    await page.get_by_role("link", name="OAuth client of the role for Shop").click()
+    await page.get_by_role("button", name=f"Role {app.user.email} For").wait_for()

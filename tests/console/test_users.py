@@ -5,7 +5,9 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
+from core.audit.sealer import seal_pending_events
 from core.directory.users import create_user
+from server.role_database import get_utc_now
 from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role
 from tests.support.product import ACTOR, Person
@@ -140,6 +142,15 @@ async def test_a_token_is_revoked_and_a_suspension_is_undone(app: ConsoleApp) ->
     await app.look(page, "user-suspended")
     await page.get_by_role("button", name="Undo").click()
     await expect(page.get_by_role("button", name="Suspend")).to_be_visible()
+    await seal_pending_events(app.product.console, get_utc_now)
+    await page.goto(f"{app.identity.url}/console/users?id={app.admin.id}&tab=activity")
+    done = page.get_by_role("list", name="Activity")
+    await expect(done).to_contain_text("token.revoked")
+    await expect(done).to_contain_text("user.suspended")
+    await app.look(page, "user-activity")
+    await done.get_by_role("link", name="token.revoked").first.click()
+    await page.wait_for_url(re.compile(f"/console/logs.*user={app.admin.id}"))
+    await page.get_by_role("dialog").wait_for()
 
 
 async def test_a_removal_says_what_ends_and_has_to_be_typed(app: ConsoleApp) -> None:

@@ -14,6 +14,7 @@ PAGES = {
     "users": "/users",
     "requests": "/requests",
     "roles": "/roles",
+    "roles-order": "/roles?view=order",
     "services": "/services",
     "providers": "/services?view=providers",
     "clients": "/clients",
@@ -21,12 +22,22 @@ PAGES = {
     "settings": "/settings",
     "doctor": "/doctor",
 }
+PAGES_OF_OPERATORS = {
+    "operator-tenants": "/tenants",
+    "operator-identity": "/identity",
+    "operator-senders": "/senders",
+    "operator-keys": "/keys",
+    "operator-doctor": "/doctor",
+}
 
 
 @pytest.mark.parametrize("view", VIEWS)
 async def test_every_page_in_every_view(app: ConsoleApp, view: str) -> None:
-    for name, path in PAGES.items():
-        page = await app.open(app.admin, path, **VIEWS[view])
+    operator = await app.add_operator()
+    visits = [(app.admin, *visit) for visit in PAGES.items()]
+    visits += [(operator, *visit) for visit in PAGES_OF_OPERATORS.items()]
+    for person, name, path in visits:
+        page = await app.open(person, path, **VIEWS[view])
         await page.get_by_role("heading", level=1).wait_for()
         await expect(page.locator("[aria-busy=true]")).to_have_count(0)
         await app.look(page, f"page-{name}-{view}")

@@ -16,10 +16,11 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from broker.authorization_server.client_registry import Client
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
@@ -90,9 +91,16 @@ class Identity:
 
 @contextlib.asynccontextmanager
 async def identity_on(
-    product: Product, *, providers: bool = True, server: Mapping[str, Any] | None = None, **settings: Any
+    product: Product,
+    *,
+    providers: bool = True,
+    in_file: bool = True,
+    server: Mapping[str, Any] | None = None,
+    private_hosts: Sequence[str] = (),
+    **settings: Any,
 ) -> AsyncIterator[Identity]:
-    """Serve until the block is left; `server` is the authorization server's settings, `settings` the product's."""
+    """Serve until the block is left; `server` is the authorization server's settings, `settings` the product's. Without
+    `in_file` the provider runs and MCPist does not know it, but may ask it."""
     deployment, catalogue = product.deployment, product.catalogue
     async with contextlib.AsyncExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -101,8 +109,16 @@ async def identity_on(
         if providers:
             callback = f"{url}/sign-in/callback/{PROVIDER}"
             company = await stack.enter_async_context(oauth_provider(deployment.home, redirect_uris=[callback]))
-        file = _identity_file(deployment.home / f"identity-{listener.getsockname()[1]}.toml", company, server or {})
-        chosen = Settings(home=deployment.home, identity_file=file, **{"public_url": url, **settings})
+            if not in_file:
+                private_hosts = (*private_hosts, urlsplit(company.issuer).netloc)
+        file = _identity_file(
+            deployment.home / f"identity-{listener.getsockname()[1]}.toml", company if in_file else None, server or {}
+        )
+        chosen = Settings(
+            home=deployment.home,
+            identity_file=file,
+            **{"public_url": url, "allowed_private_hosts": tuple(private_hosts), **settings},
+        )
         call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
         stack.callback(call_log.close)
         manifests = build_module_manifests(catalogue)

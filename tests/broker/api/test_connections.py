@@ -77,7 +77,14 @@ async def test_people_see_their_own_credentials_and_those_of_their_roles(app: Ad
         rest = (await admin.get("/credentials", params=query)).json()
         found = [(one["module"], one["owner"]) for one in (*first["items"], *rest["items"])]
         assert found == [("kg", acme.admin.email), ("kg", acme.user.email), ("shop", "acme-readers")]
-        assert "key-of" not in str(first) + str(rest)
+        of_role = await admin.get("/credentials", params={"role": str(acme.role_id)})
+        assert [(one["module"], one["owner"]) for one in of_role.json()["items"]] == [("shop", "acme-readers")]
+        assert (await user.get("/credentials", params={"role": str(acme.role_id)})).status_code == 403
+        stranger = await app.tenant("globex")
+        async with app.browser(stranger.admin) as other:
+            found = await other.get("/credentials", params={"role": str(acme.role_id)})
+            assert found.json()["items"] == []
+        assert "key-of" not in str(first) + str(rest) + of_role.text
         ended = await user.delete(f"/credentials/{mine[0]['id']}")
         assert ended.json() == {"modules": ["kg"], "revoked": False, "revocation": "api_key", "manage_url": ""}
         assert (await user.delete(f"/credentials/{mine[0]['id']}")).status_code == 404

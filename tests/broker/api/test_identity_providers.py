@@ -88,3 +88,23 @@ async def test_nobody_but_the_operator_and_only_with_a_recent_sign_in(app: Admin
         app.clock.ahead = timedelta(minutes=11)
         assert (await operator.put(f"{PATH}/acme", json=ACME)).json()["code"] == "recent_sign_in_required"
         assert (await operator.get(PATH)).status_code == 200
+
+
+async def test_two_operators_store_a_provider_at_once(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
+    new = {"If-Match": '"v0"'}
+    async with app.browser(operators.admin) as operator:
+        first = await operator.put(f"{PATH}/acme", json=ACME, headers=new)
+        assert (first.status_code, first.headers["etag"]) == (200, '"v1"')
+        assert (await operator.put(f"{PATH}/acme", json=ACME, headers=new)).status_code == 412
+        read = await operator.get(f"{PATH}/acme")
+        assert (read.headers["etag"], read.json()) == ('"v1"', first.json()["provider"])
+        await operator.put(f"{PATH}/acme", json=ACME | {"label": "Theirs"}, headers={"If-Match": '"v1"'})
+        late = await operator.put(f"{PATH}/acme", json=ACME | {"label": "Mine"}, headers={"If-Match": '"v1"'})
+        assert (late.status_code, late.json()["current"]["etag"]) == (412, '"v2"')
+        assert late.json()["current"]["state"]["label"] == "Theirs"
+        of_file = await operator.get(f"{PATH}/of-the-file")
+        assert (of_file.json()["source"], "etag" in of_file.headers) == ("file", False)
+        assert (await operator.get(f"{PATH}/nobody")).status_code == 404
+        wrong = await operator.put(f"{PATH}/acme", json=ACME | {"issuer": "http://login.acme.example"})
+        assert [one["field"] for one in wrong.json()["errors"]] == ["issuer"]

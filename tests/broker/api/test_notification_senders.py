@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -73,8 +74,13 @@ async def test_a_mail_server_from_tried_to_removed(app: AdminApp, operators: Ten
             post.port,
             True,
         )
+        again = await operator.put(f"{PATH}/mail", json=mail(post.port), headers={"If-Match": '"v0"'})
+        assert (again.status_code, again.json()["current"]["state"]["port"]) == (412, post.port)
+        read = await operator.get(f"{PATH}/mail")
+        assert (read.headers["etag"], read.json()) == (saved.headers["etag"], listed)
         assert (await operator.delete(f"{PATH}/mail")).status_code == 204
         assert (await operator.delete(f"{PATH}/mail")).status_code == 404
+        assert (await operator.get(f"{PATH}/mail")).status_code == 404
 
 
 async def test_what_is_due_goes_by_a_sender_that_was_just_stored(
@@ -192,7 +198,7 @@ async def test_a_sender_of_the_file_wins_and_is_not_changed(app: AdminApp, opera
     administration = app.deployment.notification_senders
     with_file = SenderAdministration(administration._store, of_file, administration._trial)
     assert [(one.source, one.in_use) for one in await with_file.list()] == [("file", True), ("database", False)]
-    app.deployment = type(app.deployment)(app.deployment.identity_providers, with_file, app.deployment.public_url)
+    app.deployment = replace(app.deployment, notification_senders=with_file)
     app.served = None
     async with app.browser(operators.admin) as operator:
         refused = await operator.put(f"{PATH}/mail", json=mail(post.port))

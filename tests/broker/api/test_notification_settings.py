@@ -31,3 +31,18 @@ async def test_settings_are_the_administrators_and_choices_everybody_s_own(app: 
         foreign = {"user": str(acme.user.id)}
         answer = await other.put("/notification-preferences", json={"alert": "account", "mail": False}, params=foreign)
         assert answer.status_code == 404
+
+
+async def test_two_administrators_set_alerts_at_once(app: AdminApp, acme: Tenant) -> None:
+    body = {"alert": "account", "mail": False}
+    async with app.browser(acme.admin) as admin:
+        read = {"If-Match": (await admin.get("/notification-settings")).headers["etag"]}
+        first = await admin.put("/notification-settings", json=body, headers=read)
+        assert first.status_code == 200
+        late = await admin.put("/notification-settings", json=body | {"alert": "credential"}, headers=read)
+        assert late.status_code == 412
+        current = late.json()["current"]
+        assert (current["etag"], current["changed_by"]) == (first.headers["etag"], acme.admin.email)
+        assert [one["mail"] for one in current["state"]["alerts"] if one["alert"] == "account"] == [False]
+        again = await admin.put("/notification-settings", json=body, headers={"If-Match": current["etag"]})
+        assert again.status_code == 200

@@ -21,6 +21,8 @@ async def test_a_service_s_client_is_that_of_its_provider(app: AdminApp, acme: T
         shown = [*first["items"], *second["items"]]
         assert [one["id"] for one in shown] == [made.json()["id"], role.json()["id"]]
         assert second["next_cursor"] is None
+        of_role = (await admin.get("/oauth-clients", params={"role": str(acme.role_id)})).json()["items"]
+        assert [one["id"] for one in of_role] == [role.json()["id"]]
         assert SECRET not in f"{shown}{made.text}{role.text}"
         assert [one["provider"] for one in (await admin.get("/services/google_calendar/oauth-clients")).json()["items"]]
         assert (await admin.get("/services/made_up/oauth-clients")).status_code == 404
@@ -37,6 +39,25 @@ async def test_where_there_are_several_providers_one_has_to_be_named(app: AdminA
         assert (
             await admin.put("/services/github/oauth-client", json=asked | {"provider": "github"})
         ).status_code == 200
+
+
+async def test_two_administrators_store_a_client_at_once(app: AdminApp, acme: Tenant) -> None:
+    asked, new = {"client_id": "made-up", "client_secret": SECRET}, {"If-Match": '"v0"'}
+    async with app.browser(acme.admin) as admin:
+        made = await admin.put("/services/notion/oauth-client", json=asked, headers=new)
+        path = f"/oauth-clients/{made.json()['id']}"
+        read = await admin.get(path)
+        assert read.json()["client_id"] == "made-up"
+        late = await admin.put("/services/notion/oauth-client", json=asked, headers=new)
+        assert (late.status_code, late.json()["current"]["state"]) == (412, read.json())
+        seen = {"If-Match": read.headers["etag"]}
+        assert (await admin.put("/services/notion/oauth-client", json=asked, headers=seen)).status_code == 200
+        other = await admin.put("/oauth-clients", json=asked | {"provider": "notion"}, headers=seen)
+        assert other.status_code == 412
+        assert (await admin.delete(path)).status_code == 200
+        assert (await admin.get(path)).status_code == 404
+        gone = await admin.put("/services/notion/oauth-client", json=asked, headers=seen)
+        assert gone.status_code == 404
 
 
 PEM, _ = make_client_certificate()

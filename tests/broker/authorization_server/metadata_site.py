@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.authorization_server.client_metadata import ClientMetadataResolver
+from broker.authorization_server.client_trust import FixedClientTrust
+from broker.identity.settings import ClientTrust
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from tests.broker.authorization_server.client_registry_app import Clock
@@ -61,7 +63,13 @@ async def finding(
     clock, hosts = Clock(), options.pop("hosts", ("*",))
     documents = JsonDocumentFetcher(allow, seconds=PATIENCE, **options)
     await documents.open()
-    yield clock, ClientMetadataResolver(documents, hosts=hosts, clock=clock.seconds), documents
+    yield (
+        clock,
+        ClientMetadataResolver(
+            documents, trust=FixedClientTrust(ClientTrust(client_metadata_hosts=hosts)), clock=clock.seconds
+        ),
+        documents,
+    )
     await documents.close()
 
 

@@ -20,6 +20,7 @@ from broker.authorization_server.authorization_request import AuthorizationReque
 from broker.authorization_server.client_authentication import ClientAuthentication, ReplayCache
 from broker.authorization_server.client_document_reports import UnusableClientDocument
 from broker.authorization_server.client_registry import Client, ClientRegistry
+from broker.authorization_server.client_trust import FixedClientTrust
 from broker.authorization_server.consents import Consents
 from broker.authorization_server.dynamic_client_registration import DynamicClientRegistration
 from broker.authorization_server.errors import OAuthError
@@ -30,7 +31,7 @@ from broker.authorization_server.registered_clients import NewClient, Registered
 from broker.authorization_server.signing_keys import open_signing_keys
 from broker.authorization_server.token_endpoint import TokenEndpoint, TokenRevocation
 from broker.identity.browser_sessions import Sessions
-from broker.identity.settings import AuthorizationServerSettings, IdentitySettings
+from broker.identity.settings import AuthorizationServerSettings, ClientTrust, IdentitySettings
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from broker.web.app import build_identity_app
@@ -281,6 +282,7 @@ async def server_on(
             resource=RESOURCE,
             clock=clock,
         )
+        trust = FixedClientTrust(parts.identity.authorization_server.trust or ClientTrust())
         app = AuthorizationServerServices(
             AuthorizationRequestParser(clients, RESOURCE),
             endpoint,
@@ -289,7 +291,8 @@ async def server_on(
             Consents(broker, clock=clock),
             grants,
             keys,
-            DynamicClientRegistration(broker, enabled=True, clock=clock, seconds=clock.seconds),
+            DynamicClientRegistration(broker, trust=trust, clock=clock, seconds=clock.seconds),
+            trust,
         )
         app = build_identity_app(parts, build_oauth_routes(parts, app, monotonic=clock.seconds))
         transport = httpx2.ASGITransport(app=app)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from broker.authorization_server.client_registry import BROWSER_GRANTS, Client, ClientRegistry
+from broker.authorization_server.client_trust import TRUSTS_ALL, FixedClientTrust
 from broker.authorization_server.dynamic_client_registration import MAX_ROWS, DynamicClientRegistration
 from broker.authorization_server.errors import OAuthError
+from broker.identity.settings import ClientTrust
 from core.scopes import MCP_SCOPES
 from tests.broker.authorization_server.client_registry_app import ClientRegistryApp, app_on
 from tests.support.postgres import ScratchDatabase
@@ -38,7 +40,7 @@ async def app(database: ScratchDatabase) -> AsyncIterator[ClientRegistryApp]:
 
 def registration(app: ClientRegistryApp, **options: Any) -> DynamicClientRegistration:
     return DynamicClientRegistration(
-        app.database, **{"enabled": True, "clock": app.clock, "seconds": app.clock.seconds, **options}
+        app.database, **{"trust": TRUSTS_ALL, "clock": app.clock, "seconds": app.clock.seconds, **options}
     )
 
 
@@ -71,12 +73,12 @@ async def test_what_a_client_gets(app: ClientRegistryApp) -> None:
         scopes=MCP_SCOPES,
     )
     assert await app.authentication.authenticate({}, {"client_id": client_id})
-    switched_off = ClientRegistry(app.database, None, clock=app.clock, dynamic=False)
+    switched_off = ClientRegistry(app.database, None, clock=app.clock, trust=FixedClientTrust(ClientTrust()))
     assert await switched_off.find(client_id) is None
 
 
 async def test_it_is_off_unless_switched_on(app: ClientRegistryApp) -> None:
-    off = registration(app, enabled=False)
+    off = registration(app, trust=FixedClientTrust(ClientTrust()))
     assert await code(off.register(ONE, "192.0.2.1")) == ("access_denied", 403)
     assert await app.value(COUNT) == 0
 

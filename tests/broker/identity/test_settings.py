@@ -162,9 +162,10 @@ def test_values_out_of_bounds(file: Path, text: str) -> None:
 
 def test_documents_are_off_by_either_key(file: Path) -> None:
     def taken(lines: str) -> bool:
-        return written(file, f"[authorization_server]\n{lines}").authorization_server.takes_documents
+        trust = written(file, f"[authorization_server]\n{lines}").authorization_server.trust
+        return trust is not None and bool(trust.client_metadata_hosts)
 
-    assert taken("")
+    assert written(file, "[authorization_server]\n").authorization_server.trust is None
     assert taken('client_metadata_hosts = ["Claude.ai", "*", "127.0.0.1"]')
     assert not taken("client_metadata_hosts = []")
     assert not taken('client_metadata = false\nclient_metadata_hosts = ["claude.ai"]')

@@ -87,7 +87,7 @@ function Content() {
   )
   return (
     <main id="content" ref={main} tabIndex={-1} className={styles.main}>
-      {hasRight(me, page?.right) ? <Outlet /> : <ForbiddenPage />}
+      {!page?.right || hasRight(me, page.right) ? <Outlet /> : <ForbiddenPage right={page.right} />}
     </main>
   )
 }

@@ -69,6 +69,17 @@ export function Section({ title, help, level = 3, children }: SectionProps) {
   )
 }
 
+/** Short facts, one below the other. */
+export function BulletList({ items }: { items: readonly string[] }) {
+  return (
+    <ul className={styles.bullets}>
+      {items.map((item) => (
+        <li key={item}>{item}</li>
+      ))}
+    </ul>
+  )
+}
+
 /** Buttons in a row. */
 export function Actions({ children }: { children: ReactNode }) {
   return <div className={styles.actions}>{children}</div>

@@ -14,15 +14,22 @@ interface ModalFormProps {
   /** Send what the fields hold. What it throws is shown: at the fields that the API names, else above the buttons. */
   onSubmit: (data: FormData) => Promise<void>
   children: ReactNode
+  /** What a form that catches its errors itself has met. */
+  problem?: Problem | null
+  /** Where somebody else has changed the same: both versions, and the choice in the place of the buttons. */
+  conflict?: ReactNode
+  hasConflict?: boolean
   /** In the place of the form once it is done, as for a secret that is shown once. */
   result?: ReactNode
 }
 
 /** A dialog that makes something. It is open as long as it is mounted. */
-export function ModalForm({ title, submit, onClose, onSubmit, children, result }: ModalFormProps) {
+export function ModalForm(props: ModalFormProps) {
+  const { title, submit, onClose, onSubmit, children, result, conflict, hasConflict = false } = props
   const { common, problems } = useMessages()
   const online = useOnline()
-  const [problem, setProblem] = useState<Problem | null>(null)
+  const [caught, setProblem] = useState<Problem | null>(null)
+  const problem = caught ?? props.problem ?? null
   const [busy, setBusy] = useState(false)
   const send = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -58,12 +65,15 @@ export function ModalForm({ title, submit, onClose, onSubmit, children, result }
                   {problem && Object.keys(problem.fields).length === 0 && (
                     <ProblemNotice error={problem} title={problems.actionTitle} />
                   )}
-                  <div className={styles.actions}>
-                    <Button onPress={onClose}>{common.cancel}</Button>
-                    <Button kind="primary" type="submit" isPending={busy} isDisabled={!online}>
-                      {submit}
-                    </Button>
-                  </div>
+                  {conflict}
+                  {!hasConflict && (
+                    <div className={styles.actions}>
+                      <Button onPress={onClose}>{common.cancel}</Button>
+                      <Button kind="primary" type="submit" isPending={busy} isDisabled={!online}>
+                        {submit}
+                      </Button>
+                    </div>
+                  )}
                 </>
               )}
             </Form>

@@ -5,7 +5,16 @@ import { messages as ja } from './ja/index.ts'
 type Leaf = [name: string, english: unknown, japanese: unknown]
 
 /** Texts that are the same in every language: names. */
-const SAME = new Set(['shell.product', 'shell.languages.en', 'shell.languages.ja'])
+const SAME = new Set([
+  'shell.product',
+  'shell.languages.en',
+  'shell.languages.ja',
+  'identity.kinds.google',
+  'identity.kinds.microsoft',
+  'identity.kinds.github',
+  'senders.securities.starttls',
+  'senders.securities.tls',
+])
 
 function listLeaves(english: object, japanese: object, prefix = ''): Leaf[] {
   return Object.entries(english).flatMap(([key, value]) => {

@@ -5,6 +5,7 @@ import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
 import { home } from './home.ts'
+import { identity, trials, trust } from './identity.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
 import { oauthClients } from './oauthClients.ts'
@@ -14,9 +15,11 @@ import { profile } from './profile.ts'
 import { requests } from './requests.ts'
 import { roles } from './roles.ts'
 import { schemas } from './schemas.ts'
+import { senders } from './senders.ts'
 import { services } from './services.ts'
 import { settings } from './settings.ts'
 import { shell } from './shell.ts'
+import { tenants } from './tenants.ts'
 import { tools } from './tools.ts'
 import { users } from './users.ts'
 import { versions } from './versions.ts'
@@ -29,6 +32,7 @@ export const messages = {
   dashboard,
   doctor,
   home,
+  identity,
   keys,
   logs,
   modelView,
@@ -39,10 +43,14 @@ export const messages = {
   requests,
   roles,
   schemas,
+  senders,
   services,
   settings,
   shell,
+  tenants,
   tools,
+  trials,
+  trust,
   users,
   versions,
 }

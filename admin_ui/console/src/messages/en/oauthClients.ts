@@ -5,6 +5,11 @@ export const oauthClients = {
   connected: 'Connected',
   registered: 'Registered',
   issuers: 'Trusted issuers',
+  search: {
+    connected: 'Search by client or person',
+    registered: 'Search by name or person',
+    issuers: 'Search by issuer',
+  },
   columns: { client: 'Client', person: 'Person', scopes: 'May', used: 'Last used', ends: 'Ends', state: 'State', kind: 'Kind', made: 'Added' },
   connectedHelp: 'Applications that people have let in. Each tells its name itself, unless an administrator has registered it.',
   connectedEmptyTitle: 'No connected applications',

@@ -29,8 +29,11 @@ export const problems = {
   signedInTitle: 'You are signed in',
   signedIn: 'The other tab goes on. This one can be closed.',
   goOn: 'Go to the console',
-  forbiddenTitle: 'This page is for administrators',
-  forbidden: 'Your account does not have the rights for it. Ask an administrator of your company if you need them.',
+  forbiddenTitle: { administer: 'This page is for administrators', operate: 'This page is for the operator' },
+  forbidden: {
+    administer: 'Your account does not have the rights for it. Ask an administrator of your company if you need them.',
+    operate: 'It is about the whole deployment, which the administrators of another tenant operate.',
+  },
   missingTitle: 'There is no such page',
   missing: 'The address is mistyped, or the page has moved.',
   home: 'Back to the start',

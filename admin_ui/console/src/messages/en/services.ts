@@ -3,6 +3,7 @@ import { countOf } from '../format.ts'
 export const services = {
   title: 'Services',
   views: 'Lists',
+  search: 'Search by name',
   emptyTitle: 'No services',
   emptyText: 'No module is installed here.',
   columns: { service: 'Service', state: 'State', tools: 'Tools', accounts: 'Accounts' },
@@ -121,6 +122,7 @@ export const services = {
     origins: { built_in: 'MCPist', custom: 'Your company' },
     usable: 'Usable',
     broken: 'Cannot be used',
+    search: 'Search by name or service',
     emptyTitle: 'No providers',
     address: 'Address',
     addressHelp: 'The issuer, or the address of a server that MCPist shall reach. What it publishes about itself is read.',

@@ -4,7 +4,7 @@ export const shell = {
   skip: 'Skip to the content',
   navigation: 'Pages',
   openNavigation: 'Open the list of pages',
-  groups: { work: 'Work', manage: 'Manage', operate: 'Operate' },
+  groups: { work: 'Work', manage: 'Manage', operate: 'Operator' },
   palette: 'Search or jump to',
   paletteLabel: 'Commands',
   paletteEmpty: 'No such command',

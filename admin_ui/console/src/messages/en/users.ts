@@ -12,7 +12,10 @@ export const users = {
   anySystemRole: 'Any system role',
   systemRoles: { admin: 'Administrator', user: 'User' },
   statuses: { active: 'Active', suspended: 'Suspended' },
-  tabs: { general: 'General', roles: 'Roles', connections: 'Connections', access: 'Access' },
+  tabs: { general: 'General', roles: 'Roles', connections: 'Connections', access: 'Access', activity: 'Activity' },
+  activityHelp: 'The newest of what this person and their programs have done.',
+  openLog: 'Search and filter in the audit log',
+  noActivity: 'Nothing yet.',
   form: {
     email: 'E-mail address',
     emailHelp: 'With this address the person signs in.',

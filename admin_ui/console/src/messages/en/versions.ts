@@ -10,4 +10,5 @@ export const versions = {
   take: 'Take the new state',
   apply: 'Apply mine again',
   merged: 'Another administrator had changed something else meanwhile; both changes were kept.',
+  changedAt: 'Changed',
 }

@@ -6,6 +6,11 @@ export const oauthClients: Messages['oauthClients'] = {
   connected: '接続済み',
   registered: '登録済み',
   issuers: '信頼する発行者',
+  search: {
+    connected: 'クライアントまたはユーザーで検索',
+    registered: '名前またはユーザーで検索',
+    issuers: '発行者で検索',
+  },
   columns: { client: 'クライアント', person: 'ユーザー', scopes: '許可', used: '最終使用', ends: '期限', state: '状態', kind: '種類', made: '追加日' },
   connectedHelp: '各自が許可したアプリケーションです。管理者が登録したもの以外は、名前をアプリケーション自身が名乗っています。',
   connectedEmptyTitle: '接続済みのアプリケーションはありません',

@@ -30,8 +30,11 @@ export const problems: Messages['problems'] = {
   signedInTitle: 'サインインしました',
   signedIn: '元のタブで続けられます。このタブは閉じてかまいません。',
   goOn: 'コンソールへ進む',
-  forbiddenTitle: '管理者用のページです',
-  forbidden: 'このアカウントには権限がありません。必要な場合は、会社の管理者に依頼してください。',
+  forbiddenTitle: { administer: '管理者用のページです', operate: '運用者用のページです' },
+  forbidden: {
+    administer: 'このアカウントには権限がありません。必要な場合は、会社の管理者に依頼してください。',
+    operate: 'デプロイ全体に関するページです。デプロイは、別のテナントの管理者が運用しています。',
+  },
   missingTitle: 'ページが見つかりません',
   missing: 'アドレスが間違っているか、ページが移動しました。',
   home: '最初のページへ戻る',

@@ -3,6 +3,7 @@ import type { Messages } from '../index.tsx'
 export const services: Messages['services'] = {
   title: 'サービス',
   views: '一覧の切り替え',
+  search: '名前で検索',
   emptyTitle: 'サービスはありません',
   emptyText: 'モジュールがインストールされていません。',
   columns: { service: 'サービス', state: '状態', tools: 'ツール', accounts: 'アカウント' },
@@ -121,6 +122,7 @@ export const services: Messages['services'] = {
     origins: { built_in: 'MCPist（標準）', custom: '自社' },
     usable: '使用可',
     broken: '使用不可',
+    search: '名前またはサービスで検索',
     emptyTitle: 'プロバイダーはありません',
     address: 'アドレス',
     addressHelp: '発行者（issuer）、または接続先サーバーのアドレスです。公開されているメタデータを読み込みます。',

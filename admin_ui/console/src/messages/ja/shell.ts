@@ -6,7 +6,7 @@ export const shell: Messages['shell'] = {
   skip: '本文へ移動',
   navigation: 'ページ一覧',
   openNavigation: 'ページ一覧を開く',
-  groups: { work: '利用', manage: '管理', operate: '運用' },
+  groups: { work: '利用', manage: '管理', operate: '運用者' },
   palette: '検索・移動',
   paletteLabel: 'コマンド',
   paletteEmpty: '該当するコマンドはありません',

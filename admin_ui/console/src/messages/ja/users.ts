@@ -12,7 +12,10 @@ export const users: Messages['users'] = {
   anySystemRole: 'すべてのシステムロール',
   systemRoles: { admin: '管理者', user: 'ユーザー' },
   statuses: { active: '有効', suspended: '停止中' },
-  tabs: { general: '基本情報', roles: 'ロール', connections: '接続', access: 'アクセス' },
+  tabs: { general: '基本情報', roles: 'ロール', connections: '接続', access: 'アクセス', activity: '操作履歴' },
+  activityHelp: 'この人と、そのプログラムが行った操作を新しい順に表示します。',
+  openLog: '監査ログで検索・絞り込み',
+  noActivity: 'まだありません。',
   form: {
     email: 'メールアドレス',
     emailHelp: 'このアドレスでサインインします。',

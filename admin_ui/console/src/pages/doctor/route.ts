@@ -5,6 +5,6 @@ import { rootRoute } from '../../app/root.tsx'
 export const doctorRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/doctor',
-  staticData: { title: (messages) => messages.doctor.title, right: 'administer', group: 'operate', icon: Stethoscope, key: 'H' },
+  staticData: { title: (messages) => messages.doctor.title, right: 'administer', group: 'manage', icon: Stethoscope, key: 'H' },
   component: lazyRouteComponent(() => import('./DoctorPage.tsx'), 'DoctorPage'),
 })

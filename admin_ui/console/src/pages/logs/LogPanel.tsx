@@ -8,7 +8,7 @@ import { Facts, Section } from '../../components/Facts.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useFormat, useMessages } from '../../messages/index.tsx'
-import { LogBadge, nameEntry } from './LogBadge.tsx'
+import { LogBadge, nameEntry } from '../../components/LogBadge.tsx'
 import styles from './logs.module.css'
 import { entryQuery } from './queries.ts'
 

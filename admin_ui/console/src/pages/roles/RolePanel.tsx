@@ -8,6 +8,7 @@ import { useMessages } from '../../messages/index.tsx'
 import { PermissionEditor } from './PermissionEditor.tsx'
 import { roleQuery } from './queries.ts'
 import { RemoveRole } from './RemoveRole.tsx'
+import { RoleAccounts } from './RoleAccounts.tsx'
 import { RoleForm } from './RoleForm.tsx'
 import { RoleGeneral } from './RoleGeneral.tsx'
 import { RoleMembers } from './RoleMembers.tsx'
@@ -39,6 +40,7 @@ export function RolePanel({ id, search }: { id: string; search: RolesSearch }) {
             { key: 'general', label: roles.tabs.general, content: () => <RoleGeneral role={role} onDialog={(name) => open({ dialog: name })} /> },
             { key: 'permissions', label: roles.tabs.permissions, content: () => <PermissionEditor role={role} search={search} /> },
             { key: 'members', label: roles.tabs.members, content: () => <RoleMembers role={role} /> },
+            { key: 'accounts', label: roles.tabs.accounts, content: () => <RoleAccounts role={role} search={search} /> },
             {
               key: 'see-as',
               label: modelView.tab,

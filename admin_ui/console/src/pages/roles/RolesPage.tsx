@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useCallback, useMemo } from 'react'
+import { lazy, Suspense, useCallback, useMemo } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaRoleView } from '../../api/schema.d.ts'
 import { readSort, type Sort, writeSort } from '../../app/search.ts'
@@ -9,8 +9,9 @@ import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty } from '../../components/States.tsx'
+import { Empty, Skeleton } from '../../components/States.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
+import { ViewLinks } from '../../components/ViewLinks.tsx'
 import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
 import { RoleForm } from './RoleForm.tsx'
 import { RolePanel } from './RolePanel.tsx'
@@ -20,6 +21,9 @@ type SortKey = (typeof ROLE_SORTS)[number]
 
 const HIGHEST_FIRST: Sort<SortKey> = { key: 'priority', descending: true }
 const OF_DIALOG = ['dialog'] as const
+
+// Dragging is a fifth of what the page loads otherwise.
+const RoleOrder = lazy(() => import('./RoleOrder.tsx').then((module) => ({ default: module.RoleOrder })))
 
 /** The roles of the tenant. */
 export function RolesPage() {
@@ -35,7 +39,18 @@ export function RolesPage() {
           {roles.add}
         </Button>
       </PageHead>
-      <RoleList search={search} onAdd={add} />
+      <ViewLinks
+        label={roles.title}
+        selected={search.view ?? 'list'}
+        views={(['list', 'order'] as const).map((view) => ({ view, label: roles.views[view] }))}
+      />
+      {search.view === 'order' ? (
+        <Suspense fallback={<Skeleton lines={8} />}>
+          <RoleOrder />
+        </Suspense>
+      ) : (
+        <RoleList search={search} onAdd={add} />
+      )}
       {search.id && <RolePanel key={search.id} id={search.id} search={search} />}
       {search.dialog === 'new' && <RoleForm onClose={close} />}
     </>

@@ -24,3 +24,44 @@ export const serviceToolsQuery = queryOptions({
   },
   staleTime: 60_000,
 })
+
+/** The roles by priority: as many as a page of the API has. */
+export const orderedRolesQuery = queryOptions({
+  queryKey: ['roles', 'order'],
+  queryFn: () => read(api.GET('/api/v1/roles', { params: { query: { sort: '-priority', limit: 200 } } })),
+})
+
+/** The services that are on and need an account at a vendor: as many as a page of the API has. */
+export const vendorServicesQuery = queryOptions({
+  queryKey: ['services', 'with-vendor'],
+  queryFn: async () => {
+    const page = await read(api.GET('/api/v1/services', { params: { query: { limit: 200 } } }))
+    return page.items.filter((service) => service.enabled && service.installed && service.has_vendor)
+  },
+})
+
+/** The accounts that a role shares: one a service at most. */
+export const roleCredentialsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['credentials', 'role', id],
+    queryFn: async () => (await read(api.GET('/api/v1/credentials', { params: { query: { role: id, limit: 200 } } }))).items,
+  })
+
+/** The role's own OAuth clients, one a provider at most, with the services that each is for. */
+export const roleClientsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['oauth-clients', 'role', id],
+    queryFn: async () => {
+      const [clients, providers] = await Promise.all([
+        read(api.GET('/api/v1/oauth-clients', { params: { query: { role: id, limit: 200 } } })),
+        read(api.GET('/api/v1/providers', { params: { query: { limit: 200 } } })),
+      ])
+      const modules = new Map(providers.items.map((provider) => [provider.id, provider.modules]))
+      return clients.items.map(({ client_id, provider }) => ({ clientId: client_id, modules: modules.get(provider) ?? [] }))
+    },
+  })
+
+export interface RoleClient {
+  clientId: string
+  modules: readonly string[]
+}

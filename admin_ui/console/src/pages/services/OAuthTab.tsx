@@ -44,6 +44,7 @@ export function OAuthTab({ service, search }: OAuthTabProps) {
           key={provider.id}
           module={service.module}
           provider={provider}
+          role={search.role}
           clients={items.filter((client) => client.provider === provider.id)}
         />
       ))}
@@ -61,12 +62,13 @@ export function OAuthTab({ service, search }: OAuthTabProps) {
 interface ProviderStepsProps {
   module: string
   provider: SchemaProviderView
+  role: string | undefined
   clients: SchemaOAuthClientView[]
 }
 
-function ProviderSteps({ module, provider, clients }: ProviderStepsProps) {
+function ProviderSteps({ module, provider, role, clients }: ProviderStepsProps) {
   const { oauth, steps } = useMessages().services
-  const [owner, setOwner] = useState(EVERYBODY)
+  const [owner, setOwner] = useState(role ?? EVERYBODY)
   const own = clients.find((client) => (client.role_id ?? EVERYBODY) === owner)
   const list = steps[provider.id] ?? steps.other ?? []
   return (
@@ -86,11 +88,11 @@ function ProviderSteps({ module, provider, clients }: ProviderStepsProps) {
       </p>
       <OwnerField value={owner} onChange={setOwner} />
       <OAuthClientForm
-        key={`${owner} ${own?.updated_at}`}
+        key={`${owner} ${own?.id}`}
         module={module}
         provider={provider}
         roleId={owner === EVERYBODY ? null : owner}
-        stored={own}
+        clientId={own?.id}
       />
       {clients.length > 0 && <OAuthClientList clients={clients} />}
     </Section>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api, read } from '../../api/client.ts'
 import type { SchemaTenantServiceDetails } from '../../api/schema.d.ts'
-import type { Versioned } from '../../api/versions.ts'
+import { expect, sendMerging, type Versioned } from '../../api/versions.ts'
 import { Button } from '../../components/Button.tsx'
 import { DetailPanel, PanelTabs } from '../../components/DetailPanel.tsx'
 import { Actions, Facts } from '../../components/Facts.tsx'
@@ -17,7 +17,7 @@ import type { ServicesSearch } from './route.ts'
 import { ServiceSettings } from './ServiceSettings.tsx'
 import { ServiceState } from './ServicesPage.tsx'
 
-const OF_PANEL = ['id', 'tab', 'dialog', 'client'] as const
+const OF_PANEL = ['id', 'tab', 'dialog', 'role', 'client'] as const
 
 /** One service of the tenant. */
 export function ServicePanel({ module, search }: { module: string; search: ServicesSearch }) {
@@ -55,7 +55,10 @@ function ServiceGeneral({ service }: { service: Versioned<SchemaTenantServiceDet
   const { busy, problem, run } = useAction()
   const { title, module } = service
   const setEnabled = async (enabled: boolean) => {
-    await read(api.PATCH('/api/v1/services/{module}', { params: { path: { module } }, body: { enabled } }))
+    // Only the switch is sent, so whatever else somebody has changed meanwhile stays.
+    await sendMerging(service.etag, (etag) =>
+      read(api.PATCH('/api/v1/services/{module}', { params: { path: { module }, header: expect(etag) }, body: { enabled } })),
+    )
     await Promise.all(
       ['services', 'service-tools', 'tools', 'tool-modules'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
     )

@@ -1,16 +1,23 @@
 import { useMemo } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaTenantServiceView } from '../../api/schema.d.ts'
+import { readSort, type Sort, writeSort } from '../../app/search.ts'
+import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
-import { PageHead } from '../../components/ListTools.tsx'
+import { ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { Empty } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
+import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
 import { ProvidersView } from './ProvidersView.tsx'
-import { servicesRoute } from './route.ts'
+import { SERVICE_SORTS, type ServicesSearch, servicesRoute } from './route.ts'
 import { ServicePanel } from './ServicePanel.tsx'
 import { ServiceViews } from './ServiceViews.tsx'
+
+type SortKey = (typeof SERVICE_SORTS)[number]
+
+const BY_TITLE: Sort<SortKey> = { key: 'title', descending: false }
 
 /** The services of the tenant, and the providers that their accounts are connected by. */
 export function ServicesPage() {
@@ -21,28 +28,48 @@ export function ServicesPage() {
     <>
       <PageHead title={services.title} />
       <ServiceViews selected="services" />
-      <ServiceList />
+      <ServiceList search={search} />
       {search.id && <ServicePanel key={search.id} module={search.id} search={search} />}
     </>
   )
 }
 
-function ServiceList() {
-  const { services } = useMessages()
+function ServiceList({ search }: { search: ServicesSearch }) {
+  const { common, services } = useMessages()
   const format = useFormat()
-  const list = usePagedList(['services', 'list'], (cursor) =>
-    read(api.GET('/api/v1/services', { params: { query: { limit: 100, ...(cursor && { cursor }) } } })),
-  )
+  const { q } = search
+  const { onSearch, onSort } = useListSearch()
+  const sort = readSort(search.sort, SERVICE_SORTS) ?? BY_TITLE
+  const order = writeSort(sort) as `${'' | '-'}${SortKey}`
+  const list = usePagedList(['services', 'list', { q, order }], (cursor) => {
+    const query = { ...(q && { q }), sort: order, limit: 100, ...(cursor && { cursor }) }
+    return read(api.GET('/api/v1/services', { params: { query } }))
+  })
   const columns = useMemo(() => buildColumns(services, format.number), [services, format])
   return (
-    <DataTable
-      label={services.title}
-      columns={columns}
-      list={list}
-      rowKey={(service) => service.module}
-      rowSearch={openService}
-      empty={<Empty title={services.emptyTitle} text={services.emptyText} />}
-    />
+    <>
+      <ListTools>
+        <SearchBox label={services.search} value={q} onSearch={onSearch} />
+      </ListTools>
+      <DataTable
+        label={services.title}
+        columns={columns}
+        list={list}
+        rowKey={(service) => service.module}
+        rowSearch={openService}
+        sort={sort}
+        onSort={onSort}
+        empty={
+          q ? (
+            <Empty title={common.nothingMatches(q)}>
+              <Button onPress={() => onSearch('')}>{common.clearAll}</Button>
+            </Empty>
+          ) : (
+            <Empty title={services.emptyTitle} text={services.emptyText} />
+          )
+        }
+      />
+    </>
   )
 }
 
@@ -54,11 +81,11 @@ export function ServiceState({ service }: { service: SchemaTenantServiceView }) 
   return <StatusBadge tone={service.enabled ? 'ok' : 'none'} text={service.enabled ? services.on : services.off} />
 }
 
-function buildColumns(services: Messages['services'], number: (value: number) => string): Column<SchemaTenantServiceView>[] {
+function buildColumns(services: Messages['services'], number: (value: number) => string): Column<SchemaTenantServiceView, SortKey>[] {
   const { columns } = services
   return [
-    { id: 'service', header: columns.service, width: 'minmax(0, 2fr)', cell: (service) => service.title },
-    { id: 'state', header: columns.state, width: '9rem', narrow: true, cell: (service) => <ServiceState service={service} /> },
+    { id: 'service', header: columns.service, width: 'minmax(0, 2fr)', sort: 'title', cell: (service) => service.title },
+    { id: 'state', header: columns.state, width: '9rem', sort: 'enabled', narrow: true, cell: (service) => <ServiceState service={service} /> },
     { id: 'tools', header: columns.tools, width: '6rem', cell: (service) => number(service.tool_count) },
     {
       id: 'accounts',

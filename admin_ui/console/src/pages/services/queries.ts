@@ -33,6 +33,14 @@ export const serviceClientsQuery = (module: string) =>
       read(api.GET('/api/v1/services/{module}/oauth-clients', { params: { path: { module }, query: { limit: 200 } } })),
   })
 
+/** One registered client, with its version. */
+export const clientQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['oauth-clients', 'one', id],
+    queryFn: () =>
+      readVersioned(api.GET('/api/v1/oauth-clients/{oauth_client_id}', { params: { path: { oauth_client_id: id } } })),
+  })
+
 export const providerQuery = (id: string) =>
   queryOptions({
     queryKey: ['providers', id],

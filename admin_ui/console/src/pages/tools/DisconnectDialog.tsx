@@ -6,6 +6,7 @@ import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { useLocalized } from '../../components/Localized.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { StillOpen } from '../../components/StillOpen.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 import { moduleQuery, ownCredentialsQuery } from './queries.ts'
@@ -95,40 +96,5 @@ function WhatEnds({ credential, all, toolCount }: WhatEndsProps) {
 function isSameAccount(one: SchemaVendorCredentialView, other: SchemaVendorCredentialView): boolean {
   return (
     one.kind === 'personal' && other.provider !== '' && one.provider === other.provider && one.account === other.account
-  )
-}
-
-interface StillOpenProps {
-  title: string
-  left: SchemaDisconnectionView
-  onClose: () => void
-}
-
-/** What MCPist has forgotten, but the vendor may not have. */
-function StillOpen({ title, left, onClose }: StillOpenProps) {
-  const { tools } = useMessages()
-  const safe = left.manage_url.startsWith('https:')
-  const key = left.revocation === 'api_key'
-  return (
-    <ModalForm
-      title={tools.disconnected(title)}
-      submit={tools.disconnect}
-      onClose={onClose}
-      onSubmit={async () => {}}
-      result={
-        <>
-          <p>{key ? tools.keyLeft(title) : left.revocation === 'shared_grant' ? tools.sharedGrant(title) : tools.stillOpen(title)}</p>
-          {safe && (
-            <p>
-              <a href={left.manage_url} target="_blank" rel="noreferrer">
-                {tools.manageAt(title)}
-              </a>
-            </p>
-          )}
-        </>
-      }
-    >
-      {null}
-    </ModalForm>
   )
 }

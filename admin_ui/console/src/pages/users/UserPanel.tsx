@@ -10,6 +10,7 @@ import { RemoveUser } from './RemoveUser.tsx'
 import type { UsersSearch, UserTab } from './route.ts'
 import { SuspendUser } from './SuspendUser.tsx'
 import { UserAccess } from './UserAccess.tsx'
+import { UserActivity } from './UserActivity.tsx'
 import { UserConnections } from './UserConnections.tsx'
 import { UserGeneral } from './UserGeneral.tsx'
 import { UserRoles } from './UserRoles.tsx'
@@ -47,6 +48,7 @@ export function UserPanel({ id, tab, dialog }: UserPanelProps) {
             { key: 'roles', label: users.tabs.roles, content: () => <UserRoles user={user} /> },
             { key: 'connections', label: users.tabs.connections, content: () => <UserConnections userId={id} /> },
             { key: 'access', label: users.tabs.access, content: () => <UserAccess userId={id} /> },
+            { key: 'activity', label: users.tabs.activity, content: () => <UserActivity userId={id} /> },
             {
               key: 'see-as',
               label: modelView.tab,

@@ -1,8 +1,8 @@
 import { useQueries } from '@tanstack/react-query'
+import { BulletList } from '../../components/Facts.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { userConnectionsQuery, userGrantsQuery, userSessionsQuery, userTokensQuery } from './queries.ts'
-import styles from './users.module.css'
 
 interface WhatEndsProps {
   userId: string
@@ -28,13 +28,5 @@ export function WhatEnds({ userId, accounts }: WhatEndsProps) {
     ...(accounts ? [{ text: ends.accounts, count: own.length, more: connections.next_cursor }] : []),
   ].filter(({ count }) => count > 0)
   if (parts.length === 0) return <p>{ends.nothing}</p>
-  return (
-    <ul className={styles.ends}>
-      {parts.map(({ text, count, more }) => (
-        <li key={text(0)}>
-          {text(count)} {more && ends.more}
-        </li>
-      ))}
-    </ul>
-  )
+  return <BulletList items={parts.map(({ text, count, more }) => (more ? `${text(count)} ${ends.more}` : text(count)))} />
 }

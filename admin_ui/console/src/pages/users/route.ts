@@ -3,7 +3,7 @@ import { Users } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
 import { type Query, readOneOf, readSort, readText, writeSort } from '../../app/search.ts'
 
-export const USER_TABS = ['general', 'roles', 'connections', 'access', 'see-as'] as const
+export const USER_TABS = ['general', 'roles', 'connections', 'access', 'activity', 'see-as'] as const
 export const USER_SORTS = ['email', 'name', 'created_at'] as const
 export const STATUSES = ['active', 'suspended'] as const
 export const SYSTEM_ROLES = ['admin', 'user'] as const

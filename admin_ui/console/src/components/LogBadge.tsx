@@ -1,7 +1,7 @@
-import type { SchemaAuditItemView } from '../../api/schema.d.ts'
-import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
-import { useMessages } from '../../messages/index.tsx'
-import { OUTCOMES } from './route.ts'
+import type { SchemaAuditItemView } from '../api/schema.d.ts'
+import { StatusBadge, type Tone } from './StatusBadge.tsx'
+import { useMessages } from '../messages/index.tsx'
+import { OUTCOMES } from '../pages/logs/route.ts'
 
 const TONES: Record<(typeof OUTCOMES)[number], Tone> = {
   ok: 'ok',

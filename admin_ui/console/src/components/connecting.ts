@@ -1,10 +1,14 @@
-import { api, read } from '../../api/client.ts'
-import type { SchemaConnectSessionView } from '../../api/schema.d.ts'
+import { api, read } from '../api/client.ts'
+import type { SchemaConnectSessionView } from '../api/schema.d.ts'
 
 interface Wish {
   /** Without them all that need an account. */
   services?: string[]
   reconnect?: boolean
+  /** The role that shares the account; else it is one's own. */
+  roleId?: string
+  /** Page to come back to. */
+  returnPath?: string
 }
 
 /**
@@ -12,10 +16,15 @@ interface Wish {
  * vendor. Resolves with what cannot be connected, where that is all of it; else the browser leaves the page.
  * @throws {Problem} the API refuses it.
  */
-export async function startConnecting({ services, reconnect = false }: Wish): Promise<SchemaConnectSessionView['services']> {
+export async function startConnecting({
+  services,
+  reconnect = false,
+  roleId,
+  returnPath = '/console/tools?returned=1',
+}: Wish): Promise<SchemaConnectSessionView['services']> {
   const session = await read(
     api.POST('/api/v1/connect-sessions', {
-      body: { services: services ?? null, reconnect, return_path: '/console/tools?returned=1' },
+      body: { services: services ?? null, reconnect, role_id: roleId ?? null, return_path: returnPath },
     }),
   )
   if (!session.services.some((service) => service.state === 'waiting')) {

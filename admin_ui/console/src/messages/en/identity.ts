@@ -1,0 +1,107 @@
+/** Identity providers of the deployment, and which clients it trusts. */
+export const identity = {
+  title: 'Identity',
+  views: { providers: 'Identity providers', trust: 'Client trust' },
+  providersHelp:
+    'Where people of all tenants sign in; the allow list of each tenant decides who may. A change counts at once, without a restart.',
+  add: 'Add identity provider',
+  emptyTitle: 'No identity providers',
+  emptyText: 'People sign in by one-time links alone. Add Google, Microsoft, GitHub or any OpenID provider.',
+  columns: { provider: 'Provider', id: 'Identifier', kind: 'Kind', source: 'From', state: 'State' },
+  kinds: { oidc: 'OpenID provider', google: 'Google', microsoft: 'Microsoft', github: 'GitHub' },
+  inUse: 'In use',
+  hidden: 'Hidden by the file',
+  hiddenText: 'identity.toml has a provider of the same identifier, which counts. This one can only be removed.',
+  ofFile: 'It stands in identity.toml and is changed there; MCPist reads the file at its start.',
+  redirect: 'Redirect URI',
+  redirectHelp: 'Register exactly this address at the provider.',
+  steps: {
+    oidc: ['Make a web application with the authorization code flow.', 'Enter the redirect URI.', 'Copy its client ID and secret to here.'],
+    google: [
+      'APIs & Services → OAuth consent screen: user type Internal.',
+      'Credentials → Create credentials → OAuth client ID → Web application, with the redirect URI.',
+      'Copy its client ID and secret to here.',
+    ],
+    microsoft: [
+      'App registrations → New registration: this directory only, platform Web, with the redirect URI.',
+      'Token configuration → Add optional claim → ID: email and xms_edov.',
+      'Certificates & secrets → New client secret. Copy its value, the application ID and the directory ID to here.',
+    ],
+    github: [
+      'The organization’s settings → Developer settings → OAuth Apps → New OAuth App.',
+      'Authorization callback URL: the redirect URI.',
+      'Generate a client secret. Copy it and the client ID to here.',
+    ],
+  },
+  stepsTitle: 'At the provider',
+  fields: {
+    id: 'Identifier',
+    kind: 'Kind',
+    label: 'Text of the button',
+    issuer: 'Issuer',
+    tenant: 'Directory ID',
+    base_url: 'Address of the server',
+    api_url: 'Address of its API',
+    client_id: 'Client ID',
+    client_secret: 'Client secret',
+    groups_claim: 'Claim with groups',
+  },
+  help: {
+    id: 'Small letters, digits and -. It is part of the redirect URI and cannot be changed.',
+    label: 'Empty is the usual one, as “Google” or “Single sign-on”.',
+    issuer: 'As the provider writes it, such as https://login.acme.example. Its metadata is read from there.',
+    tenant: 'Of one Microsoft Entra directory.',
+    base_url: 'Only for a server or cloud of your own.',
+    groups_claim: 'Empty is “groups”. Settings → Groups and domains gives roles by them.',
+    secretNew: 'It is stored encrypted and never shown again.',
+    secretStored: 'A secret is stored. Leave this empty to keep it; it is needed again if an address or the client ID changes.',
+  },
+  exists: 'There is a provider of this identifier already.',
+  saved: (id: string) => `Identity provider ${id} was saved and counts from now on`,
+  remove: 'Remove provider',
+  removeTitle: (id: string) => `Remove identity provider ${id}?`,
+  removeText: 'Nobody signs in there any more. People who are signed in stay so. The client secret is forgotten. This cannot be undone.',
+  removed: (id: string) => `Identity provider ${id} was removed`,
+}
+
+/** Which clients the deployment trusts that nobody has registered. */
+export const trust = {
+  title: 'Client trust',
+  help: 'Which programs may ask people of all tenants for access although no administrator has registered them. People still decide for themselves.',
+  sources: { file: 'File', database: 'Console', default: 'Default' },
+  source: 'Set by',
+  ofFile: 'It stands under [authorization_server] of identity.toml and is changed there; MCPist reads the file at its start.',
+  fields: { dynamic_registration: 'Clients may register themselves', client_metadata_hosts: 'Hosts of client documents' },
+  dynamicHelp: 'For older clients. Whoever finds the address of MCPist can register one; their names are shown as unverified.',
+  hostsHelp: 'One host a line; * stands for any letters, as in *.example.com. A client names itself by a document there. Empty is none.',
+  on: 'on',
+  off: 'off',
+  none: 'none',
+  saved: 'The trust in clients was saved and counts within a second',
+  reset: 'Back to the default',
+  resetTitle: 'Go back to the default trust?',
+  resetText: (hosts: string) =>
+    `Trusted now: ${hosts}. By default documents of every host are accepted, and no client registers itself. This cannot be undone.`,
+  wasReset: 'The default trust counts again',
+}
+
+/** Trials of what an operator is about to save. */
+export const trials = {
+  try: 'Try',
+  trying: 'Trying it',
+  result: 'Trial',
+  passed: 'Everything that can be tried without a person works.',
+  failed: 'A check failed. It will not be saved like this.',
+  despite: 'Save it although a check fails',
+  sources: { file: 'File', database: 'Console' },
+  outcomes: { ok: 'OK', failed: 'Failed', unknown: 'Not known' },
+  checks: {
+    metadata: 'Metadata',
+    keys: 'Signing keys',
+    client: 'Client',
+    address: 'Address',
+    connection: 'Connection',
+    login: 'Login',
+    message: 'Message',
+  },
+}

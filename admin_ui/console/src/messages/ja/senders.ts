@@ -1,0 +1,42 @@
+import type { Messages } from '../index.tsx'
+
+export const senders: Messages['senders'] = {
+  title: '通知の送信元',
+  help: 'すべてのテナントの通知（アクセスを失ったアカウント、申請、アラート）の送信に使います。変更は再起動なしで反映されます。',
+  kinds: { mail: 'メールサーバー', webhook: 'Webhook（通知先）' },
+  helpOf: {
+    mail: 'ユーザーと管理者にメールで知らせます。',
+    webhook: '1 つのアドレスが、すべてのテナントのイベントを Standard Webhooks の署名付きで受け取ります。',
+  },
+  none: 'この方法では送信されません。',
+  inUse: '使用中',
+  hiddenText: 'コンソールにも同じ種類の設定がありますが、notices.toml が使われます。保存された設定は削除だけができます。',
+  ofFile: 'notices.toml に書かれています。変更はファイルで行い、MCPist の起動時に読み込まれます。',
+  fields: {
+    server: 'サーバー',
+    port: 'ポート',
+    security: '暗号化',
+    user: 'ユーザー',
+    password: 'パスワード',
+    sender: '差出人',
+    recipient: '試験送信の宛先',
+    url: '送信先の URL',
+    secret: '署名シークレット',
+  },
+  securities: { starttls: 'STARTTLS', tls: 'TLS', none: 'なし（このマシンのみ）' },
+  fieldHelp: {
+    user: 'ログインなしで送信できるサーバーの場合は空にします。',
+    sender: '例：MCPist <mcpist@example.com>',
+    recipient: '試すとメールが送信されます。空の場合は自分のアドレスに送ります。',
+    url: '試すと、種類が mcpist.test のイベントが送信されます。',
+    secretNew: 'whsec_ に続けて、24 バイト以上の乱数を base64 で入力します。暗号化して保存され、以後は表示されません。',
+    passwordNew: '暗号化して保存され、以後は表示されません。',
+    stored: '保存済みです。空のままにすると変わりません。アドレス、暗号化、ユーザーを変えるときは、もう一度入力します。',
+  },
+  from: '設定元',
+  saved: { mail: 'メールサーバーを保存しました。すぐに使われます', webhook: 'Webhook を保存しました。すぐに使われます' },
+  remove: { mail: 'メールサーバーを削除', webhook: 'Webhook を削除' },
+  removeTitle: (name) => `${name} を削除しますか？`,
+  removeText: '以後は送信されず、シークレットも削除されます。元に戻せません。送信元が 1 つもなくなると、誰にも通知されません。',
+  removed: (name) => `${name} を削除しました`,
+}

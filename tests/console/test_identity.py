@@ -1,0 +1,179 @@
+"""Identity providers and senders of the deployment, in a real browser: tried at real servers, in use at once."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+
+import httpx2
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+
+from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, console_app
+from tests.support import postgres
+from tests.support.eventually import within
+from tests.support.mail_server import MailServer, mail_server
+
+expect.set_options(timeout=15_000)
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest.fixture(scope="module")
+def post() -> Iterator[MailServer]:
+    """A mail server."""
+    with mail_server() as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def app(
+    share_browser: None,
+    database_server: postgres.DatabaseServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    post: MailServer,
+) -> AsyncIterator[ConsoleApp]:
+    """The console beside an identity provider that MCPist does not know yet, and a mail server."""
+    hosts = (f"127.0.0.1:{post.port}",)
+    async with (
+        database_server.database() as database,
+        console_app(
+            database, tmp_path_factory.mktemp("console"), providers=True, in_file=False, private_hosts=hosts
+        ) as running,
+    ):
+        yield running
+        running.check()
+
+
+async def test_an_operator_adds_an_identity_provider_that_people_use_at_once(app: ConsoleApp) -> None:
+    company, operator = app.identity.company, await app.add_operator()
+    page = await app.open(operator, "/identity")
+    await page.get_by_text("No identity providers").wait_for()
+    await app.look(page, "identity-empty")
+    await page.keyboard.press("n")
+    form = page.get_by_role("form", name="Identity")
+    await form.get_by_label("Identifier").fill("company")
+    await form.get_by_label("Issuer").fill(company.issuer)
+    await form.get_by_label("Client ID").fill(company.client_id)
+    await form.get_by_label("Client secret").fill("wrong-secret-77")
+    await form.get_by_role("button", name="Try").click()
+    checks = form.get_by_role("list", name="Trial")
+    await expect(checks).to_contain_text("the provider refuses the client id or its secret")
+    await app.look(page, "identity-try-failed")
+    await form.get_by_role("button", name="Save").click()
+    await form.get_by_text("This was not done").wait_for()
+    await form.get_by_label("Client secret").fill(company.client_secret)
+    await form.get_by_role("button", name="Try").click()
+    await form.get_by_text("Everything that can be tried without a person works.").wait_for()
+    await expect(form.get_by_text("This was not done")).to_have_count(0)
+    await expect(form).to_contain_text(f"{app.identity.url}/sign-in/callback/company")
+    await form.get_by_label("Text of the button").fill("Acme sign-in")
+    await app.look(page, "identity-try")
+    await form.get_by_role("button", name="Save").click()
+    panel = page.get_by_role("dialog", name="Acme sign-in")
+    await panel.get_by_text("In use").wait_for()
+    await expect(panel.get_by_label("Client secret")).to_have_value("")
+    assert company.client_secret not in await page.content()
+
+    await app.identity.let_in(app.admin.tenant, "@acme.test")
+    await company.sign_in_as("new@acme.test")
+    somebody = await app.open(None)
+    await somebody.get_by_role("button", name="Acme sign-in").click()
+    await somebody.get_by_role("heading", name="Start").wait_for()
+
+    other = await app.open(operator, "/identity?id=company")
+    await other.get_by_label("Text of the button").fill("Theirs")
+    await other.get_by_role("button", name="Save").click()
+    await other.get_by_text("was saved").wait_for()
+    await panel.get_by_label("Text of the button").fill("Mine")
+    await panel.get_by_label("Claim with groups").fill("roles")
+    await panel.get_by_role("button", name="Save").click()
+    await page.get_by_text("Somebody else has changed this").wait_for()
+    await app.look(page, "identity-conflict")
+    await page.get_by_role("button", name="Apply mine again").click()
+    panel = page.get_by_role("dialog", name="Mine")
+    await panel.get_by_role("button", name="Remove provider").click()
+    question = page.get_by_role("alertdialog", name="Remove identity provider company?")
+    await question.get_by_label("Type company to confirm").fill("company")
+    await question.get_by_role("button", name="Remove provider").click()
+    await page.get_by_text("No identity providers").wait_for()
+    narrow = await app.open(operator, "/identity?dialog=new", **VIEWS[SHORT_VIEW])
+    await narrow.get_by_label("識別子").wait_for()
+    await app.look(narrow, f"identity-add-{SHORT_VIEW}")
+
+
+async def test_an_operator_sets_the_mail_server(app: ConsoleApp, post: MailServer) -> None:
+    operator = await app.add_operator()
+    page = await app.open(operator, "/senders")
+    form = page.get_by_role("form", name="Mail server")
+    await form.get_by_label("Server").fill("127.0.0.1")
+    await form.get_by_label("Port").fill(str(post.port))
+    await form.get_by_label("From").fill("no address")
+    await form.get_by_role("button", name="Try").click()
+    await expect(form.get_by_label("From")).to_have_attribute("aria-invalid", "true")
+    await form.get_by_label("From").fill("MCPist <mcpist@acme.test>")
+    await form.get_by_role("button", name="Try").click()
+    await expect(form.get_by_role("list", name="Trial")).to_contain_text("does not encrypt")
+    await form.get_by_role("button", name=re.compile("Encryption")).click()
+    await page.get_by_role("option", name="None").click()
+    await form.get_by_role("button", name="Try").click()
+    await form.get_by_text("Everything that can be tried without a person works.").wait_for()
+    assert [message["To"] for message in post.messages] == [operator.email]
+    await app.look(page, "senders-try")
+    await form.get_by_role("button", name="Save").click()
+    await page.get_by_text("The mail server was saved").wait_for()
+    await page.get_by_text("In use", exact=True).wait_for()
+    await form.get_by_label("User").fill("mcpist")
+    await form.get_by_label("Password").fill("a-password-of-the-tests")
+    await form.get_by_role("button", name="Save").click()
+    await form.get_by_text("This was not done").wait_for()
+    await app.look(page, "senders-refused")
+    narrow = await app.open(operator, "/senders", **VIEWS[SHORT_VIEW])
+    await narrow.get_by_text("使用中", exact=True).wait_for()
+    await app.look(narrow, f"senders-{SHORT_VIEW}")
+    await page.get_by_role("button", name="Remove mail server").click()
+    question = page.get_by_role("alertdialog", name="Remove 127.0.0.1?")
+    await question.get_by_label("Type 127.0.0.1 to confirm").fill("127.0.0.1")
+    await question.get_by_role("button", name="Remove mail server").click()
+    await expect(page.get_by_text("Nothing is sent this way.")).to_have_count(2)
+
+
+async def test_an_operator_chooses_which_clients_are_trusted(app: ConsoleApp) -> None:
+    operator = await app.add_operator()
+    page = await app.open(operator, "/identity?view=trust")
+    hosts = page.get_by_label("Hosts of client documents")
+    body = {"redirect_uris": ["http://127.0.0.1/callback"]}
+    async with httpx2.AsyncClient(base_url=app.identity.url) as client:
+
+        async def try_to_register() -> int:
+            return (await client.post("/oauth/register", json=body)).status_code
+
+        async def is_open() -> bool:
+            return await try_to_register() == 201
+
+        async def is_closed() -> bool:
+            return await try_to_register() == 403
+
+        assert await is_closed()
+        await hosts.fill("https://claude.ai")
+        await page.get_by_role("button", name="Save").click()
+        await expect(hosts).to_have_attribute("aria-invalid", "true")
+        await hosts.fill("claude.ai\n*.example.com")
+        await page.locator("label", has_text="Clients may register themselves").click()
+        await page.get_by_role("button", name="Save").click()
+        await page.get_by_text("The trust in clients was saved").wait_for()
+        await app.look(page, "identity-trust")
+        await within(5, is_open)
+        narrow = await app.open(operator, "/identity?view=trust", **VIEWS[SHORT_VIEW])
+        await narrow.get_by_role("button", name="既定値に戻す").wait_for()
+        await app.look(narrow, f"identity-trust-{SHORT_VIEW}")
+        await page.get_by_role("button", name="Back to the default").click()
+        question = page.get_by_role("alertdialog")
+        await expect(question).to_contain_text("claude.ai")
+        await question.get_by_role("button", name="Back to the default").click()
+        await expect(hosts).to_have_value("*")
+        await within(5, is_closed)
+
+
+async def test_identity_is_the_operator_s(app: ConsoleApp) -> None:
+    for path in ("/identity", "/senders"):
+        page = await app.open(app.admin, path)
+        await page.get_by_role("heading", name="This page is for the operator").wait_for()
