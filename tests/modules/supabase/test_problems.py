@@ -184,8 +184,8 @@ async def test_a_missing_scope(app: ModuleApp, vendor: SupabaseDouble, tool: str
     assert "the OAuth app's scopes" in answer.text or "personal access token" in answer.text, answer.text
 
 
-async def test_somebody_of_another_tenant_sees_nothing(app: ModuleApp) -> None:
-    await app.connect(app.eve, "stranger")
+async def test_somebody_of_another_tenant_sees_nothing(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    await app.reconnect(app.eve, "stranger", vendor)
     answer = await app.call_as(app.eve, "get_project", ref=REF)
     assert answer.failed
     assert "or the connected account may not see it" in answer.text
@@ -200,8 +200,8 @@ async def test_the_rate_limit_in_supabases_form(app: ModuleApp, vendor: Supabase
     assert "try again in 37 s" in answer.text
 
 
-async def test_an_expired_token(app: ModuleApp) -> None:
-    await app.connect(app.eve, "sbp_revoked")
+async def test_an_expired_token(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    await app.reconnect(app.eve, "sbp_revoked", vendor)
     answer = await app.call_as(app.eve, "get_project", ref=REF)
     assert answer.failed
     assert "sbp_revoked" not in answer.text
