@@ -2,6 +2,7 @@
 where a kill stopped it."""
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 from uuid import UUID
 
 from broker.identity.api_tokens import ApiTokens
@@ -16,6 +17,7 @@ from gateway.catalogue import Catalogue
 
 FIRST_TENANT_SLUG = "default"
 FIRST_ADMIN_EMAIL = "admin@localhost"
+GUIDED_START_PATH = "/console?start=name"
 OPERATOR_ACTOR = Actor("operator")
 
 
@@ -31,7 +33,7 @@ class FirstAccess:
 
 
 async def create_first_access(
-    console: Database, tokens: ApiTokens, links: OneTimeLinks, catalogue: Catalogue, public_url: str
+    console: Database, tokens: ApiTokens, links: OneTimeLinks, catalogue: Catalogue, public_url: str, *, has_console: bool
 ) -> FirstAccess:
     """Make the first tenant, its administrator and their ways in, unless the deployment has had them already."""
     slugs = [tenant.slug for tenant in await list_tenants(console)]
@@ -45,7 +47,8 @@ async def create_first_access(
     if await tokens.list(tenant.id):
         return FirstAccess(FIRST_ADMIN_EMAIL, tenant=FIRST_TENANT_SLUG if len(slugs) > 1 else "")
     admin = await find_user(console, tenant.id, FIRST_ADMIN_EMAIL)
-    link = await create_sign_in_link(links, OPERATOR_ACTOR, public_url, tenant.id, admin.id)
+    next_path = GUIDED_START_PATH if has_console else ""
+    link = await create_sign_in_link(links, OPERATOR_ACTOR, public_url, tenant.id, admin.id, next_path=next_path)
     _, token = await tokens.create(
         OPERATOR_ACTOR, tenant.id, admin.id, "first start"
     )  # last: by it a start is no first one
@@ -53,16 +56,17 @@ async def create_first_access(
 
 
 async def create_sign_in_link(
-    links: OneTimeLinks, actor: Actor, public_url: str, tenant_id: UUID, user_id: UUID
+    links: OneTimeLinks, actor: Actor, public_url: str, tenant_id: UUID, user_id: UUID, *, next_path: str = ""
 ) -> Secret:
-    """Create the URL that signs a user in, once and within 15 minutes.
+    """Create the URL that signs a user in, once and within 15 minutes, and leads to `next_path`.
 
     Raises:
         core.errors.NotFound: the tenant has no such user.
         core.errors.Invalid: the user or the tenant is suspended.
     """
     code = await links.create(actor, tenant_id, user_id)
-    return Secret(f"{public_url}/sign-in/link?code={code.reveal()}")
+    query = {"code": code.reveal(), **({"next": next_path} if next_path else {})}
+    return Secret(f"{public_url}/sign-in/link?{urlencode(query)}")
 
 
 def list_module_names(catalogue: Catalogue) -> tuple[str, ...]:

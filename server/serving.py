@@ -19,6 +19,7 @@ from core.audit.sealer import AuditSealer
 from core.concurrency.background import run_in_background
 from core.concurrency.periodic import PeriodicTask
 from core.concurrency.shared_limits import SharedLimitMemory
+from admin_ui.console_files import is_console_built
 from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database
@@ -76,7 +77,12 @@ async def serve_product(
         report("The database has the newest schema")
     async with open_operator_context_on(deployment) as context, _run_sealer(context, settings):
         access = await create_first_access(
-            context.console, context.tokens, context.links, context.catalogue, settings.public_url
+            context.console,
+            context.tokens,
+            context.links,
+            context.catalogue,
+            settings.public_url,
+            has_console=is_console_built(),
         )
         operator = create_operator_access(settings, listener)
         async with (

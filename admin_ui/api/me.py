@@ -50,6 +50,7 @@ class CurrentUserView(ResponseModel):
     language: Language | None = Field(description="Language of the user, `en` or `ja`; null for the browser's.")
     time_zone: str | None = Field(description="IANA time zone of the user; null for the browser's.")
     single_key_shortcuts: bool = Field(description="True if the console's shortcuts of a single letter are on.")
+    guided_start: bool = Field(description="True if the console offers the user the guided start.")
     system_role: str = Field(description="System role: `admin` or `user`.")
     roles: list[str] = Field(description="Names of the assigned roles.")
     tenant: CurrentTenantView = Field(description="Tenant of the user.")
@@ -78,6 +79,9 @@ class ProfileChange(RequestModel):
     single_key_shortcuts: bool | None = Field(
         default=None, description="Switch the console's shortcuts of a single letter on or off; null keeps it."
     )
+    guided_start: bool | None = Field(
+        default=None, description="Offer the guided start in the console, or not any more; null keeps it."
+    )
 
 
 @routes.get("/me")
@@ -94,7 +98,7 @@ async def change_me(
     body: ProfileChange, caller: CurrentUserWrite, console: ConsoleDatabase, request: Request
 ) -> CurrentUserView:
     """Change the caller's own profile."""
-    kept_by_null = ("name", "single_key_shortcuts")
+    kept_by_null = ("name", "single_key_shortcuts", "guided_start")
     changes = {
         name: value
         for name in body.model_fields_set
@@ -115,6 +119,7 @@ async def _build_view(caller: Principal, console: Database, request: Request) ->
         language=profile.language,
         time_zone=profile.time_zone,
         single_key_shortcuts=profile.single_key_shortcuts,
+        guided_start=profile.guided_start,
         system_role=user.system_role,
         roles=list(user.roles),
         tenant=CurrentTenantView.model_validate(tenant),

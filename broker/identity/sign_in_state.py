@@ -113,7 +113,7 @@ _CHOSEN = """UPDATE auth.sign_ins SET state = 'done' WHERE browser_hash = $1 AND
     RETURNING provider, next, issuer, subject, email, name, groups"""
 
 
-DEFAULT_PATH = "/account"
+ACCOUNT_PATH = "/account"
 MAX_PATH_LENGTH = 8_000
 _ALLOWED = re.compile(
     r"(?:/oauth/authorize|/account|/docs|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"
@@ -128,7 +128,7 @@ def sanitize_return_to(path: str) -> str:
     Only letters that mean one thing to every browser count: no backslash, dot or escape in the path, no control
     character and no fragment anywhere.
     """
-    return path if len(path) <= MAX_PATH_LENGTH and _ALLOWED.fullmatch(path) else DEFAULT_PATH
+    return path if len(path) <= MAX_PATH_LENGTH and _ALLOWED.fullmatch(path) else ACCOUNT_PATH
 
 
 RefusalKey = Literal[

@@ -19,7 +19,7 @@ from broker.identity.browser_sessions import SessionEntry
 from broker.identity.identities import Identity
 from broker.identity.identity_services import IdentityServices
 from broker.identity.provider_registry import ListedProvider
-from broker.identity.sign_in_state import SignInRefused
+from broker.identity.sign_in_state import ACCOUNT_PATH, SignInRefused
 from broker.web.cookies import find_browser_session
 from broker.web.i18n import PageError
 from broker.web.request_parsing import read_form, read_query
@@ -27,7 +27,6 @@ from broker.web.sign_in_pages import FLOW_SECONDS, identify_browser
 from broker.web.web_dependencies import WebDependencies
 from core.errors import NotFound
 
-ACCOUNT_PATH = "/account"
 DONE_NOTICES = frozenset({"session_ended", "grant_revoked", "token_revoked", "account_tied", "account_untied"})
 _TOKEN_ID = re.compile(r"[0-9A-Za-z]{12}")
 

@@ -35,20 +35,14 @@ PROGRAM_PATHS = (
 )
 """What programs call: errors are JSON. Elsewhere errors are pages; an unknown path answers as `Accept` says."""
 
-ACCOUNT_PATH = "/account"
-
 COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect", "/console", "/docs")
 
 log = logging.getLogger(__name__)
 
 
-def build_identity_app(
-    parts: WebDependencies, routes: Sequence[BaseRoute], *, home_path: str = ACCOUNT_PATH
-) -> ASGIApp:
-    """The application of these routes; every path that has none answers 404. Whoever types nothing but the host begins
-    at `home_path`.
-    """
-    return _IdentityApp(parts, routes, home_path)
+def build_identity_app(parts: WebDependencies, routes: Sequence[BaseRoute]) -> ASGIApp:
+    """The application of these routes; every path that has none answers 404."""
+    return _IdentityApp(parts, routes)
 
 
 class _PathNotFound(PageError):
@@ -59,10 +53,9 @@ class _PathNotFound(PageError):
 
 
 class _IdentityApp:
-    def __init__(self, parts: WebDependencies, routes: Sequence[BaseRoute], home_path: str) -> None:
+    def __init__(self, parts: WebDependencies, routes: Sequence[BaseRoute]) -> None:
         self._parts = parts
         self._routes = routes
-        self._home_path = home_path
         self._router: ASGIApp = Router(routes, redirect_slashes=False, default=_raise_not_found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,7 +100,7 @@ class _IdentityApp:
         if not parts.cookies.usable and _get_path(request).startswith(COOKIE_PATHS):
             raise PageError("plain_http", 403, url=parts.settings.public_url)
         if _get_path(request) == "/" and request.method in SAFE_METHODS and _wants_page(request):
-            return RedirectResponse(self._home_path, 303)  # on to the sign-in, where nobody is signed in
+            return RedirectResponse(parts.home_path, 303)  # on to the sign-in, where nobody is signed in
         return None
 
     def _has_route(self, request: Request) -> bool:

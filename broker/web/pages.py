@@ -3,7 +3,7 @@
 The templates and what each has to be given besides `request` (times are aware, names are anybody's text)::
 
     sign_in.html     providers [(id, label)], next, notice (a key under ``sign_in.notice.`` or "")
-    link.html        code, email, tenant (names, or ""), next
+    link.html        code, email, tenant (names, or ""), next, providers [(id, label)]
     tenant.html      email, choices [(tenant_id, name)], fields {hidden}
     consent.html     client, host (verified, or ""), destination, loopback, unknown, email, tenant, scopes, fields
     refused.html     email, provider, contact (or "")

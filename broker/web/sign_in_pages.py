@@ -1,5 +1,6 @@
 """The routes of sign-in: choose a provider, come back from it, choose a tenant, use a one-time link, sign out."""
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from starlette.requests import Request
@@ -8,7 +9,10 @@ from starlette.routing import Route
 
 from broker.identity.browser_sessions import Session
 from broker.identity.identity_services import IdentityServices
+from broker.identity.one_time_links import LinkTarget
+from broker.identity.provider_registry import ListedProvider
 from broker.identity.sign_in_state import (
+    ACCOUNT_PATH,
     SIGN_IN_LIFETIME,
     Browser,
     SignInRefused,
@@ -20,7 +24,7 @@ from broker.web.cookies import find_browser_session
 from broker.web.i18n import PageError, render_contact
 from broker.web.request_parsing import get_client_address, read_form, read_query
 from broker.web.web_dependencies import WebDependencies
-from core.errors import NotFound
+from core.errors import MCPistError, NotFound
 from core.secret import Secret
 
 SIGN_IN_NOTICES = frozenset({"session_ended", "recent", "link_needed"})
@@ -79,7 +83,7 @@ class SignInPages:
         fields = await read_form(request)
         try:
             started = await self._sign_in.start(
-                fields.get("provider", ""), fields.get("next", ""), identify_browser(self._parts, request)
+                fields.get("provider", ""), self._get_next_path(fields), identify_browser(self._parts, request)
             )
         except SignInRefused as refused:
             return self._render_refusal(request, refused)
@@ -101,7 +105,8 @@ class SignInPages:
             return RedirectResponse("/sign-in/tenant", 303)  # so that a reload is no second use of the answer
         if isinstance(outcome, SignInResult):
             return await self._start_session(outcome, session)
-        response = RedirectResponse("/account?done=account_tied", 303)
+        done = "/account?done=account_tied"
+        response = RedirectResponse(done if outcome.next_path == ACCOUNT_PATH else outcome.next_path, 303)
         self._parts.cookies.drop(response, "flow")
         return response
 
@@ -141,7 +146,8 @@ class SignInPages:
             code=query.get("code", ""),
             email=target.email,
             tenant=target.tenant_name,
-            next=sanitize_return_to(query.get("next", "")),
+            next=sanitize_return_to(self._get_next_path(query)),
+            providers=[(provider.id, provider.label) for provider in await self._list_linkable_providers(target)],
         )
 
     async def use_link(self, request: Request) -> Response:
@@ -149,10 +155,39 @@ class SignInPages:
         session = await find_browser_session(self._parts.cookies, self._door.sessions, request)
         code, browser = Secret(fields.get("code", "")), identify_browser(self._parts, request)
         try:
-            outcome = await self._sign_in.use_link(code, fields.get("next", ""), browser)
+            outcome = await self._sign_in.use_link(code, self._get_next_path(fields), browser)
         except SignInRefused as refused:
             return self._render_refusal(request, refused)
-        return await self._start_session(outcome, session)
+        response = await self._start_session(outcome, session)
+        if "provider" not in fields:
+            return response
+        return await self._link_account(request, outcome, fields["provider"])
+
+    async def _link_account(self, request: Request, outcome: SignInResult, provider: str) -> Response:
+        """Go on to a provider, whose account is linked to the user that the one-time link has signed in."""
+        session = await self._door.sessions.find(outcome.session)
+        assert session is not None, "it began a moment ago"
+        browser = identify_browser(self._parts, request)
+        try:
+            started = await self._sign_in.start(provider, outcome.next_path, browser, session=session)
+        except SignInRefused as refused:
+            response = self._render_refusal(request, refused)
+        except MCPistError as error:  # the one-time link is used up: they are signed in without the account
+            response = self._parts.pages.render_error(request, error)
+        else:
+            response = self._parts.pages.render_forward_page(request, started.url)
+            self._parts.cookies.set(response, "flow", started.binding, FLOW_SECONDS)
+        self._parts.cookies.set(response, "session", outcome.session)
+        return response
+
+    async def _list_linkable_providers(self, target: LinkTarget) -> list[ListedProvider]:
+        """The providers that a one-time link may lead on to: all, as long as its user has no account at any."""
+        if await self._door.identities.list(target.tenant_id, target.user_id):
+            return []
+        return await self._sign_in.list_providers()
+
+    def _get_next_path(self, fields: Mapping[str, str]) -> str:
+        return fields.get("next") or self._parts.home_path
 
     async def sign_out(self, request: Request) -> Response:
         session = await find_browser_session(self._parts.cookies, self._door.sessions, request)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from broker.identity.settings import IdentitySettings
+from broker.identity.sign_in_state import ACCOUNT_PATH
 from broker.web.cookies import Cookies
 from broker.web.pages import Pages
 from core.config.settings import Settings
@@ -17,7 +18,9 @@ from core.http.trusted_proxies import TrustedProxies
 
 @dataclass(frozen=True, slots=True)
 class WebDependencies:
-    """Build it with :func:`build_web_dependencies`."""
+    """Build it with :func:`build_web_dependencies`. `home_path` is where somebody begins who asks for nothing in
+    particular.
+    """
 
     settings: Settings
     identity: IdentitySettings
@@ -26,6 +29,7 @@ class WebDependencies:
     cookies: Cookies
     proxies: TrustedProxies
     hosts: AllowedHosts
+    home_path: str
 
     @property
     def issuer(self) -> str:
@@ -38,7 +42,7 @@ class WebDependencies:
 
 
 def build_web_dependencies(
-    settings: Settings, identity: IdentitySettings, clock: Callable[[], datetime]
+    settings: Settings, identity: IdentitySettings, clock: Callable[[], datetime], *, home_path: str = ACCOUNT_PATH
 ) -> WebDependencies:
     """Build the shared dependencies from the settings."""
     return WebDependencies(
@@ -49,4 +53,5 @@ def build_web_dependencies(
         Cookies(settings.public_url),
         TrustedProxies(settings.trusted_proxies),
         AllowedHosts(settings.public_url),
+        home_path,
     )

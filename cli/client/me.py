@@ -35,6 +35,7 @@ class UserProfile(msgspec.Struct, frozen=True):
     language: str | None = None
     time_zone: str | None = None
     single_key_shortcuts: bool = True
+    guided_start: bool = False
 
 
 def fetch_profile(api: AdminApiClient) -> UserProfile:

@@ -41,10 +41,19 @@ def set_(
     shortcuts: Annotated[
         bool | None, typer.Option("--shortcuts/--no-shortcuts", help="Shortcuts of a single letter in the console.")
     ] = None,
+    guided_start: Annotated[
+        bool | None, typer.Option("--guided-start/--no-guided-start", help="Whether the console offers its set-up.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change your profile; what is not given stays. With `browser`, the browser's language or time zone counts."""
-    asked = {"name": name, "language": language, "time_zone": time_zone, "single_key_shortcuts": shortcuts}
+    asked = {
+        "name": name,
+        "language": language,
+        "time_zone": time_zone,
+        "single_key_shortcuts": shortcuts,
+        "guided_start": guided_start,
+    }
     changes: dict[str, Any] = {
         field: None if value == BROWSER and field in ("language", "time_zone") else value
         for field, value in asked.items()

@@ -19,13 +19,15 @@ MAX_TIME_ZONE_LENGTH = 64
 @dataclass(frozen=True, slots=True)
 class Profile:
     """What a user may change of themselves. Without a `language` or `time_zone` (IANA) the browser's counts;
-    `single_key_shortcuts` are the console's shortcuts of one letter.
+    `single_key_shortcuts` are the console's shortcuts of one letter; `guided_start` is whether it offers the guided
+    start.
     """
 
     name: str
     language: Language | None
     time_zone: str | None
     single_key_shortcuts: bool
+    guided_start: bool
 
 
 async def get_profile(console: Database, tenant_id: UUID, user_id: UUID) -> Profile:
@@ -54,7 +56,13 @@ async def change_profile(
         changed = {name: value for name, value in changes.items() if value != getattr(before, name)}
         if changed:
             await work.execute(
-                _CHANGE, user_id, after.name, after.language, after.time_zone, after.single_key_shortcuts
+                _CHANGE,
+                user_id,
+                after.name,
+                after.language,
+                after.time_zone,
+                after.single_key_shortcuts,
+                after.guided_start,
             )
             detail = {name: _to_audit_detail(value) for name, value in changed.items()}
             await audit_change(work, actor, AuditEventKind.PROFILE_CHANGED, **detail)
@@ -83,8 +91,8 @@ def _build_profile(row: Row | None) -> Profile:
     return Profile(*row.values())
 
 
-_GET = """SELECT name, language, time_zone, single_key_shortcuts FROM core.users
+_GET = """SELECT name, language, time_zone, single_key_shortcuts, guided_start FROM core.users
     WHERE tenant_id = $1 AND id = $2"""
 _LOCK = _GET + " FOR UPDATE"
-_CHANGE = """UPDATE core.users SET name = $3, language = $4, time_zone = $5, single_key_shortcuts = $6
-    WHERE tenant_id = $1 AND id = $2"""
+_CHANGE = """UPDATE core.users SET name = $3, language = $4, time_zone = $5, single_key_shortcuts = $6,
+    guided_start = $7 WHERE tenant_id = $1 AND id = $2"""

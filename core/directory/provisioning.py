@@ -62,5 +62,6 @@ async def _create_administrator(work: UnitOfWork, actor: Actor, email: str) -> N
 
 _ROLE = "INSERT INTO core.roles (tenant_id, name) VALUES ($1, $2) RETURNING id"
 _ALLOW_ALL = "INSERT INTO core.permissions (tenant_id, role_id, effect, permission) VALUES ($1, $2, 'allow', '*')"
-_USER = "INSERT INTO core.users (tenant_id, email, system_role) VALUES ($1, $2, 'admin') RETURNING id"
+_USER = """INSERT INTO core.users (tenant_id, email, system_role, guided_start) VALUES ($1, $2, 'admin', true)
+    RETURNING id"""
 _ASSIGN = "INSERT INTO core.role_assignments (tenant_id, user_id, role_id) VALUES ($1, $2, $3)"

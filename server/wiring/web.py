@@ -15,7 +15,8 @@ from broker.connect.connect_services import ConnectServices
 from broker.identity.scim_tokens import ScimTokens
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.api_reference_pages import build_api_reference_routes
-from broker.web.app import ACCOUNT_PATH, build_identity_app
+from broker.identity.sign_in_state import ACCOUNT_PATH
+from broker.web.app import build_identity_app
 from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import build_web_dependencies
@@ -83,7 +84,8 @@ def _build_application(
             tokens.verify, connect.account_revoker, lambda request: get_client_address(request, dependencies.proxies)
         )
 
-    dependencies = build_web_dependencies(settings, zone.identity, zone.clock)
+    home = CONSOLE_PATH if control_plane is not None and control_plane.has_console() else ACCOUNT_PATH
+    dependencies = build_web_dependencies(settings, zone.identity, zone.clock, home_path=home)
     grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
@@ -99,8 +101,7 @@ def _build_application(
         *([_PrefixRoute(SCIM_PATH, _LazyApplication(build_scim))] if control_plane is not None else ()),
         *(control_plane.build_console_routes() if control_plane else (_PrefixRoute(CONSOLE_PATH, _refuse_console),)),
     ]
-    home = CONSOLE_PATH if control_plane is not None and control_plane.has_console() else ACCOUNT_PATH
-    return build_identity_app(dependencies, routes, home_path=home)
+    return build_identity_app(dependencies, routes)
 
 
 async def _fetch_document(api: ASGIApp) -> Mapping[str, Any]:

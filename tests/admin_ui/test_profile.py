@@ -17,7 +17,9 @@ async def test_a_person_changes_their_own_profile_and_nobody_else_s(app: AdminAp
     async with app.browser(acme.user) as user, app.browser(globex.user) as stranger, app.browser(acme.admin) as admin:
         before, others = (await user.get("/me")).json(), (await stranger.get("/me")).json()
         assert (before["language"], before["time_zone"], before["single_key_shortcuts"]) == (None, None, True)
+        assert before["guided_start"] is False
         wanted = {"name": "ユーザー", "language": "ja", "time_zone": "Asia/Tokyo", "single_key_shortcuts": False}
+        wanted["guided_start"] = True
         changed = await user.patch("/me", json=wanted)
         assert changed.json() == before | wanted | {"recent_sign_in_until": changed.json()["recent_sign_in_until"]}
         assert (await user.patch("/me", json={})).json()["language"] == "ja"
@@ -28,7 +30,8 @@ async def test_a_person_changes_their_own_profile_and_nobody_else_s(app: AdminAp
         events = (await admin.get("/audit", params={"kind": "profile"})).json()["items"]
     assert [one["user_id"] for one in events] == [str(acme.user.id)] * 2
     assert events[1]["detail"] == {"name": "ユーザー", "language": "ja", "time_zone": "Asia/Tokyo"} | {
-        "single_key_shortcuts": 0
+        "single_key_shortcuts": 0,
+        "guided_start": 1,
     }
 
 
@@ -43,6 +46,7 @@ async def test_a_person_changes_their_own_profile_and_nobody_else_s(app: AdminAp
         {"name": "x" * 201},
         {"name": "two\nlines"},
         {"single_key_shortcuts": "perhaps"},
+        {"guided_start": "later"},
         {"email": "other@acme.example"},
         {"system_role": "admin"},
     ],

@@ -255,7 +255,11 @@ PROVIDERS = [("google", "Google"), ("github", "GitHub"), ("microsoft", "Microsof
 PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "sign-in": ("sign_in.html", {"providers": PROVIDERS, "next": "/account", "notice": "session_ended"}),
     "sign-in-none": ("sign_in.html", {"providers": [], "next": "", "notice": ""}),
-    "link": ("link.html", {"code": "c" * 43, "email": "ada@acme.test", "tenant": "Acme", "next": ""}),
+    "link": ("link.html", {"code": "c" * 43, "email": "ada@acme.test", "tenant": "Acme", "next": "", "providers": []}),
+    "link-providers": (
+        "link.html",
+        {"code": "c" * 43, "email": "ada@acme.test", "tenant": "Acme", "next": "", "providers": PROVIDERS},
+    ),
     "tenant": (
         "tenant.html",
         {"email": "ada@acme.test", "choices": [("1", "Acme"), ("2", "Umbrella Corporation")], "fields": {}},

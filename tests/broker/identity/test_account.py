@@ -80,6 +80,36 @@ async def test_a_link_shows_whom_it_is_for_and_signs_in_at_the_press_of_a_button
     assert [(event.detail or {})["reason"] for event in await app.people.events("sign_in.refused")] == ["link_used"]
 
 
+async def test_signing_in_at_a_provider_through_a_link_links_the_account(app: IdentityApp, browser: Browser) -> None:
+    tenant_id, user_id = await ada(app)
+    code = (await app.people.door.links.create(ACTOR, tenant_id, user_id)).reveal()
+    page = await browser.get(f"/sign-in/link?code={code}&next=/console%3Fstart%3Dname")
+    assert 'name="provider" value="github"' in page.text
+    asked = await browser.send("/sign-in/link", code=code, provider="github", next="/console?start=name")
+    assert await app.signed_in_as(browser) == "ada@acme.test", "the link has, whatever becomes of the account"
+    back = await browser.http.get(await browser.answer(going_on(asked)))
+    assert (back.status_code, back.headers["location"]) == (303, "/console?start=name")
+    [identity] = await app.people.door.identities.list(tenant_id, user_id)
+    assert identity.email == "ada@home.test"
+    async with app.browser() as another:  # and nobody has let that address in otherwise
+        await another.post("/sign-in/start", provider="github")
+        assert await app.signed_in_as(another) == "ada@acme.test"
+    # Whoever has an account is offered none: a link that somebody sends them shall not be a trap for another one.
+    code = (await app.people.door.links.create(ACTOR, tenant_id, user_id)).reveal()
+    assert "github" not in (await browser.get(f"/sign-in/link?code={code}")).text
+
+
+@pytest.mark.parametrize(("provider", "status"), [("nowhere", 404), ("", 404)])
+async def test_a_link_counts_though_its_provider_does_not(
+    app: IdentityApp, browser: Browser, provider: str, status: int
+) -> None:
+    tenant_id, user_id = await ada(app)
+    code = (await app.people.door.links.create(ACTOR, tenant_id, user_id)).reveal()
+    assert (await browser.send("/sign-in/link", code=code, provider=provider)).status_code == status
+    assert await app.signed_in_as(browser) == "ada@acme.test"
+    assert await app.people.door.identities.list(tenant_id, user_id) == []
+
+
 async def test_a_link_ends_the_session_that_was_there(app: IdentityApp, browser: Browser) -> None:
     tenant_id, user_id = await ada(app)
     bob = await app.people.user(tenant_id, "bob@acme.test")

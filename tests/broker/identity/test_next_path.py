@@ -4,7 +4,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from broker.identity.sign_in_state import DEFAULT_PATH, sanitize_return_to
+from broker.identity.sign_in_state import ACCOUNT_PATH, sanitize_return_to
 
 ALLOWED = [
     "/account",
@@ -81,4 +81,4 @@ def test_our_own_paths(path: str) -> None:
 
 @pytest.mark.parametrize("path", ELSEWHERE)
 def test_everything_else_is_the_account_page(path: str) -> None:
-    assert sanitize_return_to(path) == DEFAULT_PATH
+    assert sanitize_return_to(path) == ACCOUNT_PATH
