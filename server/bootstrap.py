@@ -17,7 +17,7 @@ from gateway.catalogue import Catalogue
 
 FIRST_TENANT_SLUG = "default"
 FIRST_ADMIN_EMAIL = "admin@localhost"
-GUIDED_START_PATH = "/console?start=name"
+GUIDED_START_PATH = "/console?start=next"
 OPERATOR_ACTOR = Actor("operator")
 
 

@@ -105,3 +105,42 @@ async def test_administrators_begin_with_the_dashboard(app: ConsoleApp) -> None:
     await page.get_by_text("What to do next").wait_for()
     await page.get_by_role("term").filter(has_text="Denied").locator("..").get_by_role("link").click()
     await page.wait_for_url(re.compile("/logs.*outcome=denied"))
+
+
+async def test_the_guided_start_leads_to_the_first_call(app: ConsoleApp) -> None:
+    fresh = await app.product.tenant("fresh")
+    person = await app.product.person(fresh, "cleo@fresh.test", allow=["*"])
+    async with app.product.database.admin_connection() as admin:
+        await admin.execute(
+            "UPDATE core.users SET system_role = 'admin', guided_start = true, name = '' WHERE id = $1", person.id
+        )
+    page = await app.open(person)
+    await page.get_by_role("link", name="Continue set-up").first.click()
+    await page.get_by_role("heading", name="Who are you?").wait_for()
+    await app.look(page, "start-name")
+    await page.get_by_role("textbox", name="Company").fill("Fresh 果物 GmbH")
+    await page.get_by_role("textbox", name="Your name").fill("Cleo")
+    await page.get_by_role("button", name="Save").click()
+    # Services that take a key are ready from the beginning.
+    await page.get_by_role("heading", name="Connect an account of yours").wait_for()
+    await expect(page.get_by_role("link", name=re.compile("^Name.*done"))).to_be_visible()
+    await page.get_by_role("button", name="Connect Notion").wait_for()
+    await app.look(page, "start-account")
+    await page.get_by_role("link", name=re.compile("^Service.*done")).click()
+    await page.get_by_role("heading", name="Choose a first service").wait_for()
+    await app.look(page, "start-service")
+    # Left, and gone on with where it was.
+    await page.get_by_role("link", name="Leave for now").click()
+    await page.get_by_role("link", name="Continue set-up").first.click()
+    await page.get_by_role("link", name="First call", exact=True).click()
+    await page.get_by_text("Waiting for the first call").wait_for()
+    await Client(app.identity.gateway.app, SUITE.hear).call(person.token, "knowledge_graph", "read_graph", {})
+    await seal_pending_events(app.product.console, get_utc_now)
+    await page.get_by_role("button", name="Finish the set-up").wait_for()
+    await app.look(page, "start-called")
+    other = await app.open(person, "?start=client", **VIEWS[SHORT_VIEW])
+    await other.get_by_text("claude mcp add", exact=False).first.wait_for()
+    await app.look(other, f"start-client-{SHORT_VIEW}")
+    await page.get_by_role("button", name="Finish the set-up").click()
+    await page.get_by_text("What to do next").wait_for()
+    await expect(page.get_by_role("link", name="Continue set-up")).to_have_count(0)

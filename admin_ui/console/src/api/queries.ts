@@ -24,6 +24,12 @@ export const meQuery = queryOptions({
   staleTime: 60_000,
 })
 
+/** The applications that the person has let in. */
+export const ownGrantsQuery = queryOptions({
+  queryKey: ['grants', 'own'],
+  queryFn: () => read(api.GET('/api/v1/oauth/grants', { params: { query: { limit: 100 } } })),
+})
+
 /** What a page may need; `operate` is the operator of the whole deployment. */
 export type Right = 'administer' | 'operate'
 

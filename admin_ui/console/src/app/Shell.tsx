@@ -1,5 +1,5 @@
 import { Link, Outlet, useMatches, useNavigate, useRouter } from '@tanstack/react-router'
-import { Menu, Search } from 'lucide-react'
+import { ListChecks, Menu, Search } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { Button, Dialog, DialogTrigger, Modal, ModalOverlay } from 'react-aria-components'
 import { hasRight, useMe } from '../api/queries.ts'
@@ -42,6 +42,7 @@ export function Shell() {
         <span className={styles.tenant} dir="auto">
           {me.tenant.name || me.tenant.slug}
         </span>
+        <ResumeStart />
         <Button className={styles.palette!} onPress={() => setDialog('palette')} aria-haspopup="dialog">
           <Search size={16} aria-hidden />
           <span>{shell.palette}</span>
@@ -62,6 +63,19 @@ export function Shell() {
       <SignInDialog />
       <ToastRegion />
     </>
+  )
+}
+
+/** Back to the guided start, for as long as it is offered. */
+function ResumeStart() {
+  const { guidedStart } = useMessages()
+  const me = useMe()
+  if (!me.guided_start || !hasRight(me, 'administer')) return null
+  return (
+    <Link to="/" search={{ start: 'next' }} className={styles.resume} aria-label={guidedStart.resume}>
+      <ListChecks size={16} aria-hidden />
+      <span>{guidedStart.resume}</span>
+    </Link>
   )
 }
 

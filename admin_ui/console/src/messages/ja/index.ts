@@ -5,6 +5,7 @@ import { common } from './common.ts'
 import { connections } from './connections.ts'
 import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
+import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
 import { identity, trials, trust } from './identity.ts'
 import { logs } from './logs.ts'
@@ -32,6 +33,7 @@ export const messages: Messages = {
   connections,
   dashboard,
   doctor,
+  guidedStart,
   home,
   identity,
   keys,

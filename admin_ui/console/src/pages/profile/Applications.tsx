@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
+import { ownGrantsQuery } from '../../api/queries.ts'
 import type { SchemaGrantView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
 import { Card, Loaded } from '../../components/Card.tsx'
@@ -15,10 +16,7 @@ export function Applications() {
   const { profile } = useMessages()
   const queries = useQueryClient()
   const [asked, setAsked] = useState<SchemaGrantView | null>(null)
-  const query = useQuery({
-    queryKey: ['grants', 'own'],
-    queryFn: () => read(api.GET('/api/v1/oauth/grants', { params: { query: { limit: 100 } } })),
-  })
+  const query = useQuery(ownGrantsQuery)
   const revoke = async (grant: SchemaGrantView) => {
     await read(api.DELETE('/api/v1/oauth/grants/{grant_id}', { params: { path: { grant_id: grant.id } } }))
     await queries.invalidateQueries({ queryKey: ['grants'] })

@@ -5,13 +5,12 @@ import { ProblemNotice } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import styles from './start.module.css'
-import { fetchLatestCall } from './queries.ts'
+import { type ClientCall, fetchLatestCall } from './queries.ts'
 
 const ASK_EVERY_MS = 3_000
 
 /** Whether a client has called: asked every few seconds until it has. Calls of before do not count. */
 export function FirstCall() {
-  const { clients } = useMessages()
   const me = useMe()
   const before = useQuery({
     queryKey: ['audit', 'call-before', me.id],
@@ -31,6 +30,12 @@ export function FirstCall() {
   const call = latest.data && latest.data.seq > known ? latest.data : null
   const error = before.error ?? latest.error
   if (error) return <ProblemNotice error={error} onRetry={() => void (before.error ? before.refetch() : latest.refetch())} />
+  return <CallState call={call} before={before.data ?? null} />
+}
+
+/** A client's call, or that none has come; `before` is one of before that. */
+export function CallState({ call, before = null }: { call: ClientCall | null; before?: ClientCall | null }) {
+  const { clients } = useMessages()
   return (
     <div className={styles.firstCall} data-done={call !== null}>
       <h3>{clients.worked}</h3>
@@ -46,9 +51,9 @@ export function FirstCall() {
           </>
         )}
       </p>
-      {!call && before.data && (
+      {!call && before && (
         <p className={styles.muted}>
-          {clients.lastCall} <code>{before.data.name}</code> <Time at={before.data.at} />
+          {clients.lastCall} <code>{before.name}</code> <Time at={before.at} />
         </p>
       )}
     </div>

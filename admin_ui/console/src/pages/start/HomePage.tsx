@@ -4,14 +4,16 @@ import { PageHead } from '../../components/ListTools.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { ConnectClient } from './ConnectClient.tsx'
 import { Dashboard } from './dashboard/Dashboard.tsx'
+import { GuidedStart } from './guided/GuidedStart.tsx'
 import { Overview } from './Overview.tsx'
 import { homeRoute } from './route.ts'
 
 /** Where somebody begins: administrators with the dashboard, people (and administrators as such) with their own start. */
 export function HomePage() {
   const me = useMe()
-  const { view, client } = homeRoute.useSearch()
+  const { view, client, start } = homeRoute.useSearch()
   const administers = hasRight(me, 'administer')
+  if (administers && start) return <GuidedStart start={start} />
   return administers && view !== 'own' && client === undefined ? <Dashboard /> : <OwnStart administers={administers} />
 }
 

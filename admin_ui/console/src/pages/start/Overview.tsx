@@ -1,24 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api, read } from '../../api/client.ts'
 import { useMe } from '../../api/queries.ts'
 import type { SchemaToolModuleView } from '../../api/schema.d.ts'
 import { Localized } from '../../components/Localized.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { useMessages } from '../../messages/index.tsx'
+import { overviewQuery } from './queries.ts'
 import styles from './start.module.css'
-
-const SHOWN = 100
 
 /** The person's roles, and what of their services works and what does not. */
 export function Overview() {
   const { home } = useMessages()
   const me = useMe()
-  const query = useQuery({
-    queryKey: ['tool-modules', 'overview'],
-    queryFn: () => read(api.GET('/api/v1/tool-modules', { params: { query: { limit: SHOWN } } })),
-  })
+  const query = useQuery(overviewQuery)
   return (
     <div className={styles.overview}>
       <section className={styles.card} aria-labelledby="home-roles">

@@ -17,6 +17,12 @@ export const mcpUrlQuery = queryOptions({
   staleTime: Infinity,
 })
 
+/** The person's services and how they are connected; as many as a start page looks at. */
+export const overviewQuery = queryOptions({
+  queryKey: ['tool-modules', 'overview'],
+  queryFn: () => read(api.GET('/api/v1/tool-modules', { params: { query: { limit: 100 } } })),
+})
+
 export interface ClientCall {
   seq: number
   at: string

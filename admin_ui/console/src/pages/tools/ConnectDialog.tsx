@@ -10,8 +10,15 @@ import { ModuleState } from './ModuleState.tsx'
 import { moduleQuery } from './queries.ts'
 import styles from './tools.module.css'
 
+interface ConnectDialogProps {
+  module: string
+  /** The page of the console to come back to; without it the tools. */
+  returnPath?: string
+  onClose: () => void
+}
+
 /** Before somebody goes away to connect an account: what it is for, and what will happen. */
-export function ConnectDialog({ module, onClose }: { module: string; onClose: () => void }) {
+export function ConnectDialog({ module, returnPath, onClose }: ConnectDialogProps) {
   const { tools } = useMessages()
   const localized = useLocalized()
   const { data, error, refetch } = useQuery(moduleQuery(module))
@@ -20,7 +27,11 @@ export function ConnectDialog({ module, onClose }: { module: string; onClose: ()
   const connected = data?.connection?.state === 'connected' && data.connection.kind === 'personal'
   const broken = data?.connection?.state === 'broken'
   const connect = async () => {
-    const refused = await startConnecting({ services: [module], reconnect: connected || broken })
+    const refused = await startConnecting({
+      services: [module],
+      reconnect: connected || broken,
+      ...(returnPath && { returnPath }),
+    })
     setCauses(refused.map((service) => service.cause))
   }
   const canConnect = data?.connection && data.connection.state !== 'ready'

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useMe } from '../../../api/queries.ts'
 import { ProblemNotice, Skeleton } from '../../../components/States.tsx'
 import { StatusBadge, type Tone } from '../../../components/StatusBadge.tsx'
 import { useMessages } from '../../../messages/index.tsx'
@@ -12,7 +13,8 @@ const SHOWN = 8
 
 /** What waits for an administrator: requests, accounts that fail, and what the checks have found. */
 export function ToDo() {
-  const { dashboard } = useMessages()
+  const { dashboard, guidedStart } = useMessages()
+  const me = useMe()
   const requests = useQuery(openRequestsQuery)
   const accounts = useQuery(connectionsQuery)
   const checks = useQuery(findingsQuery)
@@ -21,7 +23,7 @@ export function ToDo() {
   const findings = (checks.data?.checks ?? []).filter((one) => one.state !== 'ok')
   const error = requests.error ?? checks.error
   const isPending = requests.isPending || checks.isPending || accounts.isPending
-  const isQuiet = !isPending && !error && asked + failing + findings.length === 0
+  const isQuiet = !isPending && !error && !me.guided_start && asked + failing + findings.length === 0
   return (
     <section className={styles.card} aria-labelledby="dashboard-todo">
       <h2 id="dashboard-todo">{dashboard.toDo}</h2>
@@ -30,6 +32,13 @@ export function ToDo() {
         <ProblemNotice error={error} onRetry={() => void Promise.all([requests.refetch(), checks.refetch(), accounts.refetch()])} />
       )}
       <ul className={styles.toDo}>
+        {me.guided_start && (
+          <Line tone="info" state={guidedStart.title}>
+            <Link to="/" search={{ start: 'next' }}>
+              {guidedStart.resume}
+            </Link>
+          </Line>
+        )}
         {asked > 0 && (
           <Line tone="info" state={dashboard.asked(asked)}>
             <Link to="/requests">{dashboard.decide}</Link>
