@@ -128,6 +128,7 @@ async def test_the_guided_start_leads_to_the_first_call(app: ConsoleApp) -> None
     await app.look(page, "start-account")
     await page.get_by_role("link", name=re.compile("^Service.*done")).click()
     await page.get_by_role("heading", name="Choose a first service").wait_for()
+    await expect(page.get_by_role("navigation", name="Steps").locator("[aria-current]")).to_contain_text("Service")
     await app.look(page, "start-service")
     # Left, and gone on with where it was.
     await page.get_by_role("link", name="Leave for now").click()
