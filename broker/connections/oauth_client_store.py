@@ -149,7 +149,7 @@ class OAuthClientStore:
     async def list(self, tenant_id: UUID) -> list[OAuthClient]:
         """The tenant's clients by provider, its own before those of roles; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
-            return [_build_listed_client(row) for row in await work.fetch(_LIST)]
+            return [_build_listed_client(row) for row in await work.fetch(_CLIENTS, None)]
 
     async def get(self, tenant_id: UUID, client_id: UUID) -> OAuthClient:
         """One client of the tenant.
@@ -158,7 +158,7 @@ class OAuthClientStore:
             NotFound: the tenant has no such client.
         """
         async with self._database.tenant(tenant_id) as work:
-            row = await work.fetchrow(_GET, client_id)
+            row = await work.fetchrow(_CLIENTS, client_id)
         if row is None:
             raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
         return _build_listed_client(row)
@@ -347,6 +347,5 @@ _CLIENTS = """SELECT c.id, c.provider, c.role_id, coalesce(r.name, '') AS role, 
     (SELECT count(*) FROM vault.accounts a WHERE a.tenant_id = $1 AND a.oauth_client_id = c.id) AS accounts,
     c.created_at, c.updated_at, c.version
     FROM vault.oauth_clients c LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
-    WHERE c.tenant_id = $1 """
-_LIST = _CLIENTS + "ORDER BY c.provider, c.role_id IS NOT NULL, r.name LIMIT 1000"
-_GET = _CLIENTS + "AND c.id = $2"
+    WHERE c.tenant_id = $1 AND ($2::uuid IS NULL OR c.id = $2)
+    ORDER BY c.provider, c.role_id IS NOT NULL, r.name LIMIT 1000"""

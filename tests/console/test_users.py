@@ -13,7 +13,7 @@ from tests.support.directory import create_role
 from tests.support.product import ACTOR, Person
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
-EVIL = "<img src=x onerror=alert(1)>\u202egnp.exe \U0001f600 " + "x" * 150
+EVIL = "<svg onload=alert(1)>\u202egnp.exe \U0001f600 " + "x" * 150
 
 
 async def _create(app: ConsoleApp, email: str, name: str = "") -> Person:

@@ -57,7 +57,9 @@ async def told(app: BrokerHarness) -> list[Any]:
             opened = None if chosen is None else (await clients.decrypt_client(work, chosen)).secret
             having = sorted(await clients.list_registered_providers(work, [team.role_id] if team.role_id else []))
             same = None if chosen is None else await clients.find(work, chosen.id)
-        listed = [(one.client_id, one.role, one.accounts) for one in await clients.list(tenant)]
+        every_client = await clients.list(tenant)
+        listed = [(one.client_id, one.role, one.accounts) for one in every_client]
+        listed_again = [(await clients.get(tenant, one.id)).client_id for one in every_client]
         client = (chosen and chosen.client_id, opened and opened.reveal(), same == chosen)
         return [
             every,
@@ -69,6 +71,7 @@ async def told(app: BrokerHarness) -> list[Any]:
             client,
             having,
             listed,
+            listed_again,
         ]
 
     said: list[Any] = [(await added.put(ACTOR, tenant, "acme", document("One"), None))[1]]
