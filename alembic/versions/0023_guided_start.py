@@ -1,4 +1,4 @@
-"""Whether the console offers somebody the guided start."""
+"""Add to a user whether the console offers the guided start."""
 
 from alembic import op
 

@@ -87,7 +87,7 @@ class ClientTrustAdministration:
         self._of_file = of_file
 
     async def get(self) -> ClientTrustOverview:
-        """What counts now."""
+        """Get the trust that counts now."""
         return self._build_overview(await self._store.find("client_trust", NAME))
 
     async def put(

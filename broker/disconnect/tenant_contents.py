@@ -1,4 +1,4 @@
-"""What ends when a tenant is removed, counted."""
+"""Count what ends when a tenant is removed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
