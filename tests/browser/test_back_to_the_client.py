@@ -18,7 +18,7 @@ async def test_a_one_time_link_leads_to_a_client_that_was_allowed_before(
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
         registered = await now.identity.client(acme, "http://127.0.0.1/callback", name="Claude Code")
-        await now.page.goto(await now.identity.link(ada))
+        await now.page.goto(await now.identity.link(ada, "/account"))
         await now.page.get_by_role("button", name="Sign in").click()
         await now.page.wait_for_url("**/account")
         asked = now.client.authorize(now.identity.url, registered.id)

@@ -36,7 +36,7 @@ async def seen(database: ScratchDatabase, folder: Path, **view: Any) -> AsyncIte
         page = await watched.page()
         page.set_default_timeout(20_000)
         ada = await app.person("ada@acme.test", allow=["shop.*", "till.*", "stall:read"])
-        await page.goto(await app.identity.link(ada))
+        await page.goto(await app.identity.link(ada, "/account"))
         await page.locator("main button").click()
         await page.wait_for_url("**/account")
         yield Seen(app, watched, page)

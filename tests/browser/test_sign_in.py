@@ -126,7 +126,7 @@ async def test_deny(database: ScratchDatabase, tmp_path: Path) -> None:
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
         registered = await now.identity.client(acme, "http://127.0.0.1/callback")
-        await now.page.goto(await now.identity.link(ada))
+        await now.page.goto(await now.identity.link(ada, "/account"))
         assert ADA in await now.page.inner_text("main")
         await now.page.get_by_role("button", name="Sign in").click()
         await now.page.wait_for_url("**/account")
@@ -182,7 +182,7 @@ async def test_an_application_that_named_itself_is_announced_as_one(database: Sc
             asked = {"client_name": f"Claude {PAYLOAD}", "redirect_uris": [now.client.redirect_uri]}
             made = await http.post(f"{now.identity.url}/oauth/register", json=asked)
         assert made.status_code == 201, made.text
-        await now.page.goto(await now.identity.link(ada))
+        await now.page.goto(await now.identity.link(ada, "/account"))
         await now.page.get_by_role("button", name="Sign in").click()
         await now.page.wait_for_url("**/account")
         await now.page.goto(now.client.authorize(now.identity.url, made.json()["client_id"]))
@@ -240,7 +240,7 @@ async def test_keyboard_only(database: ScratchDatabase, tmp_path: Path) -> None:
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
         registered = await now.identity.client(acme, "http://127.0.0.1/callback")
-        await now.page.goto(await now.identity.link(ada))
+        await now.page.goto(await now.identity.link(ada, "/account"))
         await _press_by_keyboard(now.page, "Sign in")
         await now.page.wait_for_url("**/account")
         await now.page.goto(now.client.authorize(now.identity.url, registered.id))
@@ -262,7 +262,7 @@ async def test_a_one_time_link_works_once_and_in_one_browser(database: ScratchDa
     async with app(database, tmp_path, providers=False) as now:
         acme = await now.product.tenant("acme")
         ada = await now.product.person(acme, ADA)
-        link = await now.identity.link(ada)
+        link = await now.identity.link(ada, "/account")
         await now.page.goto(link)
         await now.page.get_by_role("button", name="Sign in").click()
         await now.page.wait_for_url("**/account")

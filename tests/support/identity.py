@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from broker.authorization_server.client_registry import Client
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
@@ -67,10 +67,12 @@ class Identity:
         for entry in entries:
             await allow_list.add_entry(self.product.console, ACTOR, tenant.id, entry)
 
-    async def link(self, person: Person) -> str:
-        """A one-time link for a user."""
+    async def link(self, person: Person, next_path: str = "") -> str:
+        """A one-time link for a user, to the console where there is one or to `next_path`."""
         secret = await self.zone.identity_services.links.create(ACTOR, person.tenant.id, person.id)
-        return f"{self.url}/sign-in/link?code={secret.reveal()}"
+        return f"{self.url}/sign-in/link?code={secret.reveal()}" + (
+            f"&next={quote(next_path, safe='')}" if next_path else ""
+        )
 
     async def session(self, person: Person) -> str:
         """The cookie header of a fresh browser session of theirs."""
