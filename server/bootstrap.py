@@ -33,7 +33,13 @@ class FirstAccess:
 
 
 async def create_first_access(
-    console: Database, tokens: ApiTokens, links: OneTimeLinks, catalogue: Catalogue, public_url: str, *, has_console: bool
+    console: Database,
+    tokens: ApiTokens,
+    links: OneTimeLinks,
+    catalogue: Catalogue,
+    public_url: str,
+    *,
+    has_console: bool,
 ) -> FirstAccess:
     """Make the first tenant, its administrator and their ways in, unless the deployment has had them already."""
     slugs = [tenant.slug for tenant in await list_tenants(console)]

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from typing import Protocol
 
+from admin_ui.console_files import is_console_built
 from broker.interface import Broker
 from core.audit.call_counts import COUNT_SECONDS, FORGET_SECONDS, CallCounter
 from core.audit.retention import drop_old_partitions
@@ -19,7 +20,6 @@ from core.audit.sealer import AuditSealer
 from core.concurrency.background import run_in_background
 from core.concurrency.periodic import PeriodicTask
 from core.concurrency.shared_limits import SharedLimitMemory
-from admin_ui.console_files import is_console_built
 from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database

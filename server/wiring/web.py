@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from broker.authorization_server.client_authentication import ReplayCache
 from broker.connect.connect_services import ConnectServices
 from broker.identity.scim_tokens import ScimTokens
+from broker.identity.sign_in_state import ACCOUNT_PATH
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.api_reference_pages import build_api_reference_routes
-from broker.identity.sign_in_state import ACCOUNT_PATH
 from broker.web.app import build_identity_app
 from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address
