@@ -8,6 +8,7 @@ The result reads back as the same blocks by `html_writing.py`. Any text is taken
 import re
 from collections.abc import Sequence
 
+from modules.kit.markup.html_parsing import parse_html
 from modules.kit.markup.markdown_inline import EM, STRIKE, STRONG, Inline, Mark
 from modules.kit.markup.markdown_text import (
     Block,
@@ -22,7 +23,8 @@ from modules.kit.markup.markdown_text import (
     is_plain,
     join_blocks,
 )
-from modules.kit.markup.markup_tree import Element, parse_html
+from modules.kit.markup.markup_lines import LineElement, RowElement
+from modules.kit.markup.markup_tree import Element
 from modules.kit.text_cleaning import clean_text
 from modules.kit.turns import count_each, count_work
 
@@ -110,7 +112,8 @@ class HtmlFormatter:
         if name == "p":
             return self.format_paragraph_block(element)
         if name in _HEADINGS:
-            line = format_paragraph(self.format_inline(element.children))
+            is_line = isinstance(element, LineElement)
+            line = element.format() if is_line else format_paragraph(self.format_inline(element.children))
             return [Block(f"{_HEADINGS[name]} {_escape_closing(line)}".rstrip())]
         if name in ("ul", "ol"):
             return self.format_list(element, marker)
@@ -127,6 +130,8 @@ class HtmlFormatter:
 
     def format_paragraph_block(self, element: Element) -> list[Block]:
         """Format a paragraph; nothing for one without text."""
+        if isinstance(element, LineElement):
+            return [Block(element.format(), "text")]
         nodes = element.children
         if len(nodes) == 1 and isinstance(nodes[0], str) and is_plain(nodes[0]):
             return [Block(nodes[0], "text")]
@@ -138,16 +143,20 @@ class HtmlFormatter:
         items = [one for one in element.children if isinstance(one, Element) and not is_hidden(one)]
         if not items:
             return []
-        if element.name == "ul":
+        is_bullets = element.name == "ul"
+        if is_bullets:
             sign, start = "*" if marker == "-" else "-", ""
         else:
             sign, start = ")" if marker == "." else ".", element.attributes.get("start", "1")
         first = int(start) if start.isdecimal() and len(start) < 9 else 1
         texts: list[str] = []
         for number, item in enumerate(items, first):
+            if isinstance(item, LineElement):
+                texts.append(f"{sign if is_bullets else f'{number}{sign}'} {item.format()}")
+                continue
             count_work(_BLOCK_WORK)
             blocks = self.format_blocks(item.children if item.name == "li" else [item])
-            texts.append(format_item(sign if element.name == "ul" else f"{number}{sign}", blocks))
+            texts.append(format_item(sign if is_bullets else f"{number}{sign}", blocks))
         return [Block("\n".join(texts), "list", sign)]
 
     def _format_pre(self, element: Element) -> Block:
@@ -158,7 +167,10 @@ class HtmlFormatter:
 
     def format_table_block(self, element: Element) -> list[Block]:
         """Format a table. A cell that spans several stands in the first of them; its paragraphs are lines."""
-        rows = [[self._format_cell(cell) for cell in get_cells(row)] for row in count_each(get_rows(element))]
+        rows = [
+            row.format_cells() if isinstance(row, RowElement) else [self._format_cell(cell) for cell in get_cells(row)]
+            for row in count_each(get_rows(element))
+        ]
         rows = [row for row in rows if row]
         return [Block(format_table(rows))] if rows else []
 

@@ -39,7 +39,8 @@ from modules.kit.markup.markdown_text import (
     is_language,
     join_blocks,
 )
-from modules.kit.markup.markup_tree import Element, parse_xml
+from modules.kit.markup.markup_tree import Element
+from modules.kit.markup.xml_parsing import parse_xml
 from modules.kit.text_cleaning import clean_text
 from modules.kit.turns import count_each, count_work
 

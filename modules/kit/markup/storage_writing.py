@@ -11,8 +11,9 @@ from modules.kit.markup.html_writing import COLOR, TAGS, HtmlWriter, ItemRun, re
 from modules.kit.markup.markdown_blocks import parse_tree
 from modules.kit.markup.markdown_inline import Inline, InlineDialect, Mark, get_text, parse_inline
 from modules.kit.markup.markdown_tree import Container, Leaf
-from modules.kit.markup.markup_tree import MalformedMarkupError, parse_xml
+from modules.kit.markup.markup_tree import MalformedMarkupError
 from modules.kit.markup.storage_reading import IMAGE_HINTS, PANELS, Piece
+from modules.kit.markup.xml_parsing import parse_xml
 from modules.kit.turns import count_each
 
 MAX_LENGTH = 500_000
