@@ -197,8 +197,8 @@ class StorageFormatter(HtmlFormatter):
             return [Block(self.format_inline([element]), "text")]
         if name == "ac:task-list":
             return self._format_tasks(element, marker)
-        if name == "blockquote" and not self.format_blocks(element.children):
-            return [format_raw(element)]
+        if name == "blockquote" and not element.attributes.get("style", "").strip():
+            return super().format_block(element, marker) or [format_raw(element)]
         is_known = name in _KNOWN_BLOCKS and not element.attributes.get("style", "").strip()
         return super().format_block(element, marker) if is_known else [format_raw(element)]
 

@@ -220,3 +220,10 @@ def test_the_time_is_linear(unit: str) -> None:
 
     times, seconds = ratio(run, Input("", unit, ""), whole_size=20_000)
     assert times <= MOST_RATIO, f"20 kB take {seconds:.3f} s, {times:.1f} times as long as half of it"
+
+
+def test_quotes_in_quotes_are_read_in_linear_time() -> None:
+    """Each quote was formatted twice, so that thirty within each other took hours."""
+    levels = 50
+    markdown = convert_storage_to_markdown("<blockquote>" * levels + "<p>x</p>" + "</blockquote>" * levels)
+    assert markdown == "> " * levels + "x"
