@@ -6,7 +6,7 @@ The standard library's parser needs quadratic time for some broken texts in the 
 import html
 import re
 
-from modules.kit.markup.markup_lines import CELLS, LINE, LineElement, RowElement
+from modules.kit.markup.markup_lines import LINE, LineElement, RowElement, build_cell_pattern
 from modules.kit.markup.markup_tree import MAX_DEPTH, Element
 from modules.kit.turns import count_work
 
@@ -18,7 +18,7 @@ _USUAL = re.compile(
     r"([^<]*+)<(?:([a-z][a-z0-9]*+)((?:\s++[a-z-]++=\"[^\"<>&]*+\")*+)>(?:([^<&]++)</\2>)?+|/([a-z][a-z0-9]*+)>)"
 )
 """A text and a tag, or an element with a text and nothing else, as programs write them."""
-_LINE = re.compile(rf"([^<]*+)<(?:(li|p|h[1-6])>({LINE})(?:(</\2>)|(?=<[uo]l>))|tr>({CELLS})</tr>)")
+_LINE = re.compile(rf"([^<]*+)<(?:(li|p|h[1-6])>({LINE})(?:(</\2>)|(?=<[uo]l>))|tr>({build_cell_pattern()})</tr>)")
 """A text and an element with a line, or a row of lines."""
 _LINE_LEVELS = 4
 """Elements in each other that a row of lines is."""
@@ -91,7 +91,7 @@ class _HtmlParser:
         elif closing:
             element = LineElement(name, line)
         elif name == "li":
-            element = Element("li", {}, [LineElement("p", line)])
+            element = Element("li", {}, [LineElement("", line)])
         else:
             return False
         self._add_text(between)

@@ -93,14 +93,17 @@ class HtmlFormatter:
     def _add_paragraph(self, inline: list[Element | str], blocks: list[Block]) -> None:
         if not inline:
             return
-        if line := format_paragraph(self.format_inline(inline)):
+        first = inline[0]
+        if isinstance(first, LineElement) and len(inline) == 1:
+            blocks.append(Block(first.format(), "text"))
+        elif line := format_paragraph(self.format_inline(inline)):
             blocks.append(Block(line, "text"))
         inline.clear()
 
     def is_block(self, element: Element) -> bool:
         """Check whether an element stands beside paragraphs, not in one."""
-        if element.name in _BLOCKS:
-            return True
+        if element.name in _BLOCKS or isinstance(element, LineElement):
+            return element.name != ""
         for one in element.children:  # noqa: SIM110, a generator takes twice as long
             if not isinstance(one, str) and one.name in _BLOCKS:
                 return True

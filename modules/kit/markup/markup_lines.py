@@ -8,19 +8,25 @@ import re
 
 from modules.kit.markup.markup_tree import Element
 
-# What Markdown or HTML could read otherwise is in no line: signs, white space but single spaces, references.
-_SIGNLESS = r"[^\s\\`*\[\]~<_&{|!]++|!(?!<a )|(?<=[^\W_])_(?=[^\W_])"
-_TEXT = rf"(?:{_SIGNLESS}| (?! ))++"
+# What Markdown, HTML or XML could read otherwise is in no line: signs, white space but single spaces, references, and
+# characters that XML may not hold.
+_SIGNLESS = r"[^\s\\`*\[\]~<_&{|!\x00-\x1f\ud800-\udfff\ufffe\uffff]++|!(?!<a )|(?<=[^\W_])_(?=[^\W_])"
+_TEXT = rf"(?:{_SIGNLESS}| (?! )){{1,1000}}+"
 _WORDS = rf"(?:{_SIGNLESS}| (?![ <]))++"
 _MARKED = (
     rf"<(?:strong>(?! ){_WORDS}</strong|em>(?! ){_WORDS}</em|code>(?! ){_WORDS}</code"
     rf"|a href=\"https?://[^\s\"<>()\\&]++\">(?! ){_WORDS}</a|b>(?! ){_WORDS}</b|i>(?! ){_WORDS}</i)>"
 )
-LINE = rf"(?![0-9]{{1,9}}[.)](?:[ <]|$))(?=[^\W_]|<[a-z])(?:{_TEXT}|{_MARKED}(?!<(?!/|[uo]l>)))++(?<! )"
-"""The pattern of a line: it begins with a word or a mark, and two marks have text between them."""
-_CONTENT = rf"(?:<p>(?:{LINE})?+</p>|<p ?/>|{LINE})?+"
-CELLS = rf"(?:<td>{_CONTENT}</td>|<th>{_CONTENT}</th>)++"
-"""The pattern of cells that are lines or empty."""
+LINE = rf"(?![0-9]{{1,9}}[.)](?:[ <]|$))(?=[^\W_]|<[a-z])(?:{_TEXT}|{_MARKED}(?!<(?!/|[uo]l>))){{1,60}}+(?<! )"
+"""The pattern of a line: it begins with a word or a mark, and two marks have text between them. It is short: a
+match is never divided between turns of the loop."""
+
+
+def build_cell_pattern(attributes: str = "") -> str:
+    """The pattern of cells that are lines or empty; `attributes` is that of attributes that say nothing."""
+    content = rf"(?:<p{attributes}>(?:{LINE})?+</p>|<p{attributes} ?/>|{LINE})?+"
+    return rf"(?:<td{attributes}>{content}</td>|<th{attributes}>{content}</th>)++"
+
 
 _TOKEN = re.compile(r"([^<]++)|<([a-z]++)(?: href=\"([^\"]*+)\")?+>([^<]++)</[a-z]++>")
 _LINK = re.compile(r"<a href=\"([^\"]*+)\">([^<]++)</a>")
@@ -28,7 +34,8 @@ _CELL = re.compile(r"<(t[dh])>(<p>)?+(.*?)(?:</p>)?+</t[dh]>")
 
 
 class LineElement(Element):
-    """An element with a line; `is_wrapped`: with a paragraph that has it. Its children are parsed when asked for."""
+    """An element with a line; `is_wrapped`: with a paragraph that has it. Without a name it is but the line, in an
+    element with other content. Its children are parsed when asked for."""
 
     __slots__ = ("is_wrapped", "line")
 

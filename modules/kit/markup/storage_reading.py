@@ -39,6 +39,7 @@ from modules.kit.markup.markdown_text import (
     is_language,
     join_blocks,
 )
+from modules.kit.markup.markup_lines import RowElement
 from modules.kit.markup.markup_tree import Element
 from modules.kit.markup.xml_parsing import parse_xml
 from modules.kit.text_cleaning import clean_text
@@ -53,7 +54,7 @@ _LAYOUT = frozenset({"ac:layout", "ac:layout-section", "ac:layout-cell"})
 _BLOCK_ELEMENTS = _LAYOUT | {"ac:image", "ac:task-list", "ac:adf-extension"}
 _KNOWN_BLOCKS = frozenset("p h1 h2 h3 h4 h5 h6 ul ol hr blockquote table div".split())  # noqa: SIM905
 _INLINE_MACROS = frozenset({"status", "anchor", "jira", "mathinline", "profile", "view-file"})
-_KNOWN_INLINE = frozenset("br code b strong i em s del u ins sub sup small big a span".split())  # noqa: SIM905
+_KNOWN_INLINE = frozenset(["", *"br code b strong i em s del u ins sub sup small big a span".split()])  # noqa: SIM905
 _LINK_BODIES = ("ac:link-body", "ac:plain-text-link-body")
 _RESOURCE_NOISE = frozenset({"ri:version-at-save", "ri:local-id", "ri:userkey"})
 _BODY = "ac:rich-text-body"
@@ -252,24 +253,30 @@ class StorageFormatter(HtmlFormatter):
 
     def format_table_block(self, element: Element) -> list[Block]:
         """Format a table; one that Markdown cannot say is kept."""
-        rows = [get_cells(row) for row in get_rows(element)]
-        names = [{cell.name for cell in row} for row in rows]
-        is_plain = bool(rows) and len({len(row) for row in rows}) == 1 and bool(rows[0])
-        is_plain = is_plain and all(one == {"td"} for one in names[1:]) and len(names[0]) == 1
-        if not is_plain:
-            return [format_raw(element)]
         texts: list[list[str]] = []
-        for row in count_each(rows):
-            cells = [self._format_plain_cell(cell) for cell in row]
-            said = [one for one in cells if one is not None]
-            if len(said) < len(cells):
+        for row in count_each(get_rows(element)):
+            found = self._format_row(row, is_first=not texts)
+            if found is None or not found or (texts and len(found) != len(texts[0])):
                 return [format_raw(element)]
-            texts.append(said)
-        if names[0] == {"td"}:
+            texts.append(found)
+        if not texts:
+            return [format_raw(element)]
+        if _is_plain_row(get_rows(element)[0]):
             texts.insert(0, [""] * len(texts[0]))
         elif not any(texts[0]):
             return [format_raw(element)]
         return [Block(format_table(texts))]
+
+    def _format_row(self, row: Element, *, is_first: bool) -> list[str] | None:
+        """The cells of a row; None where Markdown cannot say one."""
+        if isinstance(row, RowElement):
+            return row.format_cells() if is_first or row.cell_name == "td" else None
+        cells = get_cells(row)
+        names = {cell.name for cell in cells}
+        texts = [self._format_plain_cell(cell) for cell in cells]
+        said = [one for one in texts if one is not None]
+        is_plain = names == {"td"} or (is_first and names == {"th"})
+        return said if is_plain and len(said) == len(texts) else None
 
     def _format_plain_cell(self, cell: Element) -> str | None:
         """A cell with one paragraph of text; None for another, which Markdown cannot say."""
@@ -329,6 +336,10 @@ def _read_picture(image: Element, marks: tuple[Mark, ...]) -> Inline:
     if target.name != "ri:url" or not address.startswith(("http://", "https://")):
         return _make_raw_run(image, marks)
     return Inline("image", alternative, marks, address, hints)
+
+
+def _is_plain_row(row: Element) -> bool:
+    return row.cell_name == "td" if isinstance(row, RowElement) else get_cells(row)[0].name == "td"
 
 
 def _is_special_cell(cell: Element) -> bool:
@@ -397,4 +408,6 @@ def serialize(element: Element, *, hole: Element | None = None) -> str:
     parts = [
         escape(one, quote=False) if isinstance(one, str) else serialize(one, hole=hole) for one in element.children
     ]
+    if not element.name:
+        return "".join(parts)
     return f"<{tag}>{''.join(parts)}</{element.name}>" if parts else f"<{tag}/>"

@@ -1,12 +1,34 @@
-"""XML read by Expat, with the entities of HTML and no others."""
+"""XML read by Expat, with the entities of HTML and no others.
 
+Expat calls Python for each tag. An element with a line and a row of lines (`markup_lines.py`) are known to be
+well-formed, so that it is given an empty element of the same length in their place.
+"""
+
+import re
+from collections.abc import Iterator
 from html.entities import name2codepoint
 from xml.parsers import expat
 
+from modules.kit.markup.markup_lines import LINE, LineElement, RowElement, build_cell_pattern
 from modules.kit.markup.markup_tree import MAX_DEPTH, Element, MalformedMarkupError
 from modules.kit.turns import count_work
 
 _PIECE = 4_096
+_STAND_IN = "_"
+"""The name of the elements that stand for others; a document that has the name is read without."""
+_STAND_IN_LENGTH = len("<_/>")
+_ATTRIBUTES = r"(?: (?:ac:)?local-id=\"[\w-]*+\")?+"
+_ATTRIBUTE = re.compile(_ATTRIBUTES)
+_LINE = re.compile(
+    rf"<(?:!\[CDATA\[(?:.*?\]\]>|.*+)|!--(?:.*?-->|.*+)|\?(?:.*?\?>|.*+)"
+    rf"|(p|h[1-6]){_ATTRIBUTES}>({LINE})</\1>"
+    rf"|li{_ATTRIBUTES}>(?:<p{_ATTRIBUTES}>({LINE})</p></li>|({LINE})(?:(</li>)|(?=<[uo]l>)))"
+    rf"|tr{_ATTRIBUTES}>({build_cell_pattern(_ATTRIBUTES)})</tr>)",
+    re.DOTALL,
+)
+"""What is no markup, an element with a line, or a row of lines."""
+_BARE_LINE = 4
+"""The group that is a line before a list."""
 _PROLOGUE = (
     "<!DOCTYPE x ["
     + "".join(f'<!ENTITY {name} "&#38;#{code};">' if name in ("amp", "lt") else f'<!ENTITY {name} "&#{code};">'
@@ -22,7 +44,53 @@ def parse_xml(text: str) -> Element:
     Raises:
         MalformedMarkupError: it is not well-formed, has a document type, or is deeper than ``MAX_DEPTH``.
     """
-    reader = _XmlReader()
+    lines: list[Element] = []
+    shortened = text if f"<{_STAND_IN}" in text else _take_lines(text, lines)
+    try:
+        return _parse(shortened, lines)
+    except MalformedMarkupError:
+        if not lines:
+            raise
+    return _parse(text, [])  # which tells the place in the text
+
+
+def _take_lines(text: str, lines: list[Element]) -> str:
+    """The document with stand-ins for its lines, which are added to `lines`, each with its length before its last tag
+    as `end`."""
+    parts: list[str] = []
+    place = 0
+    for found in _LINE.finditer(text):
+        element = _make_line(*found.groups())
+        if element is None:
+            continue
+        start, stop = found.span() if element.name else found.span(_BARE_LINE)
+        if stop - start < _STAND_IN_LENGTH:
+            continue
+        count_work(20 + (stop - place) // 8)
+        size = stop - start if text.isascii() else len(text[start:stop].encode())
+        element.end = size - len(f"</{element.name}>") if element.name else size
+        lines.append(element)
+        parts += (text[place:start], f"<{_STAND_IN}{' ' * (size - _STAND_IN_LENGTH)}/>")
+        place = stop
+    return "".join([*parts, text[place:]])
+
+
+def _make_line(
+    name: str | None, line: str | None, wrapped: str | None, item: str | None, end: str | None, cells: str | None
+) -> LineElement | RowElement | None:
+    if name and line:
+        return LineElement(name, line)
+    if wrapped or item:
+        name = "li" if wrapped or end else ""
+        return LineElement(name, wrapped or item or "", is_wrapped=wrapped is not None)
+    if cells is None:
+        return None
+    cells = _ATTRIBUTE.sub("", cells) if "local-id=" in cells else cells
+    return None if "<td>" in cells and "<th>" in cells else RowElement(cells)
+
+
+def _parse(text: str, lines: list[Element]) -> Element:
+    reader = _XmlReader(lines)
     data = text.encode("utf-8", "replace")
     try:
         for start in range(0, len(data), _PIECE):
@@ -36,12 +104,12 @@ def parse_xml(text: str) -> Element:
 class _XmlReader:
     """Reads XML piece by piece; see :func:`parse_xml`."""
 
-    def __init__(self) -> None:
+    def __init__(self, lines: list[Element]) -> None:
         self._document = Element("")
         self._length = 0
         self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
-        _build_tree(self._parser, self._document)
+        _build_tree(self._parser, self._document, iter(lines))
         self._parse(_PROLOGUE)
 
     def feed(self, data: bytes) -> None:
@@ -70,19 +138,26 @@ class _XmlReader:
             raise MalformedMarkupError(f"{reason}, line {error.lineno}, column {column}") from None
 
 
-def _build_tree(parser: expat.XMLParserType, document: Element) -> None:
-    """Have a parser add what it reads to `document`."""
+def _build_tree(parser: expat.XMLParserType, document: Element, lines: Iterator[Element]) -> None:
+    """Have a parser add what it reads to `document`, and a line for each stand-in."""
     path = [document]
 
     def start(name: str, attributes: dict[str, str]) -> None:
         if len(path) > MAX_DEPTH + 1:
             raise MalformedMarkupError(f"elements are nested deeper than {MAX_DEPTH}")
-        element = Element(name, attributes, [], parser.CurrentByteIndex - _PROLOGUE_LENGTH)
+        place = parser.CurrentByteIndex - _PROLOGUE_LENGTH
+        line = next(lines, None) if name == _STAND_IN else None
+        if line is None:
+            element = Element(name, attributes, [], place)
+        else:
+            element = line
+            element.start, element.end = place, place + element.end
         path[-1].children.append(element)
         path.append(element)
 
     def end(_name: str) -> None:
-        path.pop().end = parser.CurrentByteIndex - _PROLOGUE_LENGTH
+        element = path.pop()
+        element.end = element.end or parser.CurrentByteIndex - _PROLOGUE_LENGTH
 
     def add_text(text: str) -> None:
         path[-1].children.append(text)

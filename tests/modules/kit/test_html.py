@@ -150,3 +150,16 @@ def test_hostile_texts_take_linear_time(unit: str) -> None:
 
     times, seconds = ratio(run, Input("", unit, ""), whole_size=20_000)
     assert times <= MOST_RATIO, f"20 kB take {seconds:.3f} s, {times:.1f} times as long as half of it"
+
+
+@pytest.mark.parametrize(
+    ("html", "markdown"),
+    [
+        ("<pre><p>a <b>c</b></p></pre>", "```\na c\n```"),
+        ("<h2><li>a <b>c</b> d</li></h2>", "## a **c** d"),
+        ('<a href="https://x.test/"><p>a <i>c</i></p></a>', "a *c*"),
+        ("<pre><table><tr><td>a</td><td><p>b <i>c</i></p></td></tr></table></pre>", "```\nab c\n```"),
+    ],
+)
+def test_a_line_is_a_tree_for_who_asks(html: str, markdown: str) -> None:
+    assert convert_html_to_markdown(html) == markdown

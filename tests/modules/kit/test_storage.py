@@ -227,3 +227,24 @@ def test_quotes_in_quotes_are_read_in_linear_time() -> None:
     levels = 50
     markdown = convert_storage_to_markdown("<blockquote>" * levels + "<p>x</p>" + "</blockquote>" * levels)
     assert markdown == "> " * levels + "x"
+
+
+def test_lines_are_kept_within_what_markdown_cannot_say() -> None:
+    rows = "<tr><td>a</td><td><p>b <em>c</em></p></td></tr><tr><td></td><td><p /></td></tr>"
+    table = f'<table><tbody>{rows}<tr><td colspan="2">d</td></tr></tbody></table>'
+    kept = table.replace("<p />", "<p/>").replace("<td></td>", "<td/>")
+    assert convert_storage_to_markdown(table) == f"```{{=storage}}\n{kept}\n```"
+
+
+@pytest.mark.parametrize(
+    ("storage", "markdown"), [("<![CDATA[<p>a b</p>]]>", "`<p>a b</p>`"), ("<_/><p>a b</p>", "`a b`")]
+)
+def test_what_stands_for_a_line_is_never_shown(storage: str, markdown: str) -> None:
+    """What looks like a line in a section without markup is text, and a document may have an element of the name."""
+    shown = convert_storage_to_markdown(f"<p>first</p><p>x<code>{storage}</code></p><p>last</p>")
+    assert shown == f"first\n\nx{markdown}\n\nlast"
+
+
+def test_an_error_tells_the_place_in_the_document() -> None:
+    with pytest.raises(MalformedMarkupError, match=r"line 1, column 23$"):
+        convert_storage_to_markdown("<p>\u65e5\u672c\u8a9e</p><p>a</p></x>")
