@@ -40,6 +40,12 @@ def clean_text(text: str) -> str:
     return _EXTRA_JOINER.sub("", _EXTRA_SELECTOR.sub("", visible)) if _SELECTOR_OR_JOINER.search(visible) else visible
 
 
+def is_clean(text: str) -> bool:
+    """Check whether nothing in `text` is invisible, wherever it is cut; false also for a text of which little is."""
+    is_plain = text.isascii() and text.isprintable()
+    return is_plain or not (_HIDDEN.search(text) or _SELECTOR_OR_JOINER.search(text))
+
+
 def clean_name(text: str) -> str:
     """Clean the name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
     system has names longer than ``MAX_NAME_LENGTH``."""

@@ -3,16 +3,24 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, format_json, get_attrs, list_marks
 from modules.kit.markup.markdown_inline import Inline, Mark
 from modules.kit.markup.markdown_text import escape_text, format_address, format_code_span, format_runs, is_plain
-from modules.kit.text_cleaning import clean_text
-from modules.kit.turns import count_each
+from modules.kit.text_cleaning import clean_text, is_clean
+from modules.kit.turns import count_each, count_work
 
 _PLAIN_ADDRESS = re.compile(r"https?://[^\s<>\\\x00-\x1f]++")
+_USUAL_ADDRESS = re.compile(r"https?://[!#-%'*-;=?-\[\]-~]++")
+_SIGN = re.compile(r"[\\`*\[\]~<_&{!\n\r]")
+_WRAPS: dict[Any, tuple[str, str]] = {
+    "strong": ("**", "**"),
+    "em": ("*", "*"),
+    "strike": ("~~", "~~"),
+    "code": ("`", "`"),
+}
 _PLAIN_KEYS = {"type", "text"}
 _TEXT_KEYS = {"type", "text", "marks"}
 COLOR = re.compile(r"#[0-9a-fA-F]{3,8}|[a-z]{1,30}")
@@ -25,10 +33,57 @@ def format_inline(nodes: Sequence[AdfNode]) -> str:
         text = nodes[0]["text"]
         if isinstance(text, str) and text.isascii() and is_plain(text):
             return text
+    usual = _format_usual(nodes)
+    if usual is not None:
+        return _keep_edges(usual)
     text = format_runs([run for node in count_each(nodes, 100) if (run := _read_node(node))])
     if text == "<br>":
         text = format_raw({"type": "hardBreak"})  # alone it would be an empty paragraph
     return _keep_edges(text)
+
+
+def _format_usual(nodes: Sequence[AdfNode]) -> str | None:
+    """Texts as most lines have them: nothing has to be cleaned or escaped, and between plain ones are words with one
+    mark; None for others."""
+    count_work(20 * (len(nodes) + 1))
+    texts: list[str] = []
+    parts: list[str] = []
+    was_marked = False
+    for node in count_each(nodes):
+        text = node.get("text")
+        if node["type"] != "text" or not isinstance(text, str) or not text:
+            return None
+        texts.append(text)
+        if len(node) == 2:
+            parts.append(text)
+            was_marked = False
+            continue
+        wrap = None if was_marked or text[0].isspace() or text[-1].isspace() else _find_wrap(node)
+        if wrap is None:
+            return None
+        parts += (wrap[0], text, wrap[1])
+        was_marked = True
+    shown = "".join(texts)
+    return "".join(parts) if is_clean(shown) and not _SIGN.search(shown) else None
+
+
+def _find_wrap(node: AdfNode) -> tuple[str, str] | None:
+    """What stands around a text with one usual mark; None for others."""
+    marks = node.get("marks")
+    if len(node) != 3 or not isinstance(marks, list) or len(cast("list[Any]", marks)) != 1:
+        return None
+    mark: Any = marks[0]
+    if not isinstance(mark, dict):
+        return None
+    found = cast("AdfNode", mark)
+    kind, attrs = found.get("type"), found.get("attrs")
+    if len(found) == 1:
+        return _WRAPS.get(kind)
+    if kind != "link" or len(found) != 2 or not isinstance(attrs, dict) or len(cast("AdfNode", attrs)) != 1:
+        return None
+    address: Any = cast("AdfNode", attrs).get("href")
+    is_usual = isinstance(address, str) and _USUAL_ADDRESS.fullmatch(address)
+    return ("[", f"]({address})") if is_usual else None
 
 
 def _keep_edges(text: str) -> str:

@@ -33,9 +33,9 @@ def read_plain_rows(table: AdfNode) -> list[list[PlainCell]] | None:
 
 
 def _read_plain_cell(cell: AdfNode) -> PlainCell | None:
-    if not cell.get("attrs") and cell.keys() <= _CELL_KEYS and isinstance(cell.get("content"), list):
-        parts: list[Any] = cell["content"]
-        one: Any = parts[0] if len(parts) == 1 else None
+    parts: Any = cell.get("content")
+    if len(cell) == 2 and isinstance(parts, list) and len(cast("list[Any]", parts)) == 1:
+        one: Any = parts[0]
         if isinstance(one, dict) and _is_usual_paragraph(cast("AdfNode", one)):
             return PlainCell(cell["type"], None, list_children(cast("AdfNode", one)))
     content, attrs = list_children(cell), get_attrs(cell)
@@ -47,7 +47,7 @@ def _read_plain_cell(cell: AdfNode) -> PlainCell | None:
 
 
 def _is_usual_paragraph(node: AdfNode) -> bool:
-    return node.get("type") == "paragraph" and not node.get("attrs") and node.keys() <= _CELL_KEYS
+    return node.get("type") == "paragraph" and len(node) == 2 and "content" in node
 
 
 def read_layout(table: AdfNode, rows: Sequence[Sequence[PlainCell]]) -> AdfNode | None:
