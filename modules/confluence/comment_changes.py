@@ -18,14 +18,14 @@ from modules.confluence.parameters import (
 from modules.confluence.results import RemovedConfluence, get_mapping, get_storage
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter
-from modules.kit.results import Count, Line, ResultModel, read_at
+from modules.kit.results import Count, Identifier, ResultModel, read_at
 
 COMMENTS = "/wiki/api/v2/footer-comments"
 COMMENT = "/wiki/api/v2/footer-comments/{}"
 
 
 class SavedConfluenceComment(ResultModel):
-    id: Line
+    id: Identifier
     version: Annotated[Count, read_at("version", "number")] = 0
 
 

@@ -14,7 +14,7 @@ from modules.kit.parameters import READ_HINTS, CursorText, PerPage
 from modules.kit.results import (
     Count,
     Flag,
-    Line,
+    Identifier,
     ListPage,
     ResultModel,
     Text,
@@ -32,7 +32,7 @@ TEXT_CHARACTERS = 20_000
 class ConfluenceComment(ResultModel):
     """`author` and `updated` are those of its last version."""
 
-    id: Line
+    id: Identifier
     author: Word = ""
     updated: Moment = ""
     version: Count = 0

@@ -9,7 +9,18 @@ from modules.confluence.parameters import READ_ATTACHMENTS, READ_PAGES, WRITE_LA
 from modules.confluence.results import Moment, drop_usual, get_mapping, read_address
 from modules.kit import Context, Hints, build_path, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
-from modules.kit.results import Count, Line, ListPage, Name, OptionalUrl, ResultModel, Word, read_at, read_rows
+from modules.kit.results import (
+    Count,
+    Identifier,
+    Line,
+    ListPage,
+    Name,
+    OptionalUrl,
+    ResultModel,
+    Word,
+    read_at,
+    read_rows,
+)
 
 LABELS = "/wiki/rest/api/content/{}/label"
 # What Confluence's own clients send with changes by version 1, which is also open to browsers.
@@ -36,7 +47,7 @@ class ConfluenceLabels(ListPage):
 class ConfluenceAttachment(ResultModel):
     """A file; in a page's Markdown, `attachment:` and its title lead to it."""
 
-    id: Line
+    id: Identifier
     title: Name = ""
     type: Annotated[Word, read_at("mediaType")] = ""
     bytes: Annotated[Count, read_at("fileSize")] = 0

@@ -21,7 +21,7 @@ from modules.confluence.people import name_people
 from modules.confluence.results import ConfluencePage, ConfluencePageRow, ConfluencePages, Moment, drop_usual
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage
-from modules.kit.results import Count, Flag, Line, ListPage, ResultModel, Word, read_at, read_object
+from modules.kit.results import Count, Flag, Identifier, ListPage, ResultModel, Word, read_at, read_object
 
 BODY_CHARACTERS = 40_000
 """Characters of a body that are shown at once."""
@@ -30,7 +30,7 @@ BODY_CHARACTERS = 40_000
 class ConfluenceChild(ResultModel):
     """`type` is missing for a page: folder, whiteboard, database, embed."""
 
-    id: Line
+    id: Identifier
     type: Word = ""
     title: Word = ""
     status: Word = ""

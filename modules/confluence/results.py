@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from modules.kit.result_texts import TextResult
-from modules.kit.results import Count, Flag, Line, ListPage, OptionalUrl, ResultModel, Text, Word, read_at
+from modules.kit.results import Count, Flag, Identifier, ListPage, OptionalUrl, ResultModel, Text, Word, read_at
 from modules.kit.untrusted import UntrustedResult
 
 _BASE = re.compile(r"https://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]{1,100}){0,3}")
@@ -100,7 +100,7 @@ def read_page(raw: Any) -> Any:
 class ConfluencePageRow(ResultModel):
     """`status` is missing where it is current; `parent` is a page's id unless it says otherwise."""
 
-    id: Line
+    id: Identifier
     title: Word = ""
     status: Word = ""
     space: Word = ""
@@ -125,7 +125,7 @@ class ConfluencePage(TextResult, UntrustedResult):
 
     text_field = "body"
 
-    id: Line
+    id: Identifier
     title: Word = ""
     status: Word = ""
     space: Word = ""
@@ -159,7 +159,7 @@ class ConfluencePage(TextResult, UntrustedResult):
 
 
 class SavedConfluencePage(ResultModel):
-    id: Line
+    id: Identifier
     title: Word = ""
     version: Count = 0
     url: OptionalUrl = ""
@@ -171,5 +171,5 @@ class SavedConfluencePage(ResultModel):
 
 
 class RemovedConfluence(ResultModel):
-    id: Line
+    id: Identifier
     removed: Annotated[bool, Field(description="Always true")] = True

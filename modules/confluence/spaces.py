@@ -11,7 +11,16 @@ from modules.confluence.results import Moment, drop_usual, get_mapping, get_spac
 from modules.kit import Context, tool
 from modules.kit.paging import NextLink
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items
-from modules.kit.results import CountedPage, Line, ListPage, OptionalUrl, ResultModel, Word, read_at
+from modules.kit.results import (
+    CountedPage,
+    Identifier,
+    ListPage,
+    OptionalIdentifier,
+    OptionalUrl,
+    ResultModel,
+    Word,
+    read_at,
+)
 from modules.kit.text_cleaning import clean_block
 
 SEARCH_PAGING = NextLink(
@@ -29,7 +38,7 @@ def _cut_excerpt(text: str) -> str:
 class FoundInConfluence(ResultModel):
     """`type` is missing for a page: blogpost, comment, attachment, space, user, ... `space` is its key and name."""
 
-    id: Line
+    id: Identifier
     type: Word = ""
     title: Word = ""
     space: Word = ""
@@ -66,8 +75,8 @@ class SearchedConfluence(CountedPage):
 class ConfluenceSpace(ResultModel):
     """`home` is the id of its first page; `type` is missing where it is global, `status` where it is current."""
 
-    key: Line
-    id: Word = ""
+    key: Identifier
+    id: OptionalIdentifier = ""
     name: Word = ""
     type: Word = ""
     status: Word = ""

@@ -8,7 +8,7 @@ from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, LoginName, Owner, Ref, Repo, Sha
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Line, ListPage, Missable, ResultModel, Url, Word, read_at
+from modules.kit.results import Identifier, Line, ListPage, Missable, ResultModel, Url, Word, read_at
 
 Status = Literal["success", "failure", "cancelled", "in_progress", "queued"]
 
@@ -21,7 +21,7 @@ class WorkflowRun(ResultModel):
     status: Word = ""
     conclusion: Word = ""
     head_branch: Word = ""
-    head_sha: Line
+    head_sha: Identifier
     actor: Annotated[Word, read_at("actor", "login")] = ""
     created_at: Line
     html_url: Url

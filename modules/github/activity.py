@@ -19,7 +19,7 @@ from modules.kit.parameters import (
     drop_bounds,
     format_timestamp,
 )
-from modules.kit.results import Count, Line, ListPage, ResultModel, Url, Word, read_at
+from modules.kit.results import Count, Identifier, Line, ListPage, ResultModel, Url, Word, read_at
 
 GITHUB_MAX_NOTIFICATIONS = 50
 
@@ -59,7 +59,7 @@ class UserEvent(ResultModel):
 
 
 class Notification(ResultModel):
-    id: Line
+    id: Identifier
     reason: Line
     unread: bool
     type: Annotated[Line, read_at("subject", "type")]

@@ -9,14 +9,14 @@ from modules.github.shared.parameters import REPO, Owner, Ref, Repo
 from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage
-from modules.kit.results import Flag, Line, ListPage, ResultModel, read_at
+from modules.kit.results import Flag, Identifier, Line, ListPage, ResultModel, read_at
 
 _SHA_LENGTHS = (40, 64)
 
 
 class Branch(ResultModel):
     name: Line
-    sha: Annotated[Line, read_at("commit", "sha")]
+    sha: Annotated[Identifier, read_at("commit", "sha")]
     protected: Flag = False
 
 
@@ -26,7 +26,7 @@ class Branches(ListPage):
 
 class Tag(ResultModel):
     name: Line
-    sha: Annotated[Line, read_at("commit", "sha")]
+    sha: Annotated[Identifier, read_at("commit", "sha")]
 
 
 class Tags(ListPage):
@@ -35,7 +35,7 @@ class Tags(ListPage):
 
 class NewBranch(ResultModel):
     ref: Line
-    sha: Annotated[Line, read_at("object", "sha")]
+    sha: Annotated[Identifier, read_at("object", "sha")]
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])

@@ -10,7 +10,7 @@ from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, Owner, Ref, Repo
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, Positive
-from modules.kit.results import Line, ListPage, Missable, OptionalUrl, ResultModel, Word, read_at, read_part
+from modules.kit.results import Identifier, Line, ListPage, Missable, OptionalUrl, ResultModel, Word, read_at, read_part
 
 
 class CheckRun(ResultModel):
@@ -35,7 +35,7 @@ class CommitStatus(ResultModel):
 class Checks(ListPage):
     """`counts` are of this page: how many checks and statuses have which outcome."""
 
-    sha: Line
+    sha: Identifier
     total_count: int
     counts: dict[str, int]
     check_runs: Annotated[list[CheckRun], Field(exclude_if=lambda runs: not runs)] = []  # noqa: RUF012
@@ -43,12 +43,12 @@ class Checks(ListPage):
 
 
 class _CheckedCommit(ResultModel):
-    sha: Line
+    sha: Identifier
     state: Line  # not shown: it is "pending" where no service sets any
 
 
 class _PullRequestHead(ResultModel):
-    sha: Annotated[Line, read_at("head", "sha")]
+    sha: Annotated[Identifier, read_at("head", "sha")]
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])

@@ -18,13 +18,13 @@ from modules.kit.parameters import (
     Timestamp,
     format_timestamp,
 )
-from modules.kit.results import Flag, Line, ListPage, ResultModel, Word, fit_texts, read_at, read_part
+from modules.kit.results import Flag, Identifier, ListPage, ResultModel, Word, fit_texts, read_at, read_part
 
 
 class ListedCommit(ResultModel):
     longest = {"message": 500}  # noqa: RUF012
 
-    sha: Line
+    sha: Identifier
     message: str
     author: Annotated[Word, read_at("commit", "author", "name")] = ""
     login: Annotated[Word, read_at("author", "login")] = ""

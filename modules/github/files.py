@@ -21,6 +21,7 @@ from modules.kit.results import (
     Line,
     ListPage,
     Name,
+    OptionalIdentifier,
     ResultModel,
     Text,
     Word,
@@ -50,7 +51,7 @@ class FolderEntry(ResultModel):
 class _ContentsHead(ListPage):
     type: Line
     path: Name = ""
-    sha: Word = ""
+    sha: OptionalIdentifier = ""
     size: int = 0
     target: Word = ""
 
@@ -71,7 +72,7 @@ class Contents(TextResult, _ContentsHead):
 
 class FileCommit(ResultModel):
     commit: Annotated[Line, read_at("commit", "sha")]
-    sha: Annotated[Word, read_at("content", "sha")] = ""
+    sha: Annotated[OptionalIdentifier, read_at("content", "sha")] = ""
 
 
 @tool(hints=READ_HINTS, scopes=[REPO])

@@ -16,7 +16,7 @@ from modules.kit.parameters import (
     ShortText,
     Title,
 )
-from modules.kit.results import Line, Missable, ResultModel, Url
+from modules.kit.results import Identifier, Line, Missable, ResultModel, Url
 
 
 class SavedPullRequest(ResultModel):
@@ -27,7 +27,7 @@ class SavedPullRequest(ResultModel):
 
 class MergeResult(ResultModel):
     merged: bool
-    sha: Line
+    sha: Identifier
 
 
 class BranchUpdate(ResultModel):

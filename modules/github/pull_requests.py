@@ -11,7 +11,20 @@ from modules.github.shared.parameters import REPO, Number, Owner, Ref, Repo
 from modules.github.shared.result_models import FilePatch, Names
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, ResultModel, Text, Url, Word, fit_texts, read_at
+from modules.kit.results import (
+    Count,
+    Flag,
+    Identifier,
+    Line,
+    ListPage,
+    Missable,
+    ResultModel,
+    Text,
+    Url,
+    Word,
+    fit_texts,
+    read_at,
+)
 
 
 class ListedPullRequest(ResultModel):
@@ -35,7 +48,7 @@ class PullRequest(ListedPullRequest):
     longest = {"body": MAX_BODY}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
-    head_sha: Annotated[Line, read_at("head", "sha")]
+    head_sha: Annotated[Identifier, read_at("head", "sha")]
     merged: Flag = False
     mergeable: bool | None = None
     mergeable_state: Word = ""

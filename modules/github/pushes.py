@@ -15,7 +15,7 @@ from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO, WORKFLOW, FilePath, Owner, Ref, Repo, Sha
 from modules.kit import OUTCOME_UNKNOWN, Context, ToolError, VendorProblem, tool
 from modules.kit.parameters import ACTION_HINTS, OptionalParameter, limit_items
-from modules.kit.results import Line, ResultModel, read_at, read_object
+from modules.kit.results import Identifier, Line, ResultModel, read_at, read_object
 
 MAX_FILES = 100
 MAX_TOTAL_CHARACTERS = 3_000_000
@@ -39,11 +39,11 @@ class PushResult(ResultModel):
 
 
 class _Object(ResultModel):
-    sha: Line
+    sha: Identifier
 
 
 class _BranchTip(ResultModel):
-    sha: Annotated[Line, read_at("object", "sha")]
+    sha: Annotated[Identifier, read_at("object", "sha")]
 
 
 class _GitCommit(ResultModel):

@@ -16,7 +16,18 @@ from modules.kit.parameters import (
     PerPage,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ListPage, Name, ResultModel, Word, read_object, read_rows
+from modules.kit.results import (
+    Flag,
+    Identifier,
+    Line,
+    ListPage,
+    Name,
+    OptionalIdentifier,
+    ResultModel,
+    Word,
+    read_object,
+    read_rows,
+)
 
 Affiliation = Literal["owner", "collaborator", "organization_member"]
 PAGE_PATHS = 1000
@@ -42,18 +53,18 @@ class _TreeEntry(ResultModel):
     path: Name
     mode: Line = ""
     type: Line = ""
-    sha: Word = ""
+    sha: OptionalIdentifier = ""
 
 
 class _Tree(ResultModel):
-    sha: Line
+    sha: Identifier
     truncated: Flag = False
 
 
 class RepositoryTree(ListPage):
     """`truncated`: GitHub left some out; ask for a folder."""
 
-    sha: Line
+    sha: Identifier
     paths: list[str]
     truncated: Flag = False
 

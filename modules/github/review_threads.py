@@ -14,6 +14,7 @@ from modules.kit.results import (
     Count,
     CountedPage,
     Flag,
+    Identifier,
     Line,
     Missable,
     Name,
@@ -87,7 +88,7 @@ class ThreadComment(ResultModel):
 class ReviewThread(ResultModel):
     """`side` LEFT: `line` is one of the old file. `comment_count` counts all comments, of which the first are here."""
 
-    id: Line
+    id: Identifier
     resolved: Annotated[Flag, read_at("isResolved")] = False
     resolved_by: Annotated[Word, read_at("resolvedBy", "login")] = ""
     outdated: Annotated[Flag, read_at("isOutdated")] = False
@@ -104,7 +105,7 @@ class ReviewThreads(CountedPage):
 
 
 class ThreadState(ResultModel):
-    id: Line
+    id: Identifier
     resolved: Annotated[Missable[bool], read_at("isResolved")] = None
 
 

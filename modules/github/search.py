@@ -12,7 +12,7 @@ from modules.github.shared import rest_client
 from modules.github.shared.parameters import REPO
 from modules.kit import Context, text_cleaning, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_length
-from modules.kit.results import Count, Flag, Line, ListPage, Missable, Name, ResultModel, read_at
+from modules.kit.results import Count, Flag, Identifier, Line, ListPage, Missable, Name, ResultModel, read_at
 
 # GitHub refuses a search that has none of these.
 _KIND = re.compile(r"(?i)(?:^|[\s(-])(?:is|type):(?:issue|pr|pull-request)\b")
@@ -50,7 +50,7 @@ class FoundIssue(ListedIssue):
 class CodeMatch(ResultModel):
     repository: Annotated[Line, read_at("repository", "full_name")]
     path: Name
-    sha: Line
+    sha: Identifier
     fragments: Annotated[tuple[str, ...], BeforeValidator(_extract_fragments), read_at("text_matches")] = ()
 
 

@@ -9,7 +9,7 @@ from modules.google_calendar import rest_client
 from modules.google_calendar.parameters import WRITE_CALENDARS, CalendarId
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, limit_length
-from modules.kit.results import Line, ResultModel, Word, read_at
+from modules.kit.results import Identifier, ResultModel, Word, read_at
 from modules.kit.time_zones import OptionalZone
 
 CalendarName = Annotated[str, limit_length(1, 254)]
@@ -17,7 +17,7 @@ About = Annotated[str, limit_length(maximum=4000)]
 
 
 class SavedCalendar(ResultModel):
-    id: Line
+    id: Identifier
     summary: Word = ""
     time_zone: Annotated[Word, read_at("timeZone")] = ""
     description: Word = ""

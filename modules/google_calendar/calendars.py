@@ -12,7 +12,7 @@ from modules.google_calendar.results import Lines, get_list, get_mapping
 from modules.kit import Context, ToolError, tool
 from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText
-from modules.kit.results import Flag, Line, ListPage, ResultModel, Word
+from modules.kit.results import Flag, Line, ListPage, OptionalIdentifier, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 from modules.kit.time_zones import OptionalZone, format_in_zone, parse_bound
 
@@ -33,7 +33,7 @@ CALENDARS = "/users/me/calendarList"
 class CalendarRow(ResultModel):
     """A calendar. `role`: owner and writer may change events, reader may read, freeBusyReader sees busy times only."""
 
-    id: Word = ""
+    id: OptionalIdentifier = ""
     summary: Word = ""
     role: Word = ""
     time_zone: Word = ""

@@ -9,7 +9,18 @@ from modules.google_calendar.event_times import get_last_day, read_span
 from modules.kit import ToolError
 from modules.kit.markup.html_reading import convert_html_to_markdown
 from modules.kit.recurrence_rules import describe_recurrence_rule, parse_recurrence_rule
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ListPage, OptionalUrl, ResultModel, Text, Word
+from modules.kit.results import (
+    LEFT_OUT_IF_EMPTY,
+    Count,
+    Flag,
+    Identifier,
+    ListPage,
+    OptionalIdentifier,
+    OptionalUrl,
+    ResultModel,
+    Text,
+    Word,
+)
 from modules.kit.text_cleaning import clean_line, clean_name, clean_url
 
 MAX_GUESTS = 100
@@ -21,7 +32,7 @@ Raw = Mapping[str, Any]
 class EventRow(ResultModel):
     """An event. `last_day` stands at all-day events only, whose `end` is the day after it."""
 
-    id: Word = ""
+    id: OptionalIdentifier = ""
     summary: Word = ""
     start: Word = ""
     end: Word = ""
@@ -33,7 +44,7 @@ class EventRow(ResultModel):
     my_response: Word = ""
     guests: Count = 0
     organizer: Word = ""
-    series_id: Word = ""
+    series_id: OptionalIdentifier = ""
     repeats: Word = ""
     meeting: OptionalUrl = ""
 
@@ -65,11 +76,11 @@ class CalendarEvent(EventRow):
     dial_in: Lines = []  # noqa: RUF012
     attachments: Lines = []  # noqa: RUF012
     visibility: Word = ""
-    color_id: Word = ""
+    color_id: OptionalIdentifier = ""
     creator: Word = ""
     updated: Word = ""
     url: OptionalUrl = ""
-    etag: Word = ""
+    etag: OptionalIdentifier = ""
     truncated: Flag = False
 
     @model_validator(mode="before")
@@ -83,7 +94,7 @@ class CalendarEvent(EventRow):
 class SavedEvent(ResultModel):
     """What was made or changed."""
 
-    id: Line
+    id: Identifier
     summary: Word = ""
     start: Word = ""
     end: Word = ""
@@ -92,7 +103,7 @@ class SavedEvent(ResultModel):
     my_response: Word = ""
     meeting: OptionalUrl = ""
     url: OptionalUrl = ""
-    etag: Word = ""
+    etag: OptionalIdentifier = ""
     mailed: Annotated[bool, Field(description="Whether guests got mail")] = False
 
     @model_validator(mode="before")
@@ -102,7 +113,7 @@ class SavedEvent(ResultModel):
 
 
 class DeletedEvent(ResultModel):
-    id: Line
+    id: Identifier
     deleted: Annotated[bool, Field(description="Always true")] = True
     mailed: Annotated[bool, Field(description="Whether guests got mail")] = False
 

@@ -19,7 +19,7 @@ from modules.kit.parameters import (
     PerPage,
     ShortText,
 )
-from modules.kit.results import CountedPage, Flag, Line, ResultModel, Word, fit_texts, read_at
+from modules.kit.results import CountedPage, Flag, Identifier, ResultModel, Word, fit_texts, read_at
 
 
 def format_visibility(value: Any) -> str:
@@ -32,7 +32,7 @@ class JiraComment(ResultModel):
     """`visible_to` is missing where everybody who sees the issue sees the comment, but customers where it is
     `internal`."""
 
-    id: Line
+    id: Identifier
     author: Person = ""
     created: Moment = ""
     updated: Moment = ""
@@ -57,7 +57,7 @@ CommentId = Annotated[PartId, Field(description="Comment")]
 
 
 class SavedJiraComment(ResultModel):
-    id: Line
+    id: Identifier
 
 
 @tool(hints=READ_HINTS, scopes=[READ_WORK])

@@ -11,7 +11,7 @@ from modules.jira.parameters import READ_WORK, ProjectKey
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText
-from modules.kit.results import Count, CountedPage, Flag, Line, ReadRows, ResultModel, Word, read_at, read_rows
+from modules.kit.results import Count, CountedPage, Flag, Identifier, ReadRows, ResultModel, Word, read_at, read_rows
 from modules.kit.text_cleaning import clean_line
 from modules.kit.whole_lists import WHOLE, cut_page
 
@@ -38,7 +38,7 @@ FieldType = Annotated[Word, BeforeValidator(_format_type), read_at("schema")]
 
 
 class JiraField(ResultModel):
-    id: Line
+    id: Identifier
     name: Word = ""
     type: FieldType = ""
     custom: Flag = False
@@ -49,7 +49,7 @@ class JiraFields(CountedPage):
 
 
 class JiraIssueType(ResultModel):
-    id: Line
+    id: Identifier
     name: Word = ""
     description: Word = ""
     subtask: Flag = False
@@ -58,7 +58,7 @@ class JiraIssueType(ResultModel):
 class CreateField(ResultModel):
     """A field of a new issue. `more` values are allowed than those that are listed."""
 
-    id: Annotated[Line, read_at("fieldId")]
+    id: Annotated[Identifier, read_at("fieldId")]
     name: Word = ""
     type: FieldType = ""
     has_default: Annotated[Flag, read_at("hasDefaultValue"), Field(exclude=True)] = False

@@ -12,7 +12,7 @@ from modules.jira.parameters import check_day
 from modules.kit import ToolError
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf
-from modules.kit.results import Line, ResultModel, Word
+from modules.kit.results import Identifier, ResultModel, Word
 from modules.kit.text_cleaning import clean_line, clean_text
 
 MAX_VALUE = 2_000
@@ -32,7 +32,7 @@ _ID = re.compile(r"id:[0-9]{1,18}")
 
 
 class RemovedFromIssue(ResultModel):
-    id: Line
+    id: Identifier
     deleted: Annotated[bool, Field(description="Always true")] = True
 
 

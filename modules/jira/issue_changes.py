@@ -33,7 +33,7 @@ from modules.kit.parameters import (
     limit_items,
     limit_length,
 )
-from modules.kit.results import Line, ResultModel, Word
+from modules.kit.results import Identifier, OptionalIdentifier, ResultModel
 
 Summary = Annotated[str, limit_length(1, 255)]
 Labels = Annotated[
@@ -54,8 +54,8 @@ class TextChange(BaseModel):
 
 
 class SavedJiraIssue(ResultModel):
-    key: Line
-    id: Word = ""
+    key: Identifier
+    id: OptionalIdentifier = ""
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_WORK, READ_WORK])

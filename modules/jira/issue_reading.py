@@ -25,8 +25,9 @@ from modules.kit.results import (
     Count,
     CountedPage,
     Flag,
-    Line,
+    Identifier,
     ListPage,
+    OptionalIdentifier,
     ResultModel,
     Text,
     Word,
@@ -78,7 +79,7 @@ def _list_labels(value: Any) -> list[str]:
 
 
 class IssueRow(ResultModel):
-    key: Line
+    key: Identifier
     type: Annotated[Named, read_at("fields", "issuetype")] = ""
     summary: Annotated[Word, read_at("fields", "summary")] = ""
     status: Annotated[Named, read_at("fields", "status")] = ""
@@ -101,7 +102,7 @@ class FoundJiraIssues(ListPage):
 
 
 class JiraAttachment(ResultModel):
-    id: Line
+    id: Identifier
     filename: Word = ""
     size: Count = 0
     mimeType: Word = ""  # noqa: N815
@@ -110,7 +111,7 @@ class JiraAttachment(ResultModel):
 class JiraIssue(IssueRow):
     """`fields` has what else is not empty, by name. `next_offset` leads to the rest of a long description."""
 
-    id: Word = ""
+    id: OptionalIdentifier = ""
     reporter: Annotated[Person, read_at("fields", "reporter")] = ""
     created: Annotated[Moment, read_at("fields", "created")] = ""
     description: Text = ""

@@ -9,12 +9,12 @@ from modules.jira.field_values import Named, Person
 from modules.jira.parameters import READ_USERS, READ_WORK, IssueKey, ProjectKey
 from modules.kit import Context, tool
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, ShortText, limit_length
-from modules.kit.results import CountedPage, Flag, Line, ListPage, ResultModel, Word, read_at
+from modules.kit.results import CountedPage, Flag, Identifier, ListPage, OptionalIdentifier, ResultModel, Word, read_at
 
 
 class JiraProject(ResultModel):
-    key: Line
-    id: Word = ""
+    key: Identifier
+    id: OptionalIdentifier = ""
     name: Word = ""
     kind: Annotated[Word, read_at("projectTypeKey")] = ""
     lead: Person = ""
@@ -29,7 +29,7 @@ class JiraProjects(CountedPage):
 class JiraUser(ResultModel):
     """`kind` is missing for a person: app and customer are told."""
 
-    accountId: Line  # noqa: N815
+    accountId: Identifier  # noqa: N815
     name: Annotated[Word, read_at("displayName")] = ""
     email: Annotated[Word, read_at("emailAddress")] = ""
     time_zone: Annotated[Word, read_at("timeZone")] = ""

@@ -12,7 +12,7 @@ from modules.jira.parameters import READ_WORK, WRITE_WORK, FieldValues, IssueKey
 from modules.kit import Context, ToolError, VendorAnswer, build_path, run_in_turns, tool
 from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, OptionalParameter, limit_length
-from modules.kit.results import Count, Line, ResultModel, Word, read_at, read_rows
+from modules.kit.results import Count, Identifier, ResultModel, Word, read_at, read_rows
 from modules.kit.text_cleaning import clean_line
 
 Row = dict[str, Any]
@@ -42,7 +42,7 @@ def _list_required(value: Any) -> list[str]:
 class JiraTransition(ResultModel):
     """A step; `to` is the status after it. `required` are fields that it needs, with what they allow."""
 
-    id: Line
+    id: Identifier
     name: Word = ""
     to: Named = ""
     required: Annotated[
@@ -56,7 +56,7 @@ class JiraTransitions(ResultModel):
 
 
 class MovedIssue(ResultModel):
-    key: Line
+    key: Identifier
     status: Word = ""
 
 

@@ -22,7 +22,7 @@ from modules.kit.parameters import (
     Timestamp,
     limit_length,
 )
-from modules.kit.results import CountedPage, Flag, Line, ResultModel, Text, Word, fit_texts, read_at
+from modules.kit.results import CountedPage, Flag, Identifier, ResultModel, Text, Word, fit_texts, read_at
 
 _PART = re.compile(
     r"([0-9]{1,5}(?:\.[0-9]{1,3})?) ?(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|min|m)(?:$|[ ,]{1,3}|(?=[0-9]))"
@@ -71,7 +71,7 @@ KeepEstimate = Annotated[bool, Field(description="Leave the remaining estimate a
 
 
 class JiraWorklog(ResultModel):
-    id: Line
+    id: Identifier
     author: Person = ""
     started: Moment = ""
     time: Annotated[Word, read_at("timeSpent")] = ""
@@ -84,7 +84,7 @@ class JiraWorklogs(CountedPage):
 
 
 class SavedWorklog(ResultModel):
-    id: Line
+    id: Identifier
     time: Annotated[Word, read_at("timeSpent")] = ""
 
 

@@ -3,7 +3,7 @@
 A vendor's answer is read with tolerance: what is missing, or is of another type than documented, costs that field::
 
     class Calendar(ResultModel):
-        id: Line                                         # "" where the vendor gives none
+        id: Identifier                                   # never cut; "" where the vendor gives none
         summary: Word = ""                               # left out where it is empty
         color: Annotated[Word, read_at("colors", "id")] = ""
         members: Missable[int] = None                    # left out where it is missing; 0 is shown
@@ -55,6 +55,10 @@ def _clean_file_name(value: Any) -> Any:
     return text_cleaning.clean_name(value) if isinstance(value, str) else value
 
 
+def _keep_identifier(value: Any) -> Any:
+    return text_cleaning.keep_identifier(value) if isinstance(value, str) else "" if value is None else value
+
+
 def _clean_url(value: Any) -> Any:
     return text_cleaning.clean_url(value) if isinstance(value, str) else "" if value is None else value
 
@@ -82,6 +86,8 @@ Missable = Annotated[Value | SkipJsonSchema[None], Field(exclude_if=_is_none, js
 # `= ""`, `= False` and `= ()` beside these make them optional.
 Line = Annotated[str, BeforeValidator(_clean_line)]
 Word = Annotated[Line, LEFT_OUT_IF_EMPTY]
+Identifier = Annotated[str, BeforeValidator(_keep_identifier)]
+OptionalIdentifier = Annotated[Identifier, LEFT_OUT_IF_EMPTY]
 Name = Annotated[str, BeforeValidator(_clean_file_name)]
 Url = Annotated[str, BeforeValidator(_clean_url)]
 OptionalUrl = Annotated[Url, LEFT_OUT_IF_EMPTY]
@@ -122,7 +128,7 @@ class ResultModel(BaseModel):
 class ResultPage(ResultModel):
     """One page; `nextCursor` leads to the next, and is missing on the last."""
 
-    nextCursor: Word = ""  # noqa: N815
+    nextCursor: OptionalIdentifier = ""  # noqa: N815
 
 
 class ListPage(ResultPage):

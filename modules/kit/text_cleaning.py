@@ -10,6 +10,7 @@ from typing import NamedTuple
 MAX_LINE_LENGTH = 300
 MAX_NAME_LENGTH = 4_096
 MAX_URL_LENGTH = 4_096
+MAX_IDENTIFIER_LENGTH = 4_096
 MAX_HIDDEN_CHARACTERS = 2_000
 """Characters that a text is looked at beyond those that are shown, for those that are taken out."""
 
@@ -57,6 +58,14 @@ def clean_url(text: str) -> str:
     if len(text) > MAX_URL_LENGTH:
         return f"(left out: an address of {len(text)} characters)"
     return clean_name(text)
+
+
+def keep_identifier(text: str) -> str:
+    """An id, key or cursor of a vendor's as it is: with a character less it names nothing. One that is longer than
+    ``MAX_IDENTIFIER_LENGTH``, or has invisible characters, is left out, and the reason stands for it."""
+    if len(text) > MAX_IDENTIFIER_LENGTH:
+        return f"(left out: an id of {len(text)} characters)"
+    return text if text.isprintable() and clean_text(text) == text else "(left out: an id with invisible characters)"
 
 
 def clean_line(text: str) -> str:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from modules.kit import Context, ToolError, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, limit_length
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Line, ListPage, Name, ResultModel, Word, read_at
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Identifier, ListPage, Name, ResultModel, Word, read_at
 from modules.microsoft_todo import rest_client
 from modules.microsoft_todo.parameters import READ_TASKS, WRITE_TASKS, ListId, TaskId, TaskTitle, TodoId
 from modules.microsoft_todo.results import RemovedTodo
@@ -33,7 +33,7 @@ ShownText = Annotated[OptionalParameter[TaskTitle], Field(description="Shown tex
 class TaskLink(ResultModel):
     """A link of a task. `external_id` is that of the thing in its app."""
 
-    id: Line
+    id: Identifier
     url: Annotated[Name, LEFT_OUT_IF_EMPTY, read_at("webUrl")] = ""
     name: Annotated[Word, read_at("displayName")] = ""
     app: Annotated[Word, read_at("applicationName")] = ""

@@ -6,7 +6,17 @@ from typing import Annotated, Any, cast
 from pydantic import Field, model_validator
 
 from modules.kit.markup.html_reading import convert_html_to_markdown
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Flag, Line, ResultModel, Text, Word, read_each
+from modules.kit.results import (
+    LEFT_OUT_IF_EMPTY,
+    Count,
+    Flag,
+    Identifier,
+    OptionalIdentifier,
+    ResultModel,
+    Text,
+    Word,
+    read_each,
+)
 from modules.kit.text_cleaning import clean_line, clean_url
 from modules.microsoft_todo.task_times import (
     describe_recurrence,
@@ -24,7 +34,7 @@ Lines = Annotated[list[str], LEFT_OUT_IF_EMPTY]
 class TaskList(ResultModel):
     """A list. `kind` stands at To Do's own ones, which cannot be renamed or deleted."""
 
-    id: Line
+    id: Identifier
     name: Word = ""
     kind: Word = ""
     shared: Flag = False
@@ -43,7 +53,7 @@ class TaskList(ResultModel):
 class ChecklistItem(ResultModel):
     """A step of a task."""
 
-    id: Line
+    id: Identifier
     name: Word = ""
     done: Flag = False
 
@@ -59,7 +69,7 @@ class ChecklistItem(ResultModel):
 class TaskRow(ResultModel):
     """A task. `due` is a day; `reminder` is in the zone in which it was set, or in UTC."""
 
-    id: Line
+    id: Identifier
     title: Word = ""
     status: Word = ""
     importance: Word = ""
@@ -91,7 +101,7 @@ class TodoTask(TaskRow):
     has_attachments: Flag = False
     created: Word = ""
     changed: Word = ""
-    etag: Word = ""
+    etag: OptionalIdentifier = ""
     truncated: Flag = False
 
     @model_validator(mode="before")
@@ -103,13 +113,13 @@ class TodoTask(TaskRow):
 class SavedTask(ResultModel):
     """What was made or changed."""
 
-    id: Line
+    id: Identifier
     title: Word = ""
     status: Word = ""
     due: Word = ""
     reminder: Word = ""
     repeats: Word = ""
-    etag: Word = ""
+    etag: OptionalIdentifier = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -118,7 +128,7 @@ class SavedTask(ResultModel):
 
 
 class RemovedTodo(ResultModel):
-    id: Line
+    id: Identifier
     deleted: Annotated[bool, Field(description="Always true")] = True
 
 

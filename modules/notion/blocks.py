@@ -13,7 +13,7 @@ from modules.kit.parameters import (
     OptionalParameter,
     PerPage,
 )
-from modules.kit.results import Flag, Line, ListPage, ResultModel, fit_texts
+from modules.kit.results import Flag, Identifier, Line, ListPage, ResultModel, fit_texts
 from modules.notion import rest_client
 from modules.notion.block_formatting import format_block
 from modules.notion.block_parsing import parse_markdown
@@ -25,7 +25,7 @@ from modules.notion.results import SavedObject
 class BlockRow(ResultModel):
     """A block; `has_children` says that there are others in it, which are read by its id."""
 
-    id: Line
+    id: Identifier
     type: Line
     markdown: str
     has_children: Flag = False
@@ -46,7 +46,7 @@ class BlockChildren(ListPage):
 
 
 class NewBlocks(ResultModel):
-    ids: list[Line]
+    ids: list[Identifier]
 
 
 @tool(hints=READ_HINTS, scopes=[READ_CONTENT])

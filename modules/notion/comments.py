@@ -6,7 +6,17 @@ from pydantic import Field, model_validator
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage
-from modules.kit.results import PAGE_CHARACTERS, Count, Flag, Line, ListPage, ResultModel, Word, fit_texts
+from modules.kit.results import (
+    PAGE_CHARACTERS,
+    Count,
+    Flag,
+    Identifier,
+    ListPage,
+    OptionalIdentifier,
+    ResultModel,
+    Word,
+    fit_texts,
+)
 from modules.notion import rest_client
 from modules.notion.parameters import INSERT_COMMENTS, READ_COMMENTS, READ_USERS, BlockId, Markdown, NotionId
 from modules.notion.results import Parent, Person
@@ -18,8 +28,8 @@ CommentId = Annotated[NotionId, Field(description="Comment")]
 class NotionComment(ResultModel):
     """A comment; those of one discussion are a question and its answers."""
 
-    id: Line
-    discussion_id: Word = ""
+    id: Identifier
+    discussion_id: OptionalIdentifier = ""
     parent: Parent = ""
     created_by: Person = ""
     created_time: Word = ""
@@ -48,12 +58,12 @@ class Comments(ListPage):
 
 
 class SavedNotionComment(ResultModel):
-    id: Line
-    discussion_id: Word = ""
+    id: Identifier
+    discussion_id: OptionalIdentifier = ""
 
 
 class NotionUser(ResultModel):
-    id: Line
+    id: Identifier
     name: Word = ""
     type: Word = ""
     email: Word = ""

@@ -17,7 +17,7 @@ from modules.kit.parameters import (
     limit_items,
     limit_length,
 )
-from modules.kit.results import Flag, Line, ListPage, OptionalUrl, ResultModel, Word
+from modules.kit.results import Flag, Identifier, ListPage, OptionalUrl, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 from modules.notion import rest_client
 from modules.notion.parameters import INSERT_CONTENT, READ_CONTENT, UPDATE_CONTENT, NotionId, PageId
@@ -33,12 +33,12 @@ ColumnType = Literal[
 
 
 class DataSourceName(ResultModel):
-    id: Line
+    id: Identifier
     name: Word = ""
 
 
 class NotionDatabase(ResultModel):
-    id: Line
+    id: Identifier
     title: Title = ""
     description: Title = ""
     parent: Parent = ""
@@ -50,7 +50,7 @@ class NotionDatabase(ResultModel):
 class DataSource(ResultModel):
     """`properties` are the columns: each with its type, and its options where it has some."""
 
-    id: Line
+    id: Identifier
     title: Title = ""
     parent: Parent = ""
     properties: dict[str, str]

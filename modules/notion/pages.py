@@ -20,7 +20,7 @@ from modules.kit.parameters import (
     limit_length,
 )
 from modules.kit.result_texts import TextResult
-from modules.kit.results import PAGE_CHARACTERS, Flag, Line, ListPage, ResultModel, ResultPage, Text
+from modules.kit.results import PAGE_CHARACTERS, Flag, Identifier, ListPage, ResultModel, ResultPage, Text
 from modules.kit.text_cleaning import clean_line, clean_text
 from modules.notion import rest_client
 from modules.notion.block_parsing import Block, parse_markdown
@@ -52,7 +52,7 @@ class PageMarkdown(TextResult, ResultPage):
 
     text_field = "markdown"
 
-    id: Line
+    id: Identifier
     markdown: str
     truncated: Flag = False
     missing_blocks: Annotated[list[str], Field(exclude_if=lambda ids: not ids)] = []  # noqa: RUF012
@@ -72,7 +72,7 @@ class ContentChange(BaseModel):
 class ChangedContent(ResultModel):
     longest = {"markdown": 2_000}  # noqa: RUF012
 
-    id: Line
+    id: Identifier
     markdown: Text = ""
     truncated: Flag = False
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from modules.kit.results import Flag, Line, OptionalUrl, ResultModel, Word
+from modules.kit.results import Flag, Identifier, OptionalUrl, ResultModel, Word
 from modules.notion.properties import find_title, format_person, read_properties
 from modules.notion.rich_text import format_rich_text
 
@@ -41,7 +41,7 @@ Values = Annotated[dict[str, Any], Field(exclude_if=lambda values: not values)]
 class PageRow(ResultModel):
     """A page or, in a search, a data source."""
 
-    id: Line
+    id: Identifier
     object: Word = ""
     title: Word = ""
     icon: Icon = ""
@@ -83,6 +83,6 @@ class RowOfValues(PageRow):
 class SavedObject(ResultModel):
     """What was made or changed."""
 
-    id: Line
+    id: Identifier
     url: OptionalUrl = ""
     in_trash: Flag = False

@@ -170,7 +170,7 @@ async def get_advisors(
     per_page: PerPage = 100,
     cursor: CursorText = None,
 ) -> AdvisorPage:
-    """What Supabase's advisors found, and how to mend it."""
+    """List what Supabase's advisors found, and how to mend it."""
     address = build_path("/v1/projects/{}/advisors/{}", ref, type)
     asked = parse_cursor(cursor, WHOLE, address, per_page)
     answer = await rest_client.send_request(context, "GET", address)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, drop_bounds
-from modules.kit.results import Count, CountedPage, Flag, Line, ResultModel, Word, read_at
+from modules.kit.results import Count, CountedPage, Flag, Identifier, Line, ResultModel, Word, read_at
 from modules.supabase import rest_client
 from modules.supabase.parameters import READ_STORAGE, WRITE_STORAGE, ProjectRef
 
@@ -15,7 +15,7 @@ _CONFIG = "/v1/projects/{}/config/storage"
 
 
 class BucketRow(ResultModel):
-    id: Line
+    id: Identifier
     name: Word = ""
     public: bool = False
     created_at: Word = ""

@@ -69,13 +69,13 @@ def _format_usual(nodes: Sequence[AdfNode]) -> str | None:
 
 def _find_wrap(node: AdfNode) -> tuple[str, str] | None:
     """What stands around a text with one usual mark; None for others."""
-    marks = node.get("marks")
-    if len(node) != 3 or not isinstance(marks, list) or len(cast("list[Any]", marks)) != 1:
+    marks: Any = node.get("marks")
+    if len(node) != 3 or not isinstance(marks, list):
         return None
-    mark: Any = marks[0]
-    if not isinstance(mark, dict):
+    mark = cast("list[Any]", marks)
+    if len(mark) != 1 or not isinstance(mark[0], dict):
         return None
-    found = cast("AdfNode", mark)
+    found = cast("AdfNode", mark[0])
     kind, attrs = found.get("type"), found.get("attrs")
     if len(found) == 1:
         return _WRAPS.get(kind)

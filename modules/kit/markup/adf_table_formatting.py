@@ -33,8 +33,9 @@ def read_plain_rows(table: AdfNode) -> list[list[PlainCell]] | None:
 
 
 def _read_plain_cell(cell: AdfNode) -> PlainCell | None:
-    parts: Any = cell.get("content")
-    if len(cell) == 2 and isinstance(parts, list) and len(cast("list[Any]", parts)) == 1:
+    content: Any = cell.get("content")
+    parts = cast("list[Any]", content) if len(cell) == 2 and isinstance(content, list) else []
+    if len(parts) == 1:
         one: Any = parts[0]
         if isinstance(one, dict) and _is_usual_paragraph(cast("AdfNode", one)):
             return PlainCell(cell["type"], None, list_children(cast("AdfNode", one)))

@@ -170,3 +170,8 @@ def test_an_odd_field_of_a_row_within_costs_that_field() -> None:
     found = read_object(answered({"id": "1", "switches": odd}), Panel).switches
     assert [(one.name, one.on) for one in found] == [("a", False), ("b", True)]
     assert read_object(answered({"id": "1", "switches": {}}), Panel).switches == []
+
+
+def test_a_cursor_is_never_cut() -> None:
+    """A vendor's may have more characters than a line of text."""
+    assert ListPage.model_validate({"nextCursor": "c" * 3_000}).nextCursor == "c" * 3_000

@@ -29,6 +29,22 @@ def test_what_nobody_sees_is_taken_out(text: str, shown: str) -> None:
     assert text_cleaning.clean_text(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("identifier", "shown"),
+    [
+        ("x" * 301, "x" * 301),
+        ("x" * 4_096, "x" * 4_096),
+        ("x" * 4_097, "(left out: an id of 4097 characters)"),
+        ("\u8ab2\u984c-7", "\u8ab2\u984c-7"),
+        ("a\u202eb", "(left out: an id with invisible characters)"),
+        ("a\nb", "(left out: an id with invisible characters)"),
+        ("a  b", "a  b"),
+    ],
+)
+def test_an_identifier_is_whole_or_left_out(identifier: str, shown: str) -> None:
+    assert text_cleaning.keep_identifier(identifier) == shown
+
+
 def test_an_address_is_whole_or_left_out() -> None:
     address = "https://example.test/" + "a" * 2_000
     assert text_cleaning.clean_url(f"{address}\u202e\n") == address
