@@ -125,7 +125,7 @@ async def test_in_chromium(deployment: ClientsDeployment, tmp_path: Path) -> Non
             assert await page.inner_text("h1") == "Sign in"
             await page.goto(link)
             await page.get_by_role("button", name="Sign in").click()
-            await page.wait_for_url("**/account")
+            await page.wait_for_url(re.compile("/(?:account|console)$"))
             await page.goto(url)
             await page.get_by_role("button", name="Allow").click()
             await page.wait_for_url("http://127.0.0.1:*/callback?**")

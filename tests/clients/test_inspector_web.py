@@ -57,7 +57,7 @@ async def test_a_url_is_enough(deployment: ClientsDeployment, tmp_path: Path, er
     async with inspector(deployment, tmp_path, era) as url, browser_page() as page:
         await page.goto(link)
         await page.get_by_role("button", name="Sign in").click()
-        await page.wait_for_url("**/account")
+        await page.wait_for_url(re.compile("/(?:account|console)$"))
         await page.goto(url)
         await page.get_by_role("switch", name="Connect or disconnect").click(force=True)
         await page.wait_for_url(f"{deployment.issuer}/oauth/authorize?**")
