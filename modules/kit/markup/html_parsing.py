@@ -18,7 +18,9 @@ _USUAL = re.compile(
     r"([^<]*+)<(?:([a-z][a-z0-9]*+)((?:\s++[a-z-]++=\"[^\"<>&]*+\")*+)>(?:([^<&]++)</\2>)?+|/([a-z][a-z0-9]*+)>)"
 )
 """A text and a tag, or an element with a text and nothing else, as programs write them."""
-_LINE = re.compile(rf"([^<]*+)<(?:(li|p|h[1-6])>({LINE})(?:(</\2>)|(?=<[uo]l>))|tr>({build_cell_pattern()})</tr>)")
+_TEXT_AND_LINE = re.compile(
+    rf"([^<]*+)<(?:(li|p|h[1-6])>({LINE})(?:(</\2>)|(?=<[uo]l>))|tr>({build_cell_pattern()})</tr>)"
+)
 """A text and an element with a line, or a row of lines."""
 _LINE_LEVELS = 4
 """Elements in each other that a row of lines is."""
@@ -65,7 +67,7 @@ class _HtmlParser:
 
     def parse(self) -> Element:
         """The tree; whatever is not closed hides the rest, as in a browser."""
-        match_line, match, text, place = _LINE.match, _USUAL.match, self.text, 0
+        match_line, match, text, place = _TEXT_AND_LINE.match, _USUAL.match, self.text, 0
         while place < len(text):
             line = match_line(text, place)
             if line is not None and self._add_line(line):

@@ -30,7 +30,7 @@ def build_cell_pattern(attributes: str = "") -> str:
 
 _TOKEN = re.compile(r"([^<]++)|<([a-z]++)(?: href=\"([^\"]*+)\")?+>([^<]++)</[a-z]++>")
 _LINK = re.compile(r"<a href=\"([^\"]*+)\">([^<]++)</a>")
-_CELL = re.compile(r"<(t[dh])>(<p>)?+(.*?)(?:</p>)?+</t[dh]>")
+_CELL = re.compile(r"<(t[dh])>(<p>)?+([^<]*+(?:<(?!/?t[dh]>|/p>)[^<]*+)*+)(?:</p>)?+</t[dh]>")
 
 
 class LineElement(Element):
