@@ -24,10 +24,9 @@ run: .venv/.runtime ## Set up and start the product: make run ARGS="--json"; MCP
 	@.venv/bin/python -m tools.console
 	@exec .venv/bin/mcpist up $(ARGS)
 
-# Work is handed out in long stretches: what the tests of a file share then starts in one worker only. Three workers keep two
-# cores busy while one waits.
+# Work is handed out in long stretches: what the tests of a file share then starts in one worker only.
 test: setup node test-console ## Set up and run the tests: make test T=tests/core ARGS="-k name"
-	@.venv/bin/pytest -n 3 --dist worksteal --durations 20 --durations-min 1 $(T) $(ARGS)
+	@.venv/bin/pytest -n 2 --dist worksteal --durations 20 --durations-min 1 $(T) $(ARGS)
 
 test-long: setup node test-console ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)
