@@ -111,7 +111,7 @@ async def get_page(
 async def get_page_children(
     context: Context, page: PageId, per_page: PerPage = 50, cursor: CursorText = None
 ) -> ConfluenceChildren:
-    """What is directly below a page, in its order."""
+    """List what is directly below a page, in its order."""
     address = build_path("/wiki/api/v2/pages/{}/direct-children", page)
     found = await rest_client.fetch_page(context, ConfluenceChild, address, cursor=cursor, per_page=per_page)
     return ConfluenceChildren(children=found.rows, **found.fields)

@@ -139,7 +139,7 @@ async def _find_folder(context: Context, owner: str, repo: str, ref: str, name: 
     read = await read_rows(answer, _TreeEntry, _list_entries(answer))
     found = next((entry.sha for entry in read.rows if entry.path == name and entry.type == "tree"), "")
     if not found:
-        raise ToolError(f"path: there is no folder {name} on the way; names are case-sensitive")
+        raise ToolError(f"path: there is no folder {name}; names are case-sensitive")
     return found
 
 

@@ -109,7 +109,7 @@ async def list_calendars(
 
 @tool(hints=READ_HINTS, scopes=[READ_CALENDARS])
 async def get_current_time(context: Context, time_zone: OptionalZone = None) -> CurrentTime:
-    """What time and day it is for the caller: in the zone of the primary calendar, or in another one."""
+    """Get the time and day of the caller: in the zone of the primary calendar, or in another one."""
     zone = time_zone
     if zone is None:
         zone = (await rest_client.fetch_one(context, _PrimaryCalendar, f"{CALENDARS}/primary")).timeZone

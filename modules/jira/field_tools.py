@@ -110,7 +110,7 @@ async def get_create_fields(
     per_page: PerPage = 50,
     cursor: CursorText = None,
 ) -> CreateFields:
-    """What a new issue needs: without type, a project's issue types; with it, the fields of that type."""
+    """List what a new issue needs: without type, a project's issue types; with it, the fields of that type."""
     address = build_path("/rest/api/3/issue/createmeta/{}/issuetypes", project)
     if not type:
         types = await rest_client.fetch_page(

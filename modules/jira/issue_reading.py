@@ -266,7 +266,7 @@ async def get_changelog(
     per_page: PerPage = 50,
     cursor: CursorText = None,
 ) -> JiraChanges:
-    """What was changed in an issue, when and by whom, oldest first."""
+    """List what was changed in an issue, when and by whom, oldest first."""
     address = build_path("/rest/api/3/issue/{}/changelog", issue)
     shape = _WholeJiraChange if whole_values else JiraChange
     page = await rest_client.fetch_page(context, shape, address, rows="values", cursor=cursor, per_page=per_page)

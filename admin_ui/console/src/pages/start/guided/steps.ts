@@ -48,7 +48,7 @@ export function findDone(known: Known): ReadonlySet<Step> {
   return new Set(STEPS.filter((step) => done[step]))
 }
 
-/** The first step that is open, after this one where one is named; null where none is. */
-export function findNext(done: ReadonlySet<Step>, after?: Step): Step | null {
-  return STEPS.slice(after ? STEPS.indexOf(after) + 1 : 0).find((step) => !done.has(step)) ?? null
+/** The first step that is open; null where none is. */
+export function findNext(done: ReadonlySet<Step>): Step | null {
+  return STEPS.find((step) => !done.has(step)) ?? null
 }
