@@ -128,7 +128,7 @@ async def test_a_tree_and_a_folder_of_it(hub: Hub, home: Repository) -> None:
     found = await hub.call("get_repository_tree", **named(home), path="src/検索", ref="main")
     assert found["paths"] == ["a.py"]
     said = await hub.refuse("get_repository_tree", **named(home), path="src/nothing")
-    assert "path: there is no folder nothing on the way" in said
+    assert "path: there is no folder nothing; names are case-sensitive" in said
     assert "no branch, tag or commit of that name" in await hub.refuse("get_repository_tree", **named(home), ref="no")
 
 
