@@ -1,8 +1,8 @@
 """Checks before every route: authentication, the origin of browsers' requests, rate limits."""
 
-import contextlib
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -55,19 +55,13 @@ class ApiSecurity:
             _check_same_origin(request, self.public_url)
         return principal
 
-    @contextlib.contextmanager
-    def track(self, principal: Principal) -> Generator[None]:
+    def track(self, principal: Principal) -> AbstractContextManager[None]:
         """Count a request in and out.
 
         Raises:
             core.errors.LimitReached: this person asks for too much.
         """
-        key = str(principal.user_id)
-        self.callers.enter(key)
-        try:
-            yield
-        finally:
-            self.callers.leave(key)
+        return self.callers.track(str(principal.user_id))
 
     def limit_anonymous(self, request: Request) -> None:
         """Count a request that needs no credential.

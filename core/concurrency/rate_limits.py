@@ -35,8 +35,7 @@ class CallerLimits:
         self._buckets: dict[str, _Bucket] = {}
 
     def enter(self, key: str) -> Callable[[], None]:
-        """Count one call in; every `enter` that returns is followed by one :meth:`leave`, or by one call of what it
-        returns.
+        """Count one call in; what it returns is called once, when the call has ended.
 
         Raises:
             LimitReached: the caller has too many calls running, or made too many lately.
@@ -56,18 +55,14 @@ class CallerLimits:
         bucket = self._buckets[key]
         bucket.full_at = self._compute_charged(bucket.full_at, calls)
 
-    def leave(self, key: str) -> None:
-        """Count one call out."""
-        self._buckets[key].leave()
-
     @contextlib.contextmanager
     def track(self, key: str) -> Generator[None]:
         """Count one call in and out; raises as :meth:`enter` does."""
-        self.enter(key)
+        leave = self.enter(key)
         try:
             yield
         finally:
-            self.leave(key)
+            leave()
 
     def __len__(self) -> int:
         """Return the number of remembered keys."""

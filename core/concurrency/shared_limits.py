@@ -163,7 +163,7 @@ class _SharedCallerLimits(CallerLimits):
             self._own_running[slot] += 1
         finally:
             self._memory.unlock(lock)
-        return partial(self.leave, key)
+        return partial(self._leave, slot)
 
     def charge(self, key: str, calls: int) -> None:
         tag, first = self._locate_set(key)
@@ -176,11 +176,10 @@ class _SharedCallerLimits(CallerLimits):
         finally:
             self._memory.unlock(lock)
 
-    def leave(self, key: str) -> None:
-        # Without a lock: no other worker writes this number, and the slot of a running call is not given away.
-        slot = self._find(*self._locate_set(key))
-        if slot is not None:
-            self._own_running[slot] -= 1
+    def _leave(self, slot: int) -> None:
+        # Without a lock: no other worker writes this number. By the slot, not the key: where a lock was passed over,
+        # two workers may have given the key a slot each, and the first that is found need not be this call's.
+        self._own_running[slot] -= 1
 
     def __len__(self) -> int:
         return _SLOTS - self._tags.tolist().count(0)

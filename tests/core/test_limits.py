@@ -47,8 +47,7 @@ def create_attempts(request: pytest.FixtureRequest, clock: Clock) -> Attempts:
 
 
 def call(limits: CallerLimits, key: str = "a") -> None:
-    limits.enter(key)
-    limits.leave(key)
+    limits.enter(key)()
 
 
 def test_a_burst_then_the_rate(create_callers: Callers, clock: Clock) -> None:
@@ -66,9 +65,8 @@ def test_a_burst_then_the_rate(create_callers: Callers, clock: Clock) -> None:
 
 def test_a_charge_delays_the_next_call_of_the_same_caller_only(create_callers: Callers, clock: Clock) -> None:
     limits = create_callers(10, 5, 100)
-    limits.enter("a")
-    limits.charge("a", 13)
-    limits.leave("a")
+    with limits.track("a"):
+        limits.charge("a", 13)
     with pytest.raises(LimitReached) as caught:
         limits.enter("a")
     assert caught.value.retry_after == pytest.approx(1.0, rel=0.02), "1 + 13 + 1 - 5 calls at 10 a second"
@@ -96,11 +94,11 @@ def test_callers_do_not_share_a_bucket(create_callers: Callers) -> None:
 def test_running_calls_are_limited_and_a_refused_one_costs_no_token(create_callers: Callers) -> None:
     limits = create_callers(1, 3, 2)
     limits.enter("a")
-    limits.enter("a")
+    leave = limits.enter("a")
     for _ in range(10):
         with pytest.raises(LimitReached, match="2 calls"):
             limits.enter("a")
-    limits.leave("a")
+    leave()
     limits.enter("a")
 
 
@@ -163,20 +161,20 @@ def test_full_buckets_are_forgotten_before_spent_ones(clock: Clock) -> None:
 
 def test_when_every_key_is_running_a_newcomer_waits(clock: Clock) -> None:
     limits = CallerLimits(1, 1, 1, clock=clock, max_keys=4)
-    for number in range(4):
-        limits.enter(f"key{number}")
+    releases = [limits.enter(f"key{number}") for number in range(4)]
     with pytest.raises(LimitReached, match="limit of callers"):
         limits.enter("newcomer")
-    limits.leave("key0")
+    releases[0]()
     limits.enter("newcomer")
 
 
 def test_a_leave_pairs_with_an_enter_after_any_eviction(clock: Clock) -> None:
     limits = CallerLimits(1000, 1000, 10, clock=clock, max_keys=10)
-    limits.enter("long")
+    leave = limits.enter("long")
     for number in range(100):
         call(limits, f"key{number}")
-    limits.leave("long")
+    leave()
+    assert len(limits) <= 10
 
 
 def attempts(limits: AttemptLimits, address: str, times: int) -> int:
@@ -258,6 +256,5 @@ def test_a_call_costs_little() -> None:
 def _timed(limits: CallerLimits, times: int) -> float:
     begin = time.perf_counter()
     for _ in range(times):
-        limits.enter("a")
-        limits.leave("a")
+        limits.enter("a")()
     return (time.perf_counter() - begin) / times

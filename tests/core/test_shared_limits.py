@@ -25,10 +25,9 @@ sys.stdin.readline()
 passed = 0
 for number in range(20_000):
     try:
-        calls.enter("one")
+        calls.enter("one")()
     except LimitReached:
         continue
-    calls.leave("one")
     passed += 1
 print(passed, flush=True)
 """
@@ -71,8 +70,7 @@ def callers(workers: tuple[SharedLimitMemory, SharedLimitMemory]) -> Callable[..
 def test_a_token_taken_at_one_worker_is_gone_at_the_other(callers) -> None:
     one, two = callers(1, 3, 10)
     for limits in (one, two, one):
-        limits.enter("a")
-        limits.leave("a")
+        limits.enter("a")()
     for limits in (one, two):
         with pytest.raises(LimitReached, match="wait one second"):
             limits.enter("a")
@@ -81,11 +79,11 @@ def test_a_token_taken_at_one_worker_is_gone_at_the_other(callers) -> None:
 def test_running_calls_of_all_workers_count_together(callers) -> None:
     one, two = callers(1000, 1000, 2)
     one.enter("a")
-    two.enter("a")
+    leave = two.enter("a")
     for limits in (one, two):
         with pytest.raises(LimitReached, match="2 calls"):
             limits.enter("a")
-    two.leave("a")
+    leave()
     one.enter("a")
 
 
@@ -132,11 +130,10 @@ def test_a_full_set_forgets_who_rests_longest_and_never_who_runs(workers, monkey
     # All keys fall into one set.
     monkeypatch.setattr(SharedLimitMemory, "hash", lambda _, key: (int(key) << 64) | 7)
     limits = workers[0].create_caller_limits("calls", 1, 1, 2, clock=clock)
-    limits.enter("1")
+    leave = limits.enter("1")
     for number in range(2, 5 * WAYS):
         clock.now += 0.001
-        limits.enter(str(number))
-        limits.leave(str(number))
+        limits.enter(str(number))()
     assert _is_refused(limits, str(5 * WAYS - 1)), "the last one's bucket is still known"
     assert not _is_refused(limits, "2"), "the first one's is not"
     assert len(limits) == WAYS
@@ -145,16 +142,34 @@ def test_a_full_set_forgets_who_rests_longest_and_never_who_runs(workers, monkey
         others.enter(str(number))
     with pytest.raises(LimitReached, match="limit of callers"):
         others.enter("999")
-    limits.leave("1")
+    leave()
     others.enter("999")
+
+
+def test_two_workers_that_meet_a_new_caller_at_once_count_their_calls_out(callers) -> None:
+    """A lock that was passed over lets a second worker in between the look for a key and the choice of its slot."""
+    one, two = callers(1000, 1000, 2)
+    releases = []
+    allocate = one._allocate
+
+    def allocate_late(tag: int, first: int) -> int:
+        releases.append(two.enter("a"))
+        return allocate(tag, first)
+
+    one._allocate = allocate_late
+    releases.append(one.enter("a"))
+    for leave in releases:
+        leave()
+    for limits in (one, two):
+        with limits.track("a"), limits.track("a"):
+            assert _is_refused(limits, "a")
 
 
 def _is_refused(limits: CallerLimits, key: str) -> bool:
     try:
-        limits.enter(key)
+        limits.enter(key)()
     except LimitReached:
         return True
-    limits.leave(key)
     return False
 
 
@@ -208,7 +223,6 @@ def test_a_stopped_worker_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> Non
         with pytest.raises(BlockingIOError):
             fcntl.lockf(memory.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 1000)
         limits = memory.create_caller_limits("calls", 1000, 1000, 2, clock=Clock())
-        limits.enter("a")
-        limits.leave("a")
+        limits.enter("a")()
     finally:
         holder.communicate("\n", timeout=30)
