@@ -14,6 +14,7 @@ pytest_plugins = (
     "tests.support.reuse_plugin",
     "tests.support.made_once",
     "tests.support.loop_start_plugin",
+    "tests.support.product_log_plugin",
 )
 
 

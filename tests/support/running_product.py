@@ -33,6 +33,7 @@ WORKERS = 8
 """Of one test run, at most, that have ports of their own."""
 _TAKEN = deque[int](maxlen=1000)
 """Ports that were given out last: what was to listen there may not have begun."""
+_LOGS = deque[Path](maxlen=20)
 
 
 @functools.cache
@@ -138,8 +139,15 @@ async def start(
 
 def log_of(home: Path) -> int:
     """The product's log, beside its data folder; `MCPIST_TEST_LOG` names a file to keep it in."""
-    path = os.environ.get("MCPIST_TEST_LOG") or home.with_name("log")
+    path = Path(os.environ.get("MCPIST_TEST_LOG") or home.with_name("log"))
+    if path not in _LOGS:
+        _LOGS.append(path)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+
+def find_logs() -> list[Path]:
+    """The logs of the products that this process started last."""
+    return list(_LOGS)
 
 
 @contextlib.asynccontextmanager
