@@ -80,10 +80,9 @@ class AuditClientDocumentReporter:
         if now < self._reported.get(key, -REPORT_INTERVAL_SECONDS) + REPORT_INTERVAL_SECONDS:
             return False
         try:
-            self._all.enter("")
+            self._all.enter("")()
         except LimitReached:
             return False
-        self._all.leave("")
         self._reported[key] = now
         self._reported.move_to_end(key)
         if len(self._reported) > MAX_REMEMBERED:

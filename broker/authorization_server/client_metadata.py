@@ -163,8 +163,7 @@ class ClientMetadataResolver:
         with contextlib.ExitStack() as stack:
             try:
                 for limits, key in (*counted, (self._per_host, host), (self._all, "")):
-                    limits.enter(key)
-                    stack.callback(limits.leave, key)
+                    stack.callback(limits.enter(key))
             except LimitReached as limit:
                 message = "too many client metadata documents were asked for lately; try again in a moment"
                 raise LimitReached(message, limit.retry_after) from None

@@ -5,8 +5,9 @@ has an end (threat-model.md §2, row 12).
 """
 
 import asyncio
+import contextlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -87,28 +88,23 @@ class DynamicClientRegistration:
         """
         await self.check_open()
         network = get_network(address)
-        self._enter_limits(network)
-        try:
+        with self._count_registration(network):
             registration = _parse_request(document)
             return _build_response(await self._insert_client(registration), registration, self._clock())
-        finally:
-            self._per_address.leave(network)
-            self._all.leave("")
 
     async def sweep(self) -> int:
         """Forget clients that were not used for 90 days; how many."""
         return await self._database.call(_SWEEP_UNUSED, self._clock() - UNUSED_AFTER)
 
-    def _enter_limits(self, network: str) -> None:
-        try:
-            self._per_address.enter(network)
+    @contextlib.contextmanager
+    def _count_registration(self, network: str) -> Generator[None]:
+        with contextlib.ExitStack() as stack:
             try:
-                self._all.enter("")
-            except LimitReached:
-                self._per_address.leave(network)
-                raise
-        except LimitReached as limit:
-            raise _build_limit_error(429, limit.retry_after) from None
+                stack.callback(self._per_address.enter(network))
+                stack.callback(self._all.enter(""))
+            except LimitReached as limit:
+                raise _build_limit_error(429, limit.retry_after) from None
+            yield
 
     async def _insert_client(self, registration: _RegistrationRequest) -> str:
         """The new client's id. One at a time, so the limit is one in this process (and one more in each other)."""

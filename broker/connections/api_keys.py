@@ -136,9 +136,8 @@ class VendorApiKeys:
 
     async def _identify_account(self, session: ConnectPrincipal, place: "_KeyTarget", secret: Secret) -> str:
         """Whose the key is. Every try is a question to the vendor, so nobody may ask without end."""
-        key = f"{session.tenant_id}:{session.user_id}"
         try:
-            self._limits.enter(key)
+            leave = self._limits.enter(f"{session.tenant_id}:{session.user_id}")
         except LimitReached:
             raise KeyRefused("often") from None
         try:
@@ -151,7 +150,7 @@ class VendorApiKeys:
                 identity = await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
             return _get_account_name(identity)
         finally:
-            self._limits.leave(key)
+            leave()
 
     async def _store_key(
         self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret, name: str

@@ -82,13 +82,13 @@ class BrokerApp:
             )
             return 404, b'{"error":"not_found"}', None
         try:
-            self._limits.enter(claims.iss)
+            leave = self._limits.enter(claims.iss)
         except LimitReached as error:
             return 429, b'{"error":"too_many_requests"}', error.retry_after
         try:
             return await self._dispatch(claims, scope["path"], await _read_body(receive))
         finally:
-            self._limits.leave(claims.iss)
+            leave()
 
     async def _dispatch(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
         self._tokens.consume(claims, body)
