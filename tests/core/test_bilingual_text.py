@@ -9,6 +9,8 @@ import pytest
 
 from core.bilingual_text import BilingualText, say, to_japanese
 
+FOLDERS = ("server/diagnostics", "broker/identity", "broker/notifications", "broker/audit_streams")
+
 
 def test_a_text_is_its_english() -> None:
     made = say("{name} waits", "{name} は待機中です", name="ada")
@@ -41,7 +43,7 @@ def test_a_value_that_is_missing_is_an_error() -> None:
         say("{name}", "{nama}", name="x")
 
 
-@pytest.mark.parametrize("folder", ["server/diagnostics", "broker/identity", "broker/notifications"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_both_languages_fill_in_the_same_values(folder: str) -> None:
     """And each has a Japanese text."""
     found = [call for path in sorted((ROOT / folder).glob("*.py")) for call in find_texts(path.read_text())]

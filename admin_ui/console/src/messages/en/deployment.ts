@@ -63,5 +63,6 @@ export const doctor = {
     'vault keys': 'Vault keys',
     credential: 'Account',
   },
+  auditStream: (tenant: string) => `Audit stream (${tenant})`,
   databaseRole: (name: string) => `Database role ${name}`,
 }

@@ -60,5 +60,6 @@ export const doctor: Messages['doctor'] = {
     'vault keys': '保管庫の鍵',
     credential: 'アカウント',
   },
+  auditStream: (tenant) => `監査ログの転送（${tenant}）`,
   databaseRole: (name) => `データベースロール ${name}`,
 }
