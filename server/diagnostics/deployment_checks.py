@@ -122,7 +122,7 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
     connection = await connect(deployment.admin)
     try:
         release: str = await connection.fetchval("SHOW server_version")
-        yield Finding("database", "ok", f"PostgreSQL {release}")
+        yield Finding("database", "ok", say("PostgreSQL {release}", "PostgreSQL {release} を使用中", release=release))
         yield _check_clock(await connection.fetchval("SELECT clock_timestamp()"))
         schema = _check_schema(await get_current_revision(connection))
         yield schema

@@ -30,6 +30,8 @@ UNSTORED = "unstored"
 FIELDS: Mapping[str, str] = {
     "POST /access-requests message": STORED,
     "POST /access-requests/{request_id}/refusal reason": STORED,
+    "POST /audit-stream/test url": UNSTORED,
+    "PUT /audit-stream url": STORED,
     "PUT /allow-list/{entry} entry": REFUSED,
     "POST /connect-sessions return_path": UNSTORED,
     "PUT /deployment/client-trust client_metadata_hosts": STORED,

@@ -18,9 +18,8 @@ from core.directory.services import set_service
 from core.secret import Secret
 from tests.console.attack_writer import AttackWriter, open_writer
 from tests.console.attacks import ATTACKS, FIELDS, MARK, REFUSED, STORED, find_kind, find_text_fields
-from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, console_app, in_every_view
+from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, in_every_view
 from tests.console.test_views import PAGES, PAGES_OF_OPERATORS
-from tests.support import postgres
 from tests.support.canary import SUITE
 from tests.support.mcp_client import Client
 from tests.support.product import ACTOR, Person
@@ -62,19 +61,6 @@ PANELS = (
 INJECTED = """() => [...document.querySelectorAll('main script, main img[src="x"], [onclick], [onerror], [onload]')]
   .map((found) => found.outerHTML.slice(0, 200))
   .concat([...document.links].filter(({href}) => !/^https?:/.test(href)).map(({href}) => href))"""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def app(
-    share_browser: None, database_server: postgres.DatabaseServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[ConsoleApp]:
-    """A console that takes as many requests as there are attacks."""
-    async with (
-        database_server.database() as database,
-        console_app(database, tmp_path_factory.mktemp("console"), rate_per_second=10_000, rate_burst=10_000) as running,
-    ):
-        yield running
-        running.check()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
