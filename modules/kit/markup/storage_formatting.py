@@ -9,7 +9,7 @@ from modules.kit.markup.html_reading import (
     get_rows,
     is_hidden,
 )
-from modules.kit.markup.markdown_inline import Inline, Mark
+from modules.kit.markup.markdown_runs import Inline, Mark
 from modules.kit.markup.markdown_text import (
     Block,
     escape_text,

@@ -3,7 +3,7 @@
 import re
 from urllib.parse import quote, unquote
 
-from modules.kit.markup.markdown_inline import Inline, Mark
+from modules.kit.markup.markdown_runs import Inline, Mark
 from modules.kit.markup.markup_tree import Element
 from modules.kit.markup.storage_markup import make_raw_run
 

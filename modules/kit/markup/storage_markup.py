@@ -3,7 +3,7 @@
 from html import escape
 
 from modules.kit.markup.html_reading import is_hidden
-from modules.kit.markup.markdown_inline import Inline, Mark
+from modules.kit.markup.markdown_runs import Inline, Mark
 from modules.kit.markup.markdown_text import Block, format_fence
 from modules.kit.markup.markup_tree import Element
 from modules.kit.turns import count_work
