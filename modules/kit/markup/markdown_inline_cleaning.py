@@ -5,7 +5,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from modules.kit.markup.markdown_blocks import CLOSE_TAG, OPEN_TAG
+from modules.kit.markup.markdown_html import CLOSE_TAG, OPEN_TAG
 from modules.kit.text_cleaning import clean_text
 
 _SPECIAL = re.compile(r"[\\`<\[\]]|!\[|&#")
