@@ -90,7 +90,7 @@ def _summary(tools: tuple[CatalogueTool, ...], costs: Mapping[str, Mapping[str, 
     yield "## Tools\n"
     yield "Definition: o200k tokens of name, description and parameters, as a model reads them."
     if costs:
-        yield "Answer: tokens of a typical one, where it was measured, and of the vendor's own JSON for the same."
+        yield "Answer: tokens of a typical one of a tool that reads, and of the vendor's own JSON for the same."
     more = " answer | vendor's JSON |" if costs else ""
     yield f"\n| tool | does | kind | definition |{more}\n|---|---|---|---|{'---|---|' if costs else ''}"
     for one in tools:

@@ -1,6 +1,7 @@
 """The routes of connecting accounts, as a section of the admin API."""
 
 from broker.api import (
+    audit_streams,
     connect_sessions,
     connections,
     credentials,
@@ -22,10 +23,11 @@ ROUTERS = tuple(
         service_credentials,
         connections,
         connect_sessions,
+        audit_streams,
     )
 )
 
 
 def build_connect_section(parts: ConnectServices) -> ApiSection:
-    """Providers, OAuth clients at vendors, credentials and how they stand, connect sessions."""
+    """Providers, OAuth clients at vendors, credentials and how they stand, connect sessions, the stream of the log."""
     return ApiSection(ROUTERS, {"connect": parts})

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from broker.audit_streams.stream_settings import AuditStreams
 from broker.connect.authorization import ConnectAuthorization
 from broker.connect.client_registration import AutomaticClientRegistration
 from broker.connect.client_trial import OAuthClientTrial
@@ -47,3 +48,4 @@ class ConnectServices:
     credential_checker: CredentialChecker
     connect_sessions: ConnectSessionStore
     connection_health: ConnectionHealth
+    audit_streams: AuditStreams

@@ -12,7 +12,7 @@ from broker.connections.connection_status import describe_cause
 from broker.notifications.outbox import UserNotification
 from broker.notifications.settings import WebhookSettings, decode_webhook_secret
 from broker.notifications.templates import NotificationText
-from broker.oauth_client.vendor_http import VendorHttpClient, VendorRequest, VendorResponse
+from broker.oauth_client.vendor_http import TransportFailure, VendorHttpClient, VendorRequest, VendorResponse
 
 EVENT_TYPES = {
     "account": "account.needs_reconnect",
@@ -54,14 +54,25 @@ async def post_event(
     http: VendorHttpClient, settings: WebhookSettings, id: str, event: Mapping[str, object], now: datetime
 ) -> bool:
     """Post a signed event; return whether the receiver accepted it (2xx)."""
-    body, stamp = orjson.dumps(event), str(int(now.timestamp()))
+    return is_accepted(await post_signed(http, settings, id, orjson.dumps(event), "application/json", now))
+
+
+async def post_signed(
+    http: VendorHttpClient, settings: WebhookSettings, id: str, body: bytes, media_type: str, now: datetime
+) -> VendorResponse | TransportFailure:
+    """Post a signed body; the same `id` at every attempt of the same message."""
+    stamp = str(int(now.timestamp()))
     headers = {
-        "Content-Type": "application/json",
+        "Content-Type": media_type,
         "webhook-id": id,
         "webhook-timestamp": stamp,
         "webhook-signature": sign_event(settings, id, stamp, body),
     }
-    reply = await http.send(VendorRequest("POST", settings.url, headers, body))
+    return await http.send(VendorRequest("POST", settings.url, headers, body))
+
+
+def is_accepted(reply: VendorResponse | TransportFailure) -> bool:
+    """Whether a receiver has taken what was posted (2xx)."""
     return isinstance(reply, VendorResponse) and 200 <= reply.status < 300
 
 

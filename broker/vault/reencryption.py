@@ -40,6 +40,7 @@ SEALED_COLUMNS = (
     SealedColumn("vault.candidates", "access", "access", version="presented_version"),
     SealedColumn("vault.candidates", "refresh", "refresh", version="presented_version"),
     SealedColumn("vault.connect_flows", "pkce", "pkce", version="1::bigint"),
+    SealedColumn("vault.audit_streams", "secret", "secret", version="secret_version"),
 )
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import typer
 
+from cli.commands import audit_stream
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
 from cli.output import escape_control_characters, print_line, print_note, print_result, print_table
@@ -27,6 +28,7 @@ app = typer.Typer(
     epilog="Example: mcpist audit --since 1h --outcome denied",
 )
 
+app.add_typer(audit_stream.app, name="stream")
 Text = str | None
 
 

@@ -20,6 +20,7 @@ RESOURCES: Mapping[str, str] = {
     "call": "audit",
     "auth": "audit",
     "audit": "audit",
+    "audit_stream": "audit-stream",
     "tenant": "tenant",
     "user": "users",
     "profile": "me",

@@ -70,6 +70,8 @@ class AuditEventKind(StrEnum):
     OPERATOR_ADOPTED = "operator.adopted"
     AUDIT_DROPPED = "audit.dropped"
     AUDIT_EXPORTED = "audit.exported"
+    AUDIT_STREAM_SET = "audit_stream.set"
+    AUDIT_STREAM_REMOVED = "audit_stream.removed"
     AUDIT_LOST = "audit.lost"
     AUDIT_UNREADABLE = "audit.unreadable"
     CREDENTIAL_CREATED = "credential.created"

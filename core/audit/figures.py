@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
@@ -15,7 +15,7 @@ MAX_HOURS, MAX_DAYS, MAX_LOCAL_DAYS = 31 * 24 + 1, 401, 93
 hours."""
 _EARLIEST, _LATEST = datetime(2000, 1, 2, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
-_ALL_HOURS = 2**24 - 1
+_ALL_HOURS, _ALL_DAYS = 2**24 - 1, 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ async def load_figures(
         of_all = await work.fetch(_DAYS if interval == "day" and not offset else _HOURS, begin, end)
         of_modules = await _load_modules(work, begin, end)
         people = await _load_people(work, begin, end, interval, offset)
-        everybody: int = await work.fetchval(_EVERYBODY, *_build_day_masks(begin, end))
+        everybody = await _count_everybody(work, begin, end)
     by_start = _sum_by(of_all, lambda row: _floor(row["period"], step, offset))
     by_module = _sum_by(of_modules, lambda row: row["module"])
     (total,) = _sum_by(of_all, lambda _: None).values() or (_Sum(),)
@@ -158,32 +158,60 @@ async def _load_modules(work: UnitOfWork, begin: datetime, end: datetime) -> lis
 async def _load_people(
     work: UnitOfWork, begin: datetime, end: datetime, interval: FigureInterval, offset: timedelta
 ) -> Mapping[datetime, int]:
-    masks = _build_day_masks(begin, end)
     if interval == "hour":
-        rows = await work.fetch(_PEOPLE_BY_HOUR, *masks)
-    elif not offset:
-        rows = await work.fetch(_PEOPLE_BY_DAY, *masks)
-    else:
-        rows = await work.fetch(_PEOPLE_BY_LOCAL_DAY, *masks, *_build_offset_masks(offset // _HOUR))
-    shift = timedelta(0) if interval == "hour" else offset
-    return {row["start"] - shift: row["people"] for row in rows}
+        return {row["start"]: row["people"] for row in await work.fetch(_PEOPLE_BY_HOUR, *_build_day_masks(begin, end))}
+    if offset:
+        return await _load_people_of_local_days(work, begin, end, offset)
+    rows = await work.fetch(_PEOPLE_BY_DAY, *_build_month_masks(begin.date(), end.date()))
+    return {row["start"]: row["people"] for row in rows}
 
 
-def _build_day_masks(begin: datetime, end: datetime) -> tuple[object, ...]:
+async def _load_people_of_local_days(
+    work: UnitOfWork, begin: datetime, end: datetime, offset: timedelta
+) -> Mapping[datetime, int]:
+    """A local day is parts of two days (UTC): who called in one, and who in the other, but who in both once."""
+    own, neighbour = _build_offset_masks(offset // _HOUR)
+    ahead = offset > timedelta(0)
+    later, earlier = (own, neighbour) if ahead else (neighbour, own)
+    people: dict[datetime, int] = {}
+    for row in await work.fetch(_PEOPLE_BY_PART, *_build_day_masks(begin, end), own, neighbour, later, earlier):
+        day = row["start"] - offset
+        beside = day + _DAY if ahead else day - _DAY
+        people[day] = people.get(day, 0) + row["own"]
+        people[beside] = people.get(beside, 0) + row["neighbour"]
+        both = day if ahead else beside
+        people[both] = people.get(both, 0) - row["both_parts"]
+    return people
+
+
+async def _count_everybody(work: UnitOfWork, begin: datetime, end: datetime) -> int:
+    """Count who called in the range: by the days between its first and its last, and by the hours of those two."""
+    first, last, *hours = _build_day_masks(begin, end)
+    months = _build_month_masks(first + _DAY, last)
+    count: int = await work.fetchval(_EVERYBODY, first, last, *hours, *months)
+    return count
+
+
+def _build_day_masks(begin: datetime, end: datetime) -> tuple[date, date, int, int]:
     """First and last day (UTC) of the range, and the hours of each that belong to it."""
     last = end - _HOUR
     first_hours = _ALL_HOURS & ~(2**begin.hour - 1)
     return begin.date(), last.date(), first_hours, 2 ** (last.hour + 1) - 1
 
 
-def _build_offset_masks(offset: int) -> tuple[int, int, int]:
-    """The hours of a day (UTC) that belong to the local day of the same date, those of the day beside it, and which one
-    that is."""
+def _build_month_masks(first: date, end: date) -> tuple[date, date, int, int]:
+    """First and last month of the days from `first` until before `end`, and the days of each that belong to them."""
+    last = end - _DAY
+    return first.replace(day=1), last.replace(day=1), _ALL_DAYS & ~(2 ** (first.day - 1) - 1), 2**last.day - 1
+
+
+def _build_offset_masks(offset: int) -> tuple[int, int]:
+    """The hours of a day (UTC) that belong to the local day of the same date, and those of the day beside it."""
     if offset > 0:
-        same = 2 ** (24 - offset) - 1
-        return same, _ALL_HOURS & ~same, 1
-    other = 2**-offset - 1
-    return _ALL_HOURS & ~other, other, -1
+        own = 2 ** (24 - offset) - 1
+        return own, _ALL_HOURS & ~own
+    neighbour = 2**-offset - 1
+    return _ALL_HOURS & ~neighbour, neighbour
 
 
 _COUNTS = "SELECT period, module, calls, errors, denied, durations "
@@ -199,7 +227,13 @@ _IN_RANGE = """FROM core.active_people
     CROSS JOIN LATERAL (SELECT hours & CASE WHEN day = $2 THEN $4::int ELSE -1 END
         & CASE WHEN day = $3 THEN $5::int ELSE -1 END AS bits) b
     WHERE tenant_id = $1 AND day >= $2::date AND day <= $3::date AND bits <> 0 """
-_EVERYBODY = "SELECT count(*) FROM (SELECT user_id " + _IN_RANGE + "GROUP BY user_id) AS everybody"  # noqa: S608 constants
+# Where no day lies between the first and the last, the months or their days are none.
+_EVERYBODY = """SELECT count(*) FROM (
+    SELECT user_id FROM core.active_people WHERE tenant_id = $1 AND day IN ($2::date, $3::date)
+        AND hours & CASE WHEN day = $2 THEN $4::int ELSE -1 END & CASE WHEN day = $3 THEN $5::int ELSE -1 END <> 0
+    UNION SELECT user_id FROM core.active_days WHERE tenant_id = $1 AND month >= $6::date AND month <= $7::date
+        AND days & CASE WHEN month = $6 THEN $8::int ELSE -1 END & CASE WHEN month = $7 THEN $9::int ELSE -1 END <> 0
+) AS everybody"""
 # One pass over the rows of a range, whose hours are bits.
 _PEOPLE_BY_HOUR = (
     """SELECT (day + interval '1 hour' * (n - 1)) AT TIME ZONE 'UTC' AS start, people FROM (SELECT day, ARRAY[
@@ -219,12 +253,35 @@ _PEOPLE_BY_HOUR = (
     + _IN_RANGE
     + "GROUP BY day) AS by_day, unnest(counts) WITH ORDINALITY AS of_hour (people, n) WHERE people > 0"
 )
-_PEOPLE_BY_DAY = "SELECT day::timestamp AT TIME ZONE 'UTC' AS start, count(*) AS people " + _IN_RANGE + "GROUP BY day"
-_PEOPLE_BY_LOCAL_DAY = (
-    "SELECT local_day::timestamp AT TIME ZONE 'UTC' AS start, count(*) AS people FROM (SELECT local_day, user_id "  # noqa: S608
-    "FROM (SELECT user_id, day, bits "
+_PEOPLE_BY_DAY = """SELECT (month + n::int - 1)::timestamp AT TIME ZONE 'UTC' AS start, people
+    FROM (SELECT month, ARRAY[
+        count(*) FILTER (WHERE bits & 1 <> 0), count(*) FILTER (WHERE bits & 2 <> 0),
+        count(*) FILTER (WHERE bits & 4 <> 0), count(*) FILTER (WHERE bits & 8 <> 0),
+        count(*) FILTER (WHERE bits & 16 <> 0), count(*) FILTER (WHERE bits & 32 <> 0),
+        count(*) FILTER (WHERE bits & 64 <> 0), count(*) FILTER (WHERE bits & 128 <> 0),
+        count(*) FILTER (WHERE bits & 256 <> 0), count(*) FILTER (WHERE bits & 512 <> 0),
+        count(*) FILTER (WHERE bits & 1024 <> 0), count(*) FILTER (WHERE bits & 2048 <> 0),
+        count(*) FILTER (WHERE bits & 4096 <> 0), count(*) FILTER (WHERE bits & 8192 <> 0),
+        count(*) FILTER (WHERE bits & 16384 <> 0), count(*) FILTER (WHERE bits & 32768 <> 0),
+        count(*) FILTER (WHERE bits & 65536 <> 0), count(*) FILTER (WHERE bits & 131072 <> 0),
+        count(*) FILTER (WHERE bits & 262144 <> 0), count(*) FILTER (WHERE bits & 524288 <> 0),
+        count(*) FILTER (WHERE bits & 1048576 <> 0), count(*) FILTER (WHERE bits & 2097152 <> 0),
+        count(*) FILTER (WHERE bits & 4194304 <> 0), count(*) FILTER (WHERE bits & 8388608 <> 0),
+        count(*) FILTER (WHERE bits & 16777216 <> 0), count(*) FILTER (WHERE bits & 33554432 <> 0),
+        count(*) FILTER (WHERE bits & 67108864 <> 0), count(*) FILTER (WHERE bits & 134217728 <> 0),
+        count(*) FILTER (WHERE bits & 268435456 <> 0), count(*) FILTER (WHERE bits & 536870912 <> 0),
+        count(*) FILTER (WHERE bits & 1073741824 <> 0)
+    ] AS counts FROM core.active_days
+    CROSS JOIN LATERAL (SELECT days & CASE WHEN month = $2 THEN $4::int ELSE -1 END
+        & CASE WHEN month = $3 THEN $5::int ELSE -1 END AS bits) b
+    WHERE tenant_id = $1 AND month >= $2::date AND month <= $3::date AND bits <> 0
+    GROUP BY month) AS by_month, unnest(counts) WITH ORDINALITY AS of_day (people, n) WHERE people > 0"""
+_PEOPLE_BY_PART = (
+    """SELECT day::timestamp AT TIME ZONE 'UTC' AS start, count(*) FILTER (WHERE bits & $6::int <> 0) AS own,
+        count(*) FILTER (WHERE bits & $7::int <> 0) AS neighbour,
+        count(*) FILTER (WHERE bits & $8::int <> 0 AND bits_before & $9::int <> 0 AND day = day_before + 1)
+            AS both_parts
+    FROM (SELECT day, bits, lag(day) OVER earlier AS day_before, lag(bits) OVER earlier AS bits_before """  # noqa: S608
     + _IN_RANGE
-    + """) AS active
-    CROSS JOIN LATERAL (VALUES (day, bits & $6::int), (day + $8::int, bits & $7::int)) AS part (local_day, part_bits)
-    WHERE part_bits <> 0 GROUP BY local_day, user_id) AS by_day GROUP BY local_day"""
+    + "WINDOW earlier AS (PARTITION BY user_id ORDER BY day)) AS active GROUP BY day"
 )

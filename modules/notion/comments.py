@@ -26,7 +26,7 @@ CommentId = Annotated[NotionId, Field(description="Comment")]
 
 
 class NotionComment(ResultModel):
-    """A comment; those of one discussion are a question and its answers."""
+    """A comment; those of one discussion are a question and its answers. A list has no `parent` that was asked for."""
 
     id: Identifier
     discussion_id: OptionalIdentifier = ""
@@ -79,6 +79,12 @@ class Users(ListPage):
     users: list[NotionUser]
 
 
+def _drop_parent(comment: NotionComment, asked: str) -> NotionComment:
+    """A comment without the id of what was asked for, which stood in each."""
+    identity = comment.parent.rpartition(" ")[2].replace("-", "")
+    return comment.model_copy(update={"parent": ""}) if identity == asked.replace("-", "").lower() else comment
+
+
 @tool(hints=READ_HINTS, scopes=[READ_COMMENTS])
 async def list_comments(
     context: Context, block_id: BlockId, per_page: PerPage = 50, cursor: CursorText = None
@@ -87,7 +93,7 @@ async def list_comments(
     page = await rest_client.fetch_list(
         context, NotionComment, "/v1/comments", query={"block_id": block_id}, cursor=cursor, per_page=per_page
     )
-    fitting = fit_texts(page.rows, "text")
+    fitting = fit_texts([_drop_parent(one, block_id) for one in page.rows], "text")
     return Comments(comments=fitting, **page.fields)
 
 

@@ -5,14 +5,22 @@ mentions as links, such as `[@Ada](mention:user:ID)`, `[Plan](mention:page:ID)` 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from modules.kit import ToolError
-from modules.kit.markup.markdown_inline import Inline, InlineDialect, LinkKind, Mark, parse_inline
+from modules.kit.markup.markdown_inline import (
+    Inline,
+    InlineDialect,
+    LinkKind,
+    Mark,
+    divide_usual,
+    parse_inline,
+    read_code,
+)
 from modules.kit.markup.markdown_text import escape_text, format_address, format_runs
-from modules.kit.text_cleaning import clean_text
-from modules.kit.turns import count_each
+from modules.kit.text_cleaning import clean_text, is_clean
+from modules.kit.turns import count_each, count_work
 
 MAX_CHARACTERS = 2_000
 """Of one text of Notion's; 1,000 of a formula (https://developers.notion.com/reference/request-limits)."""
@@ -27,11 +35,61 @@ _ANNOTATIONS = {mark: flag for flag, mark in _FLAGS.items()}
 _MARKS = {flag: Mark(name) for flag, name in _FLAGS.items()}
 _MENTION = re.compile(r"mention:(user|page|database|data_source|date):([^\s:][^\s]*)")
 _BACKGROUND = "_background"
+_NO_WRAP = "", ""
+_WRAPS: dict[Any, tuple[str, str]] = {
+    "bold": ("**", "**"), "italic": ("*", "*"), "strikethrough": ("~~", "~~"), "code": ("`", "`")
+}  # fmt: skip
+_USUAL_ADDRESS = re.compile(r"https?://[!#-%'*-;=?-\[\]-~]++")
+_SIGN = re.compile(r"[\\`*\[\]~<_&{!$\n\r]")
 
 
-def format_rich_text(items: Iterable[Mapping[str, Any]]) -> str:
+def format_rich_text(items: Sequence[Mapping[str, Any]]) -> str:
     """Format a rich text, as Notion sends it, as inline Markdown. Invisible characters are taken out."""
+    usual = _format_usual(items)
+    if usual is not None:
+        return usual
     return format_runs([run for item in items for run in _read_item(item)], has_math=True)
+
+
+def _format_usual(items: Sequence[Mapping[str, Any]]) -> str | None:
+    """Format texts as most are: nothing has to be cleaned or escaped, and between plain ones are words with one mark;
+    None for others."""
+    count_work(20 * (len(items) + 1))
+    texts: list[str] = []
+    parts: list[str] = []
+    was_marked = False
+    for item in count_each(items):
+        text = item.get("plain_text")
+        if item.get("type") != "text" or not isinstance(text, str) or not text or item.get("mention"):
+            return None
+        wrap = _find_wrap(item)
+        if wrap is None:
+            return None
+        texts.append(text)
+        if not wrap[0]:
+            parts.append(text)
+            was_marked = False
+            continue
+        if was_marked or text[0].isspace() or text[-1].isspace():
+            return None
+        parts += (wrap[0], text, wrap[1])
+        was_marked = True
+    shown = "".join(texts)
+    return "".join(parts) if is_clean(shown) and not _SIGN.search(shown) else None
+
+
+def _find_wrap(item: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What stands around a text with at most one usual mark; None for others."""
+    annotations, address = item.get("annotations"), item.get("href")
+    flags: list[Any] = []
+    if annotations:
+        if not isinstance(annotations, dict):
+            return None
+        flags = [name for name, value in cast("dict[Any, Any]", annotations).items() if value and value != "default"]
+    if not address:
+        return _NO_WRAP if not flags else _WRAPS.get(flags[0]) if len(flags) == 1 else None
+    is_usual = not flags and isinstance(address, str) and _USUAL_ADDRESS.fullmatch(address)
+    return ("[", f"]({address})") if is_usual else None
 
 
 def _read_item(item: Mapping[str, Any]) -> Iterator[Inline]:
@@ -80,12 +138,37 @@ def parse_rich_text(markdown: str) -> RichText:
     Raises:
         ToolError: it has more than 100 parts, or a part that Notion does not take.
     """
-    made = [item for run in count_each(_merge(parse_inline(markdown, _DIALECT))) for item in _make_items(run)]
+    made = _parse_usual(markdown) if len(markdown) * 2 <= MAX_CHARACTERS else None
+    if made is None:
+        made = [item for run in count_each(_merge(parse_inline(markdown, _DIALECT))) for item in _make_items(run)]
     if len(made) > MAX_PARTS:
         raise ToolError(
             f"a text has {len(made)} parts, one for each format and {MAX_CHARACTERS:,} characters, and Notion takes "
             f"{MAX_PARTS} at once: divide it into several"
         )
+    return made
+
+
+def _parse_usual(markdown: str) -> RichText | None:
+    """Parse a short text of words with one usual mark each, which are never beside each other; None for others."""
+    divided = divide_usual(markdown, has_math=True)
+    if divided is None:
+        return None
+    start, parts = divided
+    made: RichText = [{"type": "text", "text": {"content": start}}] if start else []
+    was_marked = False
+    for code, strong, em, words, address, struck, behind in parts:
+        if was_marked:
+            return None  # the same marks beside each other are one
+        if words:
+            made.append({"type": "text", "text": {"content": words, "link": {"url": address}}})
+        else:
+            flag = "code" if code else "bold" if strong else "italic" if em else "strikethrough"
+            text = read_code(code) if code else strong or em or struck
+            made.append({"type": "text", "text": {"content": text}, "annotations": {flag: True}})
+        if behind:
+            made.append({"type": "text", "text": {"content": behind}})
+        was_marked = not behind
     return made
 
 

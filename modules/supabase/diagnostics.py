@@ -9,6 +9,7 @@ from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.cursors import build_unknown_cursor_error
 from modules.kit.paging import Offset, PageParameters, RequestedPage, format_cursor, parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, PerPage, ShortText, Timestamp, format_timestamp
+from modules.kit.result_texts import TextResult
 from modules.kit.results import CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at, read_rows
 from modules.kit.text_cleaning import clean_block
 from modules.kit.untrusted import UntrustedResult
@@ -20,6 +21,7 @@ from modules.supabase.parameters import READ_ANALYTICS, READ_DATABASE, ProjectRe
 MAX_WINDOW = timedelta(hours=24)
 DEFAULT_WINDOW = timedelta(hours=1)
 _SHORT_MESSAGE, _WHOLE_MESSAGE = 500, 50_000
+_LINE_FIELDS = ("time", "message", "truncated")
 _MAX_OFFSET = 100_000
 _PAGING = Offset(size="", parameter="offset", tokens=("start", "end"))
 
@@ -53,13 +55,27 @@ class LogRow(ResultModel):
     milliseconds: _Field = ""
     workflow_run: _Field = ""
 
+    def format(self, day: str) -> str:
+        """The row as lines of a log; `day` is that of which only the time is told."""
+        values = {name: value for name, value in self if value and name not in _LINE_FIELDS}
+        words = [self.time.removeprefix(day), *(f"{name}={value}" for name, value in values.items())]
+        message = self.message.replace("\n", "\n  ") + (" (cut)" if self.truncated else "")
+        return " ".join([*words, message])
 
-class LogPage(UntrustedResult, ListPage):
-    """Newest first, from `start` to `end`."""
+
+class LogPage(TextResult, UntrustedResult, ListPage):
+    """Newest first, from `start` to `end`. As text a line of the log each, without the day where it is that of
+    `start`."""
+
+    text_field = "lines"
 
     start: str
     end: str
     lines: list[LogRow]
+
+    def format_text(self) -> str:
+        """The lines as those of a log."""
+        return "\n".join([one.format(self.start[: len("2026-01-01T")]) for one in self.lines])
 
 
 class AdvisorFinding(ResultModel):

@@ -22,6 +22,7 @@ from gateway.observability.metrics_server import open_metrics_socket
 from server.data_folder import attach_database
 from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER, PASSWORDS_FILE, Deployment
 from server.diagnostics.finding import Finding
+from server.diagnostics.stream_checks import check_audit_streams
 from server.diagnostics.vault_checks import check_credentials, check_vault
 from server.endpoint_file import find_running_server, is_answering
 from server.listen_port import build_port_error
@@ -161,6 +162,8 @@ async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGe
         for finding in await check_vault(deployment, console):
             yield finding
         for finding in await check_credentials(deployment, console, load_installed_modules(), public_url):
+            yield finding
+        for finding in await check_audit_streams(deployment, console, get_utc_now()):
             yield finding
         yield await _check_tenants(console)
 

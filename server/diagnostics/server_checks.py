@@ -13,8 +13,10 @@ from gateway.catalogue import Catalogue
 from server.deployment import Deployment
 from server.diagnostics.deployment_checks import check_services, diagnose_deployment
 from server.diagnostics.finding import Finding
+from server.diagnostics.stream_checks import check_tenant_stream
 from server.diagnostics.vault_checks import check_tenant_credentials, limit_credential_findings
 from server.diagnostics.vault_key_report import inspect_vault_keys
+from server.role_database import get_utc_now
 
 
 class ServerChecks:
@@ -46,7 +48,8 @@ class ServerChecks:
         services = await check_services(self._console, tenant) if user_id is None else []
         url = self._settings.public_url
         credentials = await check_tenant_credentials(self._broker, self._console, tenant, self._catalogue, url, user_id)
-        return [*services, *limit_credential_findings(credentials)]
+        streams = [] if user_id is not None else await check_tenant_stream(self._broker, tenant, get_utc_now())
+        return [*services, *streams, *limit_credential_findings(credentials)]
 
 
 async def describe_vault_keys(deployment: Deployment, console: Database) -> Mapping[str, Any]:

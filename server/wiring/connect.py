@@ -5,6 +5,9 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import datetime
 
+from broker.audit_streams.collector import Collector
+from broker.audit_streams.stream_dispatcher import AuditStreamDispatcher
+from broker.audit_streams.stream_settings import AuditStreams
 from broker.connect.account_writer import AccountWriter
 from broker.connect.authorization import ConnectAuthorization
 from broker.connect.client_registration import AutomaticClientRegistration
@@ -64,7 +67,9 @@ async def open_connect_services(
     reaper = GrantReaper(zone.database, services.disconnect_service)
     accounts = ModuleAccountClient(UserinfoClient(zone.oauth_http))
     rechecker = build_rechecker(zone.database, zone.vault, manifests, accounts)
+    streaming = AuditStreamDispatcher(zone.database, zone.vault, Collector(zone.oauth_http), clock=zone.clock)
     async with (
+        run_in_background("delivering the audit log", streaming.run()),
         run_in_background("ending abandoned accounts", reaper.run()),
         run_in_background("rechecking rejected credentials", rechecker.run()),
     ):
@@ -138,4 +143,5 @@ def build_connect_services(
         credential_checker=checker,
         connect_sessions=ConnectSessionStore(database, services, clock=clock),
         connection_health=ConnectionHealth(book, modules),
+        audit_streams=AuditStreams(database, vault, Collector(http), clock=clock),
     )

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx2
 import pytest
@@ -122,6 +123,58 @@ async def test_days_begin_in_the_zone_that_is_asked_for(app: AdminApp, kg: Tenan
     assert [one["total"]["people"] for one in (utc, tokyo, denver)] == [2, 2, 2]
 
 
+@pytest.mark.parametrize("offset", [0, 9, 14, -7, -12])
+async def test_people_of_any_range_are_counted_once(app: AdminApp, kg: Tenant, offset: int) -> None:
+    """Compared with a count over the calls themselves, over the borders of days, months and a year."""
+    chance = random.Random(offset)
+    people = [uuid4() for _ in range(6)]
+    for number, person in enumerate(people):
+        await app.execute(
+            "INSERT INTO core.users (tenant_id, id, email) VALUES ($1, $2, $3)", kg.id, person, f"p{number}@acme.test"
+        )
+    begin = datetime(2025, 11, 20, tzinfo=UTC)
+    calls = [(begin + timedelta(minutes=chance.randrange(90 * 1440)), chance.choice(people)) for _ in range(150)]
+    globex = await app.tenant("globex")
+    await record(app, [event for at, person in calls for event in call(kg.id, person, at)])
+    await record(app, call(globex.id, globex.user.id, begin + timedelta(days=3)))
+    shift = timedelta(hours=offset)
+    async with app.browser(kg.admin) as admin:
+        for _ in range(12):
+            since = begin + timedelta(hours=chance.randrange(60 * 24))
+            interval = chance.choice(["hour", "day"])
+            until = since + timedelta(hours=chance.randrange(1, 24 * (30 if interval == "hour" else 90)))
+            found = await figures(
+                admin, since=since.isoformat(), until=until.isoformat(), interval=interval, utc_offset_hours=offset
+            )
+            first, end = datetime.fromisoformat(found["since"]), datetime.fromisoformat(found["until"])
+            expected: dict[datetime, set[UUID]] = {}
+            for at, person in calls:
+                local = (at + shift).replace(minute=0)
+                local = local if interval == "hour" else local.replace(hour=0)
+                if first <= at < end:
+                    expected.setdefault(local - shift, set()).add(person)
+            shown = {
+                datetime.fromisoformat(point["start"]): point["people"] for point in found["points"] if point["people"]
+            }
+            assert shown == {start: len(members) for start, members in expected.items()}, (since, until, interval)
+            assert found["total"]["people"] == len(set().union(*expected.values()))
+
+
+async def test_the_newest_calls_are_in_the_figures_that_somebody_reads(app: AdminApp, kg: Tenant) -> None:
+    """Nobody counts but the reader; and where another process is at it, the reader still gets an answer."""
+    globex = await app.tenant("globex")
+    await record(app, [*call(kg.id, kg.user.id, NOON), *call(globex.id, globex.user.id, NOON)])
+    async with app.browser(kg.admin) as admin, app.browser(globex.admin) as other:
+        assert (await figures(admin))["total"]["calls"] == 1
+        assert await app.value("SELECT count(*) FROM core.count_positions WHERE tenant_id = $1", globex.id) == 0
+        await record(app, [*call(kg.id, kg.user.id, NOON), *call(kg.id, kg.admin.id, NOON)])
+        async with app.console.tenant(kg.id) as work:
+            await work.fetchval("SELECT seq FROM core.count_positions WHERE tenant_id = $1 FOR UPDATE")
+            assert (await figures(admin))["total"]["calls"] == 1
+        assert (await figures(admin))["total"]["calls"] == 3
+        assert (await figures(other))["total"]["calls"] == 1
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -211,7 +264,7 @@ async def test_removed_people_and_tenants_leave_no_counts(app: AdminApp, kg: Ten
     await app.execute("DELETE FROM core.tenants WHERE tenant_id = $1", kg.id)
     await record(app, call(kg.id, kg.admin.id, NOON))
     await CallCounter(app.console).count_pending()
-    for table in ("hourly_calls", "daily_calls", "active_people", "count_positions"):
+    for table in ("hourly_calls", "daily_calls", "active_people", "active_days", "count_positions"):
         assert await app.value(f"SELECT count(*) FROM core.{table} WHERE tenant_id = $1", kg.id) == 0, table
 
 
@@ -223,6 +276,7 @@ async def test_old_counts_are_forgotten(app: AdminApp, kg: Tenant) -> None:
     await counter.forget_old()
     assert await app.value("SELECT count(*) FROM core.hourly_calls") == 2
     assert await app.value("SELECT count(*) FROM core.active_people") == 1
+    assert await app.value("SELECT count(*) FROM core.active_days") == 1
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,8 @@ BODIES: Mapping[str, Any] = {
     "PUT /deployment/identity-providers/{identity_provider_id}": IDENTITY_PROVIDER,
     "PUT /deployment/client-trust": {"dynamic_registration": False, "client_metadata_hosts": ["*.example"]},
     "POST /deployment/notification-senders/mail/test": MAIL_SENDER,
+    "POST /audit-stream/test": WEBHOOK_SENDER,
+    "PUT /audit-stream": WEBHOOK_SENDER,
     "PUT /notification-settings": {"alert": "account", "mail": False, "administrators": True},
     "PUT /notification-preferences": {"alert": "account", "mail": False},
     "PUT /deployment/notification-senders/mail": MAIL_SENDER,
@@ -391,4 +393,5 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "PUT /deployment/notification-senders/mail",
         "PUT /deployment/notification-senders/webhook",
         "PUT /services/{module}/credential",
+        "PUT /audit-stream",
     }

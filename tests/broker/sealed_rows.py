@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
+from broker.audit_streams.collector import Collector
+from broker.audit_streams.stream_settings import AuditStreams, StreamChange
 from broker.connect.account_writer import AccountWriter
 from broker.connect.flow_store import ConnectFlowStore, NewConnectFlow
 from broker.connections.account_repository import AccountGrant, insert_account, insert_client
@@ -15,15 +17,20 @@ from broker.connections.account_snapshot import (
 )
 from broker.identity.browser_sessions import Session, Sessions
 from broker.oauth_client.types import OAuthClientConfig, TokenSet
+from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.providers.schema import RefreshRules
 from broker.refresh.outcome import RefreshOutcome, StoreResult, store
 from broker.vault.reencryption import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import UnitOfWork
+from core.directory.audit_trail import Actor
+from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from tests.broker.broker_harness import BrokerHarness, Person
 
 VENDOR = "vendor"
+STREAM_SECRET = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+NO_ADDRESSES = AllowedAddresses.from_hosts(())
 
 
 async def connect(app: BrokerHarness, person: Person, module: str) -> None:
@@ -42,6 +49,15 @@ async def connect(app: BrokerHarness, person: Person, module: str) -> None:
         await come_late(app, work, AccountRef(person.tenant_id, account))
         asked = NewConnectFlow(VENDOR, client_id, (module,), None, account, "", (), "https://mcpist.test/callback", "/")
         await ConnectFlowStore(app.trusted, app.vault, clock=app.clock).begin(work, session, asked, pkce=True)
+
+    await stream(app, person.tenant_id)
+
+
+async def stream(app: BrokerHarness, tenant_id: UUID) -> None:
+    """A stream of the audit log, switched off: nothing is posted."""
+    streams = AuditStreams(app.trusted, app.vault, Collector(VendorHttpClient(NO_ADDRESSES)), clock=app.clock)
+    change = StreamChange("https://logs.test/", Secret(STREAM_SECRET), enabled=False)
+    await streams.put(Actor("tests"), tenant_id, change)
 
 
 async def signed_in(app: BrokerHarness, person: Person) -> Session:

@@ -356,7 +356,12 @@ VIEWS: Mapping[str, Mapping[str, Any]] = {
     "dark": {"viewport": {"width": 1000, "height": 900}, "color_scheme": "dark"},
     "narrow": {"viewport": {"width": 320, "height": 640}},
     "japanese": {"viewport": {"width": 700, "height": 900}, "locale": "ja-JP"},
-    "narrow-japanese": {"viewport": {"width": 320, "height": 640}, "locale": "ja-JP", "color_scheme": "dark"},
+    "narrow-japanese": {
+        "viewport": {"width": 320, "height": 640},
+        "locale": "ja-JP",
+        "color_scheme": "dark",
+        "java_script_enabled": False,
+    },
 }
 
 

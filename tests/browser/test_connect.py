@@ -43,7 +43,7 @@ async def seen(database: ScratchDatabase, folder: Path, **view: Any) -> AsyncIte
 
 
 async def test_connect_more_disconnect(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with seen(database, tmp_path) as now:
+    async with seen(database, tmp_path, java_script_enabled=False) as now:
         await now.app.vendor.sign_in_as("ada-there", email="ada@vendor.test")
         await now.page.goto(f"{now.app.url}/connect")
         await now.page.get_by_role("link", name="Connect: Shop").click()

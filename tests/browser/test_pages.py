@@ -220,7 +220,7 @@ async def test_by_keyboard_alone(browser: Browser) -> None:
             await page.keyboard.press("Tab")
             reached.append(await page.evaluate("() => document.activeElement.textContent.trim()"))
             outline = await page.evaluate("() => getComputedStyle(document.activeElement).outlineWidth")
-            assert outline == "3px", reached
+            assert outline == "2px", reached
         assert reached == ["Skip to the content", "Allow", "Deny", "Account"]
 
 

@@ -11,13 +11,15 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
-from tests.support.chromium import Watched, chromium, close_contexts, watch
+from tests.console.context_pool import PooledPage, get_pool
+from tests.support.chromium import chromium
 from tests.support.eventually import within
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
@@ -28,6 +30,12 @@ PICTURES = console.ROOT / "build" / "screenshots" / "console"
 TIMEOUT_MS = 15_000
 OPERATORS = "operators"
 WIDE = {"width": 1280, "height": 800}
+DEFAULT_OPTIONS: Mapping[str, Any] = {
+    "viewport": WIDE,
+    "locale": "en-GB",
+    "timezone_id": "Asia/Tokyo",
+    "reduced_motion": "reduce",
+}
 NARROW = {"width": 360, "height": 740}
 VIEWS: Mapping[str, Mapping[str, Any]] = {
     "light": {},
@@ -42,9 +50,9 @@ in_every_view = pytest.mark.parametrize(
     [name if name == SHORT_VIEW else pytest.param(name, marks=pytest.mark.long) for name in VIEWS],
 )
 """Looks at a page in the view that most breaks in; the others take long."""
-REPORTS = """document.addEventListener('securitypolicyviolation',
-  (event) => console.error('CSP', event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber))"""
-RULES = """axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})
+# Of what passes only one element is described, and style sheets, which are ours, are not fetched once more.
+RULES = """axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  resultTypes: ['violations'], preload: false})
   .then(({violations}) => violations.map((found) => `${found.id}: ${found.help}\\n`
     + found.nodes.slice(0, 3).map((node) => `  ${node.html.slice(0, 300)}\\n  ${node.failureSummary}`).join('\\n')))"""
 
@@ -68,7 +76,11 @@ class ConsoleApp:
     other_admin: Person
     """Of another tenant."""
     operator: Person | None = None
-    watched: list[Watched] = field(default_factory=list[Watched])
+    pages: list[PooledPage] = field(default_factory=list[PooledPage])
+    """Those that the test has opened."""
+    complaints: list[str] = field(default_factory=list[str])
+    origins: set[str] = field(default_factory=set[str])
+    """What was heard of the tests before, as in :class:`Watched`."""
 
     @property
     def product(self) -> Product:
@@ -103,14 +115,14 @@ class ConsoleApp:
 
     async def open(self, person: Person | None, path: str = "", **options: Any) -> Page:
         """A page of the console in a browser of its own, as somebody who has just signed in (None: nobody)."""
-        settings = {"viewport": WIDE, "locale": "en-GB", "timezone_id": "Asia/Tokyo", "reduced_motion": "reduce"}
-        watched = watch(await self.browser.new_context(**{**settings, **options}))
-        self.watched.append(watched)
+        settings = {**DEFAULT_OPTIONS, **options}
+        opened = await get_pool(self.browser).take(settings)
+        self.pages.append(opened)
+        page, context = opened.page, opened.watched.context
+        await page.set_viewport_size(settings["viewport"])
         if person is not None:
             name, _, value = (await self.identity.session(person)).partition("=")
-            await watched.context.add_cookies([{"name": name, "value": value, "url": self.identity.url}])
-        await watched.context.add_init_script(REPORTS)
-        page = await watched.page()
+            await context.add_cookies([{"name": name, "value": value, "url": self.identity.url}])
         page.set_default_timeout(TIMEOUT_MS)
         await page.goto(f"{self.identity.url}/console{path}")
         return page
@@ -125,13 +137,20 @@ class ConsoleApp:
         assert not found, f"{name}\n" + "\n".join(found)
 
     async def close_pages(self) -> None:
-        """Close all pages; what was heard of them stays for :meth:`check`."""
-        await close_contexts(watched.context for watched in self.watched)
+        """End all pages of a test; what was heard of them stays for :meth:`check`."""
+        used, self.pages = self.pages, []
+        for page in used:
+            await get_pool(self.browser).give_back(page, self.identity.url)
+            self.complaints += page.watched.complaints
+            self.origins |= page.watched.origins
+            page.watched.complaints.clear()
+            page.watched.origins.clear()
 
-    def check(self) -> None:
-        """Nothing happened in any browser that should not."""
-        for watched in self.watched:
-            watched.check(*self.identity.origins)
+    def check(self, *origins: str) -> None:
+        """Nothing happened in any browser that should not, and no request went to others than us and `origins`."""
+        assert not self.complaints, "\n".join(self.complaints)
+        foreign = self.origins - {*self.identity.origins, *origins}
+        assert not foreign, f"requests went to {foreign}"
 
 
 async def wait_until(page: Page, function: str, argument: object = None) -> None:
@@ -142,6 +161,15 @@ async def wait_until(page: Page, function: str, argument: object = None) -> None
         return await page.evaluate(function, argument)
 
     await within(TIMEOUT_MS / 1000, is_true)
+
+
+async def confirm_by_typing(page: Page, name: str, button: str) -> None:
+    """Type what the open question asks for, without which its button does nothing, and press it."""
+    question = page.get_by_role("alertdialog")
+    pressed = question.get_by_role("button", name=button)
+    await expect(pressed).to_be_disabled()
+    await question.get_by_label(f"Type {name} to confirm").fill(name)
+    await pressed.click()
 
 
 async def find_axe_violations(page: Page) -> list[str]:
@@ -159,8 +187,14 @@ async def console_app(database: ScratchDatabase, folder: Path, **options: Any) -
     async with (
         chromium() as browser,
         product_on(database, folder) as product,
-        identity_on(product, **{"providers": False, "operator_tenant": OPERATORS, **options}) as identity,
+        identity_on(
+            product,
+            listen_port=get_pool(browser).port,
+            **{"providers": False, "operator_tenant": OPERATORS, **options},
+        ) as identity,
     ):
+        # The browser has parsed the scripts of this address.
+        get_pool(browser).port = urlsplit(identity.url).port or 0
         acme, umbrella = await product.tenant("acme"), await product.tenant("umbrella")
         admin = await _create_admin(product, acme, "ada@acme.test")
         other = await _create_admin(product, umbrella, "eve@umbrella.test")

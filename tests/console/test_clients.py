@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import NARROW, ConsoleApp, confirm_by_typing
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -52,7 +52,7 @@ async def test_access_of_an_application_is_ended_and_an_issuer_trusted(app: Cons
     await page.get_by_role("table", name="Connected").get_by_role("link").first.click()
     await page.get_by_role("button", name="End access").click()
     await app.look(page, "client-revoke")
-    await page.get_by_role("alertdialog").get_by_role("button", name="End access").click()
+    await confirm_by_typing(page, "Sharp Editor", "End access")
     await page.get_by_role("heading", name="No connected applications").wait_for()
     await page.get_by_role("link", name="Trusted issuers").click()
     await expect(page.get_by_role("navigation", name="Lists").locator("[aria-current]")).to_have_text("Trusted issuers")
@@ -64,5 +64,5 @@ async def test_access_of_an_application_is_ended_and_an_issuer_trusted(app: Cons
     await page.get_by_role("link", name="https://idp.acme.test").click()
     await app.look(page, "issuer")
     await page.get_by_role("button", name="Stop trusting").click()
-    await page.get_by_role("alertdialog").get_by_role("button", name="Stop trusting").click()
+    await confirm_by_typing(page, "https://idp.acme.test", "Stop trusting")
     await page.get_by_role("heading", name="No trusted issuers").wait_for()

@@ -171,6 +171,9 @@ async def test_an_operator_chooses_which_clients_are_trusted(app: ConsoleApp) ->
         await question.get_by_role("button", name="Back to the default").click()
         await expect(hosts).to_have_value("*")
         await within(5, is_closed)
+        await page.get_by_role("button", name="Undo").click()
+        await expect(hosts).to_have_value("claude.ai\n*.example.com")
+        await within(5, is_open)
 
 
 async def test_identity_is_the_operator_s(app: ConsoleApp) -> None:

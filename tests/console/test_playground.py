@@ -8,7 +8,7 @@ import sys
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.product import Person
 
 expect.set_options(timeout=15_000)
@@ -91,7 +91,7 @@ async def test_what_destroys_asks_first(app: ConsoleApp) -> None:
     await question.get_by_role("button", name="Cancel").click()
     assert calls == []
     await _run(page)
-    await question.get_by_role("button", name="Run").click()
+    await confirm_by_typing(page, "knowledge_graph.delete_entities", "Run")
     await page.get_by_role("status").filter(has_text="tokens").wait_for()
     assert len(calls) == 1
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.product import Person
 
 expect.set_options(timeout=15_000)
@@ -120,7 +120,8 @@ async def test_a_token_is_made_shown_once_used_and_revoked(app: ConsoleApp) -> N
     await expect(row).to_contain_text(re.compile("ends in [23] months"))
     await row.get_by_role("button", name="Revoke").click()
     await app.look(page, "profile-revoke")
-    await page.get_by_role("alertdialog", name="Revoke Nightly report?").get_by_role("button", name="Revoke").click()
+    await page.get_by_role("alertdialog", name="Revoke Nightly report?").wait_for()
+    await confirm_by_typing(page, "Nightly report", "Revoke")
     await expect(row).to_have_count(0)
     assert (await page.request.get(f"{app.identity.url}/api/v1/me", headers=headers)).status == 401
 
@@ -132,7 +133,8 @@ async def test_an_application_that_was_let_in_is_revoked(app: ConsoleApp) -> Non
     row = _part(page, "Connected applications").get_by_role("listitem")
     await expect(row).to_contain_text("Sharp Editor")
     await row.get_by_role("button", name="Revoke").click()
-    await page.get_by_role("alertdialog", name="Revoke Sharp Editor?").get_by_role("button", name="Revoke").click()
+    await page.get_by_role("alertdialog", name="Revoke Sharp Editor?").wait_for()
+    await confirm_by_typing(page, "Sharp Editor", "Revoke")
     await page.get_by_text("No application was let in.").wait_for()
 
 

@@ -74,6 +74,8 @@ async def test_an_administrator_sets_what_counts_for_the_company(app: ConsoleApp
     await page.get_by_role("button", name="Remove: acme.test gives Engineers").click()
     await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
     await page.get_by_text("Nothing is mapped").wait_for()
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("list", name="Groups and domains")).to_contain_text("acme.test → Engineers")
 
 
 async def test_settings_are_for_administrators_of_the_tenant(app: ConsoleApp) -> None:

@@ -204,7 +204,7 @@ async def test_the_policy_is_in_force_and_a_breach_is_heard(app: ConsoleApp) -> 
     """The other tests lean on this one: what breaks the policy or Trusted Types is a complaint."""
     page = await app.open(app.admin, "/users")
     await _has_table(page)
-    watched = app.watched.pop()
+    watched = app.pages.pop().watched
     await page.evaluate("document.body.append(Object.assign(document.createElement('style'), {textContent: 'a{}'}))")
     refused = await page.evaluate(
         "(() => { try { document.body.innerHTML = 'x' } catch (error) { return error.name } })()"
@@ -215,3 +215,4 @@ async def test_the_policy_is_in_force_and_a_breach_is_heard(app: ConsoleApp) -> 
     assert "style-src" in heard
     assert "require-trusted-types-for" in heard
     assert "connect-src" in heard
+    await watched.context.close()

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 from broker.vault.credential_store import CredentialOwner, CredentialStore
 from core.directory.roles import find_role
 from core.secret import Secret
-from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
@@ -186,7 +186,7 @@ async def test_a_key_is_forgotten_and_the_page_says_where_it_still_works(carla: 
     dialog = page.get_by_role("alertdialog", name="Disconnect GitHub (carla-at-github)?")
     await expect(dialog).to_contain_text("stop working")
     await carla.app.look(page, "tools-disconnect")
-    await dialog.get_by_role("button", name="Disconnect").click()
+    await confirm_by_typing(page, "carla-at-github", "Disconnect")
     await page.get_by_role("dialog", name="GitHub was disconnected").wait_for()
     await carla.app.look(page, "tools-disconnected")
     await page.keyboard.press("Escape")

@@ -8,7 +8,7 @@ from playwright.async_api import Page, expect
 from core.audit.sealer import seal_pending_events
 from core.directory.users import create_user
 from server.role_database import get_utc_now
-from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.directory import create_role
 from tests.support.product import ACTOR, Person
 
@@ -124,11 +124,16 @@ async def test_a_panel_is_a_link_and_back_closes_it(app: ConsoleApp) -> None:
 
 async def test_a_token_is_revoked_and_a_suspension_is_undone(app: ConsoleApp) -> None:
     person = await _create(app, "gone@acme.test", "Gone Soon")
+    await app.identity.session(person)
     page = await app.open(app.admin, f"/users?id={person.id}&tab=access")
+    await page.get_by_role("button", name="End all").click()
+    await page.get_by_role("alertdialog", name="Sign out this person’s browsers (1)?").wait_for()
+    await page.get_by_role("alertdialog").get_by_role("button", name="End all").click()
+    await page.get_by_text("All browsers were signed out").wait_for()
     await page.get_by_role("button", name="Revoke").first.click()
     dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("Revoke test?")
-    await dialog.get_by_role("button", name="Revoke").click()
+    await confirm_by_typing(page, "test", "Revoke")
     await page.get_by_text("No tokens.").wait_for()
     headers = {"Authorization": f"Bearer {person.token}"}
     assert (await page.request.get(f"{app.identity.url}/api/v1/me", headers=headers)).status == 401
@@ -179,7 +184,9 @@ async def test_the_allow_list(app: ConsoleApp) -> None:
     await expect(dialog.get_by_role("list")).to_contain_text("@partner.test")
     await app.look(page, "allow-list")
     await dialog.get_by_role("button", name="Remove @partner.test").click()
-    await expect(dialog.get_by_text("@partner.test")).to_have_count(0)
+    await expect(dialog.get_by_role("list").get_by_text("@partner.test")).to_have_count(0)
+    await page.get_by_role("button", name="Undo").click()
+    await expect(dialog.get_by_role("list")).to_contain_text("@partner.test")
 
 
 @pytest.mark.long

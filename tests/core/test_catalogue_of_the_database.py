@@ -62,6 +62,8 @@ EXTRA_POLICIES = {
     ("vault.connect_flows", "owner_sweeps_flows"): ("*", ("mcpist_owner",)),
     # What vault.take_notices takes and vault.sweep_notices removes.
     ("vault.notices", "owner_finds_notices"): ("*", ("mcpist_owner",)),
+    # Which tenants have a collector that lacks records.
+    ("vault.audit_streams", "deployment_lists_streams"): ("r", ("mcpist_broker",)),
     # Tables without a tenant, for the broker alone.
     ("auth.sign_ins", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),

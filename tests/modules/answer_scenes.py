@@ -1,12 +1,14 @@
 """A typical list and a typical object of each vendor, in front of its double: what answers are measured with."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, cast
 
 from modules import confluence, github, google_calendar, jira, microsoft_todo, notion, supabase
 from modules.kit import Module, Vendor
+from tests.modules.supabase.conftest import SCHEMA
 from tests.support.confluence_double import confluence_double
 from tests.support.full_answers import FullVendor
 from tests.support.github_double import github_double
@@ -16,7 +18,9 @@ from tests.support.jira_double.world import ADA, BOB
 from tests.support.microsoft_todo_double import microsoft_todo_double
 from tests.support.notion_double import notion_double
 from tests.support.plain_vendor import VendorCaller, vendor_callers
+from tests.support.postgres import DatabaseServer
 from tests.support.supabase_double import supabase_double
+from tests.support.tool_walk import ToolWalk
 from tests.support.vendor_contract import contract
 
 Json = dict[str, Any]
@@ -40,11 +44,17 @@ Opener = Callable[[], contextlib.AbstractAsyncContextManager[Scene]]
 
 @contextlib.asynccontextmanager
 async def open_scene(
-    module: Module, url: str, calls: Calls, secret: str = "full", **hosts: str
+    module: Module,
+    url: str,
+    calls: Calls,
+    secret: str = "full",
+    *,
+    least_rows: int = 0,
+    hosts: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Scene]:
     async with vendor_callers() as callers:
-        plain: VendorCaller = callers(module, url, secret, hosts)
-        vendor = FullVendor(plain.vendor, contract(module.name.replace("_", "-")))
+        plain: VendorCaller = callers(module, url, secret, hosts or {})
+        vendor = FullVendor(plain.vendor, contract(module.name.replace("_", "-")), least_rows)
         yield Scene(VendorCaller(module, cast("Vendor", vendor)), vendor, calls)
 
 
@@ -182,11 +192,39 @@ async def open_github() -> AsyncIterator[Scene]:
             "list_issues": here, "get_issue": {**here, "issue_number": 1}, "list_commits": here,
             "get_commit": {**here, "ref": "main"}, "list_repositories": {}, "search_repositories": {"q": "app"},
         }  # fmt: skip
-        async with open_scene(github.MODULE, double.url, calls, **double.hosts) as scene:
+        async with open_scene(github.MODULE, double.url, calls, hosts=double.hosts) as scene:
             yield scene
 
 
 SCENES: dict[str, Opener] = {
     "notion": open_notion, "jira": open_jira, "confluence": open_confluence, "supabase": open_supabase,
     "google_calendar": open_calendar, "microsoft_todo": open_todo, "github": open_github,
+}  # fmt: skip
+
+
+@contextlib.asynccontextmanager
+async def open_walked_scene(name: str, server: DatabaseServer) -> AsyncIterator[Scene]:
+    """What the walk over all tools of a module puts into its double, and the reading tools' calls; a list has its rows
+    again and again."""
+    walk: ToolWalk = import_module(f"tests.modules.{name}.test_every_tool").TestEveryTool()
+    async with contextlib.AsyncExitStack() as stack:
+        if name == "supabase":
+            database = await stack.enter_async_context(server.database(migrated=False))
+            double: Any = await stack.enter_async_context(supabase_double(database.admin))
+            double.sql.run(SCHEMA, read_only=False)
+        else:
+            double = await stack.enter_async_context(_DOUBLES[name]())
+        calls = walk.furnish(double)
+        reading = {one.name: calls[one.name] for one in walk.module.tools if one.hints.read_only}
+        made = {tool: params for tool, params in reading.items() if tool not in walk.local}
+        secret = "mona-token" if name == "github" else "full"
+        hosts: dict[str, str] = getattr(double, "hosts", {})
+        yield await stack.enter_async_context(
+            open_scene(walk.module, double.url, made, secret, least_rows=ROWS, hosts=hosts)
+        )
+
+
+_DOUBLES: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Any]]] = {
+    "notion": notion_double, "jira": jira_double, "confluence": confluence_double, "github": github_double,
+    "google_calendar": google_calendar_double, "microsoft_todo": microsoft_todo_double,
 }  # fmt: skip

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import pytest
 import pytest_asyncio
@@ -39,7 +40,12 @@ async def chromium() -> AsyncGenerator[Browser]:
     try:
         yield browser
     finally:
-        await close_contexts(context for context in browser.contexts if context not in before)
+        await close_contexts(one for one in browser.contexts if one not in before and one not in _KEPT_CONTEXTS)
+
+
+def keep_context(context: BrowserContext) -> None:
+    """Let a context outlive the block of :func:`chromium` in which it was made; who asks for that wipes it."""
+    _KEPT_CONTEXTS.add(context)
 
 
 async def close_contexts(contexts: Iterable[BrowserContext]) -> None:
@@ -70,6 +76,7 @@ class _KeptBrowser:
     browsers: list[Browser] = field(default_factory=list[Browser])
 
 
+_KEPT_CONTEXTS: WeakSet[BrowserContext] = WeakSet()
 _KEPT: dict[asyncio.AbstractEventLoop, _KeptBrowser] = {}
 
 

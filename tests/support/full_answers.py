@@ -6,7 +6,8 @@ from typing import Any
 
 import orjson
 
-from modules.kit import Vendor, VendorAnswer
+from modules.kit import Download, Vendor, VendorAnswer
+from tests.support.odd_documents import find_raw_rows, replace_rows
 from tests.support.vendor_contract import Contract
 
 Json = dict[str, Any]
@@ -24,12 +25,12 @@ _TEXTS = {
 
 class FullVendor:
     """A vendor in front of a double whose answers have every field that is described. They are kept in `bodies`, and in
-    `answers` by method and path."""
+    `answers` by method and path. A list has at least `rows` rows: those of the double, again and again."""
 
-    def __init__(self, vendor: Vendor, contract: Contract) -> None:
+    def __init__(self, vendor: Vendor, contract: Contract, rows: int = 0) -> None:
         self.bodies: list[bytes] = []
         self.answers: dict[str, bytes] = {}
-        self._vendor, self._contract = vendor, contract
+        self._vendor, self._contract, self._least_rows = vendor, contract, rows
         self._forms = [
             (method, template, re.compile(re.sub(r"\\\{[^{}]+\\\}", "[^/]+", re.escape(template))))
             for method, template in contract.operations()
@@ -39,9 +40,12 @@ class FullVendor:
         """Send a request, and fill up its answer."""
         answer = await self._vendor.request(method, path, **options)
         schema = self._find_schema(method.lower(), path, answer.status)
-        if schema is None or not answer.body:
+        if not answer.body:
             return answer
-        found = orjson.loads(answer.body)
+        if "json" not in answer.headers.get("content-type", "json") or schema is None:
+            self.bodies.append(answer.body)
+            return answer
+        found = self._repeat_rows(orjson.loads(answer.body)) if method == "GET" else orjson.loads(answer.body)
         rows = next((name for name in _ROWS if isinstance(found, dict) and name in found), None)
         if rows:  # what is around the rows leads to the next page, and stays as it is
             properties = self._list_properties(self._contract.resolve(schema))
@@ -52,6 +56,19 @@ class FullVendor:
         self.bodies.append(body)
         self.answers[f"{method} {path}"] = body
         return VendorAnswer(answer.status, answer.headers, body, write=False)
+
+    async def download(self, path: str, **options: Any) -> Download:
+        """Ask for a file, which is kept as it is."""
+        found = await self._vendor.download(path, **options)
+        self.bodies.append(found.content)
+        return found
+
+    def _repeat_rows(self, body: Any) -> Any:
+        is_object = isinstance(body, dict) and "id" in body  # which may have lists in it
+        rows = [] if is_object else find_raw_rows(body)
+        if not rows or len(rows) >= self._least_rows:
+            return body
+        return replace_rows(body, [rows[number % len(rows)] for number in range(self._least_rows)])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._vendor, name)

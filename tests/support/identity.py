@@ -99,13 +99,15 @@ async def identity_on(
     in_file: bool = True,
     server: Mapping[str, Any] | None = None,
     private_hosts: Sequence[str] = (),
+    listen_port: int = 0,
     **settings: Any,
 ) -> AsyncIterator[Identity]:
     """Serve until the block is left; `server` is the authorization server's settings, `settings` the product's. Without
-    `in_file` the provider runs and MCPist does not know it, but may ask it."""
+    `in_file` the provider runs and MCPist does not know it, but may ask it. It listens at `listen_port` where that is
+    free, as it is after another product has ended."""
     deployment, catalogue = product.deployment, product.catalogue
     async with contextlib.AsyncExitStack() as stack:
-        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listener = stack.enter_context(_open_listener(listen_port))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         company = None
         if providers:
@@ -139,6 +141,12 @@ async def identity_on(
         )
         await stack.enter_async_context(run_http_server(HttpServer(running.app), listener))
         yield Identity(product, url, running, zone, company)
+
+
+def _open_listener(port: int) -> socket.socket:
+    with contextlib.suppress(OSError):
+        return socket.create_server(("127.0.0.1", port))
+    return socket.create_server(("127.0.0.1", 0))
 
 
 def _identity_file(path: Path, company: OauthProvider | None, server: Mapping[str, Any]) -> Path:

@@ -95,8 +95,8 @@ class MicrosoftTodoDouble(VendorDouble):
 
     def add_item(self, task_id: str, displayName: str = "Step", **more: Any) -> Json:  # noqa: N803 Graph's name
         made = {
-            "@odata.etag": 'W/"i"', "id": self.make_id(), "createdDateTime": MOMENT, "isChecked": False,
-            "displayName": displayName, **more,
+            "@odata.etag": 'W/"i"', "id": f"00000000-0000-4000-8000-{next(self._numbers):012}",
+            "createdDateTime": MOMENT, "isChecked": False, "displayName": displayName, **more,
         }  # fmt: skip
         self.items[made["id"]], self.parents[made["id"]] = made, task_id
         return made

@@ -23,7 +23,7 @@ from modules.kit.markup.adf_nodes import (
     list_children,
     list_marks,
 )
-from modules.kit.markup.adf_table_formatting import format_table_lines, read_layout, read_plain_rows
+from modules.kit.markup.adf_table_formatting import find_paragraph, format_table_lines, read_layout, read_plain_rows
 from modules.kit.markup.markdown_text import escape_start, format_address, format_fence
 from modules.kit.text_cleaning import clean_text
 from modules.kit.turns import count_each, count_work
@@ -204,6 +204,11 @@ def _format_items(block: AdfNode, level: int, markers: Sequence[str], kind: str)
         raise _Unsayable
     lines: list[str] = []
     for item, marker in zip(count_each(items, _BLOCK_WORK), markers, strict=True):
+        if len(item) == 2 and item["type"] == kind and level < MAX_LEVELS:
+            paragraph = find_paragraph(item)
+            if paragraph is not None:
+                lines.append(marker + _format_paragraph(list_children(paragraph)))
+                continue
         content = list_children(item)
         if item.get("type") != kind or not content or get_attrs(item) or item.keys() - {"type", "attrs", "content"}:
             raise _Unsayable

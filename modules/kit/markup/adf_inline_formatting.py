@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, format_json, get_attrs, list_marks
@@ -21,7 +21,6 @@ _WRAPS: dict[Any, tuple[str, str]] = {
     "strike": ("~~", "~~"),
     "code": ("`", "`"),
 }
-_PLAIN_KEYS = {"type", "text"}
 _TEXT_KEYS = {"type", "text", "marks"}
 COLOR = re.compile(r"#[0-9a-fA-F]{3,8}|[a-z]{1,30}")
 _SIMPLE_MARKS = {"underline": Mark("u"), "strike": Mark("strike"), "strong": Mark("strong"), "em": Mark("em")}
@@ -29,7 +28,7 @@ _SIMPLE_MARKS = {"underline": Mark("u"), "strike": Mark("strike"), "strong": Mar
 
 def format_inline(nodes: Sequence[AdfNode]) -> str:
     """Format the content of a paragraph, heading or other text block as one line of Markdown."""
-    if len(nodes) == 1 and nodes[0].keys() == _PLAIN_KEYS:
+    if len(nodes) == 1 and len(nodes[0]) == 2 and "text" in nodes[0]:
         text = nodes[0]["text"]
         if isinstance(text, str) and text.isascii() and is_plain(text):
             return text
@@ -70,18 +69,18 @@ def _format_usual(nodes: Sequence[AdfNode]) -> str | None:
 def _find_wrap(node: AdfNode) -> tuple[str, str] | None:
     """What stands around a text with one usual mark; None for others."""
     marks: Any = node.get("marks")
-    if len(node) != 3 or not isinstance(marks, list):
+    if len(node) != 3 or marks.__class__ is not list or len(marks) != 1:
         return None
-    mark = cast("list[Any]", marks)
-    if len(mark) != 1 or not isinstance(mark[0], dict):
+    found: Any = marks[0]
+    if found.__class__ is not dict:
         return None
-    found = cast("AdfNode", mark[0])
-    kind, attrs = found.get("type"), found.get("attrs")
+    kind: Any = found.get("type")
     if len(found) == 1:
         return _WRAPS.get(kind)
-    if kind != "link" or len(found) != 2 or not isinstance(attrs, dict) or len(cast("AdfNode", attrs)) != 1:
+    attrs: Any = found.get("attrs")
+    if kind != "link" or len(found) != 2 or attrs.__class__ is not dict or len(attrs) != 1:
         return None
-    address: Any = cast("AdfNode", attrs).get("href")
+    address: Any = attrs.get("href")
     is_usual = isinstance(address, str) and _USUAL_ADDRESS.fullmatch(address)
     return ("[", f"]({address})") if is_usual else None
 

@@ -11,7 +11,16 @@ from urllib.parse import parse_qsl, unquote
 from modules.kit.errors import ToolError
 from modules.kit.markup.adf_inline_formatting import COLOR, get_emoji_code
 from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, is_flat
-from modules.kit.markup.markdown_inline import Inline, InlineDialect, LinkKind, Mark, parse_inline, unescape
+from modules.kit.markup.markdown_inline import (
+    Inline,
+    InlineDialect,
+    LinkKind,
+    Mark,
+    divide_usual,
+    parse_inline,
+    read_code,
+    unescape,
+)
 from modules.kit.turns import count_each
 
 _SPECIAL_LINK = re.compile(r"(mention|emoji|date|status|media):([^\s?]*+)(?:\?(\S*+))?")
@@ -27,7 +36,24 @@ def parse_adf_inline(text: str) -> list[AdfNode]:
     Raises:
         ToolError: it names something that the format does not take, such as a day that does not exist.
     """
-    return [_make_inline_node(run) for run in count_each(parse_inline(text, _DIALECT))]
+    divided = divide_usual(text)
+    if divided is None:
+        return [_make_inline_node(run) for run in count_each(parse_inline(text, _DIALECT))]
+    start, parts = divided
+    nodes: list[AdfNode] = [{"type": "text", "text": start}] if start else []
+    for code, strong, em, words, address, struck, behind in parts:
+        if strong:
+            nodes.append({"type": "text", "text": strong, "marks": [{"type": "strong"}]})
+        elif code:
+            nodes.append(_make_code(read_code(code)))
+        elif words:
+            nodes.append({"type": "text", "text": words, "marks": [{"type": "link", "attrs": {"href": address}}]})
+        else:
+            mark = {"type": "em" if em else "strike"}
+            nodes.append({"type": "text", "text": em or struck, "marks": [mark]})
+        if behind:
+            nodes.append({"type": "text", "text": behind})
+    return nodes
 
 
 def _make_inline_node(run: Inline) -> AdfNode:

@@ -58,12 +58,11 @@ def get_attrs(node: Mapping[str, Any]) -> dict[str, Any]:
 
 def list_children(node: Mapping[str, Any]) -> list[AdfNode]:
     """List the nodes within a node; what is no node is left out."""
-    content: Any = node.get("content")
-    if not isinstance(content, list):
+    nodes: Any = node.get("content")
+    if nodes.__class__ is not list:  # of JSON; `isinstance` and a cast take twice as long
         return []
-    nodes = cast("list[Any]", content)
     for one in nodes:
-        if not isinstance(one, dict) or not isinstance(cast("AdfNode", one).get("type"), str):
+        if one.__class__ is not dict or not isinstance(one.get("type"), str):
             return list(filter(_is_node, nodes))
     return nodes
 

@@ -57,6 +57,8 @@ def parse_adf(markdown: str) -> AdfNode:
 
 
 def _make_blocks(parts: Sequence[Container | Leaf]) -> list[AdfNode]:
+    if len(parts) == 1 and isinstance(first := parts[0], Leaf):
+        return _make_leaf_blocks(first)
     blocks: list[AdfNode] = []
     for part in group_items(parts):
         if isinstance(part, Leaf):
@@ -197,15 +199,17 @@ def _arrange_cells(table: AdfNode, options: AdfNode) -> None:
 
 
 def _make_paragraph(text: str) -> AdfNode:
-    content = [] if text == "<br>" else parse_adf_inline(text)
-    return {"type": "paragraph", **({"content": content} if content else {})}
+    content = [] if text in ("", "<br>") else parse_adf_inline(text)
+    return {"type": "paragraph", "content": content} if content else {"type": "paragraph"}
 
 
 def _make_leaf_blocks(leaf: Leaf) -> list[AdfNode]:
     match leaf.kind:
         case "paragraph" | "html":
-            before = _make_text_blocks(get_paragraph_text(leaf)) if leaf.table_rule != 1 else []
-            return [*before, _make_table(leaf)] if leaf.table_rule else before
+            if not leaf.table_rule:
+                return _make_text_blocks(get_paragraph_text(leaf))
+            before = _make_text_blocks(get_paragraph_text(leaf)) if leaf.table_rule > 1 else []
+            return [*before, _make_table(leaf)]
         case "heading":
             content = parse_adf_inline(get_heading_text(leaf))
             made: AdfNode = {"type": "heading", "attrs": {"level": leaf.level}}

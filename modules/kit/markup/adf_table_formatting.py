@@ -1,7 +1,7 @@
 """Tables of Atlassian's document format that Markdown can say: each cell is one paragraph."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from modules.kit.markup.adf_inline_formatting import format_inline
 from modules.kit.markup.adf_nodes import AdfNode, build_options, get_attrs, list_children, list_marks
@@ -10,52 +10,65 @@ from modules.kit.turns import count_each
 _CELL_KEYS = frozenset({"type", "attrs", "content"})
 
 
-class PlainCell(NamedTuple):
-    """A cell of a table that holds one paragraph."""
+class PlainRow(NamedTuple):
+    """A row of a table whose cells hold one paragraph each: their types, widths and content. Lists of a row are fewer
+    objects than cells."""
 
-    kind: str
-    width: Any
-    content: list[AdfNode]
+    kinds: list[str]
+    widths: list[Any]
+    contents: list[list[AdfNode]]
 
 
-def read_plain_rows(table: AdfNode) -> list[list[PlainCell]] | None:
-    """The cells of a table; None where a row or cell is not plain, or rows have another number of cells."""
-    rows: list[list[PlainCell]] = []
+def read_plain_rows(table: AdfNode) -> list[PlainRow] | None:
+    """The rows of a table; None where a row or cell is not plain, or rows have another number of cells."""
+    rows: list[PlainRow] = []
     for row in count_each(list_children(table)):
         if row.keys() - _CELL_KEYS or get_attrs(row):
             return None
-        cells = [_read_plain_cell(cell) for cell in list_children(row)]
-        found = [cell for cell in cells if cell is not None]
-        if not found or len(found) < len(cells) or (rows and len(rows[0]) != len(found)):
+        found = PlainRow([], [], [])
+        for cell in list_children(row):
+            # Most cells are read here: a call for each takes longer.
+            parts: Any = cell.get("content")
+            one: Any = parts[0] if len(cell) == 2 and parts.__class__ is list and len(parts) == 1 else None
+            if one.__class__ is dict and len(one) == 2 and one.get("type") == "paragraph" and "content" in one:
+                found.widths.append(None)
+                found.contents.append(list_children(one))
+            elif not _read_plain_cell(cell, found):
+                return None
+            found.kinds.append(cell["type"])
+        if not found.kinds or (rows and len(rows[0].kinds) != len(found.kinds)):
             return None
         rows.append(found)
     return rows or None
 
 
-def _read_plain_cell(cell: AdfNode) -> PlainCell | None:
-    content: Any = cell.get("content")
-    parts = cast("list[Any]", content) if len(cell) == 2 and isinstance(content, list) else []
-    if len(parts) == 1:
-        one: Any = parts[0]
-        if isinstance(one, dict) and _is_usual_paragraph(cast("AdfNode", one)):
-            return PlainCell(cell["type"], None, list_children(cast("AdfNode", one)))
+def _read_plain_cell(cell: AdfNode, row: PlainRow) -> bool:
+    """Add the width and content of a cell to its row; false for one that is not plain."""
     content, attrs = list_children(cell), get_attrs(cell)
     if len(content) != 1 or content[0]["type"] != "paragraph" or cell.keys() - _CELL_KEYS:
-        return None
+        return False
     if attrs.keys() - {"colwidth"} or content[0].keys() - _CELL_KEYS or get_attrs(content[0]):
+        return False
+    row.widths.append(attrs.get("colwidth"))
+    row.contents.append(list_children(content[0]))
+    return True
+
+
+def find_paragraph(node: AdfNode) -> AdfNode | None:
+    """The paragraph that is all in a node, and has nothing but content; None for anything else."""
+    parts: Any = node.get("content")
+    if parts.__class__ is not list or len(parts) != 1:
         return None
-    return PlainCell(cell["type"], attrs.get("colwidth"), list_children(content[0]))
+    one: Any = parts[0]
+    is_usual = one.__class__ is dict and len(one) == 2 and one.get("type") == "paragraph" and "content" in one
+    return one if is_usual else None
 
 
-def _is_usual_paragraph(node: AdfNode) -> bool:
-    return node.get("type") == "paragraph" and len(node) == 2 and "content" in node
-
-
-def read_layout(table: AdfNode, rows: Sequence[Sequence[PlainCell]]) -> AdfNode | None:
+def read_layout(table: AdfNode, rows: Sequence[PlainRow]) -> AdfNode | None:
     """Read what a plain table does not say of itself; None where Markdown cannot say it."""
     header = _find_header(rows)
-    widths = [cell.width for cell in rows[0]]
-    if header is None or any([cell.width for cell in row] != widths for row in count_each(rows, 20)):
+    widths = rows[0].widths
+    if header is None or any(row.widths != widths for row in count_each(rows, 20)):
         return None
     found = build_options(get_attrs(table), list_marks(table))
     if header != "row":
@@ -74,11 +87,11 @@ HEADERS: dict[str, Callable[[int, int], bool]] = {
 """Which cells of a table are headers, by the word for it."""
 
 
-def _find_header(rows: Sequence[Sequence[PlainCell]]) -> str | None:
-    kinds = [[cell.kind for cell in row] for row in count_each(rows, 20)]
+def _find_header(rows: Sequence[PlainRow]) -> str | None:
+    kinds = [row.kinds for row in rows]
     for name, is_header in HEADERS.items():
         first, other = (
-            ["tableHeader" if is_header(row, column) else "tableCell" for column in range(len(rows[0]))]
+            ["tableHeader" if is_header(row, column) else "tableCell" for column in range(len(kinds[0]))]
             for row in (0, 1)
         )
         if kinds[0] == first and all(one == other for one in kinds[1:]):
@@ -86,13 +99,13 @@ def _find_header(rows: Sequence[Sequence[PlainCell]]) -> str | None:
     return None
 
 
-def format_table_lines(rows: Sequence[Sequence[PlainCell]]) -> list[str]:
+def format_table_lines(rows: Sequence[PlainRow]) -> list[str]:
     """Format the rows as a table of Markdown."""
     lines = [_format_row(row) for row in count_each(rows)]
-    lines.insert(1, f"|{' --- |' * len(rows[0])}")
+    lines.insert(1, f"|{' --- |' * len(rows[0].kinds)}")
     return lines
 
 
-def _format_row(cells: Sequence[PlainCell]) -> str:
-    texts = [format_inline(cell.content).replace("|", "\\|") for cell in cells]
+def _format_row(row: PlainRow) -> str:
+    texts = [format_inline(content).replace("|", "\\|") for content in row.contents]
     return f"| {' | '.join(texts)} |"

@@ -6,7 +6,7 @@ The standard library's parser needs quadratic time for some broken texts in the 
 import html
 import re
 
-from modules.kit.markup.markup_lines import LINE, LineElement, RowElement, build_cell_pattern
+from modules.kit.markup.markup_lines import LINE, LIST_LEVELS, LineElement, RowElement, build_cell_pattern, find_list
 from modules.kit.markup.markup_tree import MAX_DEPTH, Element
 from modules.kit.turns import count_work
 
@@ -19,11 +19,9 @@ _USUAL = re.compile(
 )
 """A text and a tag, or an element with a text and nothing else, as programs write them."""
 _TEXT_AND_LINE = re.compile(
-    rf"([^<]*+)<(?:(li|p|h[1-6])>({LINE})(?:(</\2>)|(?=<[uo]l>))|tr>({build_cell_pattern()})</tr>)"
+    rf"([^<]*+)<(?:(li|p|h[1-6])>({LINE})(?:(</\2>)|(?=<[uo]l>))|tr>({build_cell_pattern()})</tr>|(?=([uo]l)>))"
 )
-"""A text and an element with a line, or a row of lines."""
-_LINE_LEVELS = 4
-"""Elements in each other that a row of lines is."""
+"""A text and an element with a line, or a row of lines, or what may be a list of lines."""
 _END = re.compile(r"</([A-Za-z]++)\s*+>")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?")
@@ -70,8 +68,8 @@ class _HtmlParser:
         match_line, match, text, place = _TEXT_AND_LINE.match, _USUAL.match, self.text, 0
         while place < len(text):
             line = match_line(text, place)
-            if line is not None and self._add_line(line):
-                place = line.end()
+            if line is not None and (end := self._add_line(line)):
+                place = end
                 continue
             token = match(text, place)
             end = self._read_odd(place) if token is None else self._read_usual(token)
@@ -80,28 +78,35 @@ class _HtmlParser:
             place = end
         return self.root
 
-    def _add_line(self, found: "re.Match[str]") -> bool:
-        """Add a text and an element with a line; false where it has to be looked at closely."""
-        between, name, line, closing, cells = found.groups()
+    def _add_line(self, found: "re.Match[str]") -> int:
+        """Add a text and an element with a line; its end, 0 where it has to be looked at closely."""
+        between, name, line, closing, cells, list_name = found.groups()
         path = self.path
-        if len(path) > MAX_DEPTH - _LINE_LEVELS:
-            return False
-        if cells:
+        if len(path) > MAX_DEPTH - LIST_LEVELS:
+            return 0
+        end = found.end()
+        if list_name:
+            whole = find_list(self.text, end - 1)
+            if whole is None:
+                return 0
+            element, end = whole
+            name = list_name
+        elif cells:
             if "<td>" in cells and "<th>" in cells:
-                return False
+                return 0
             name, element = "tr", RowElement(cells)
         elif closing:
             element = LineElement(name, line)
         elif name == "li":
             element = Element("li", {}, [LineElement("", line)])
         else:
-            return False
+            return 0
         self._add_text(between)
         self._close_for(name)
         path[-1].children.append(element)
         if name == "li" and not closing:
             path.append(element)
-        return True
+        return end
 
     def _add_text(self, text: str) -> None:
         count_work(_TAG_WORK + len(text) // 8)

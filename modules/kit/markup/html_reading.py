@@ -23,7 +23,7 @@ from modules.kit.markup.markdown_text import (
     is_plain,
     join_blocks,
 )
-from modules.kit.markup.markup_lines import LineElement, RowElement
+from modules.kit.markup.markup_lines import LineElement, ListElement, RowElement
 from modules.kit.markup.markup_tree import Element
 from modules.kit.text_cleaning import clean_text
 from modules.kit.turns import count_each, count_work
@@ -143,10 +143,14 @@ class HtmlFormatter:
 
     def format_list(self, element: Element, marker: str) -> list[Block]:
         """Format a list; `marker` is that of a list right before it, which would be the same list."""
+        is_bullets = element.name == "ul"
+        if isinstance(element, ListElement):
+            count_work(_BLOCK_WORK)
+            sign = ("*" if marker == "-" else "-") if is_bullets else ")" if marker == "." else "."
+            return [Block("\n".join(element.format_items(sign)), "list", sign)]
         items = [one for one in element.children if isinstance(one, Element) and not is_hidden(one)]
         if not items:
             return []
-        is_bullets = element.name == "ul"
         if is_bullets:
             sign, start = "*" if marker == "-" else "-", ""
         else:

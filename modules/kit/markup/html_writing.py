@@ -7,12 +7,20 @@ HTML in the Markdown is text but for a few tags (`<br>`, `<u>`, `<sub>`): nothin
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from modules.kit.markup.markdown_blocks import parse_tree
-from modules.kit.markup.markdown_inline import Inline, InlineDialect, Mark, parse_inline
+from modules.kit.markup.markdown_inline import (
+    Inline,
+    InlineDialect,
+    Mark,
+    UsualPart,
+    divide_usual,
+    parse_inline,
+    read_code,
+)
 from modules.kit.markup.markdown_tree import (
     Container,
     ItemList,
@@ -155,7 +163,8 @@ class HtmlWriter:
 
     def write_inline(self, text: str) -> str:
         """Write inline Markdown."""
-        return self.write_runs(parse_inline(text, self.dialect))
+        divided = None if "&" in text or ">" in text else divide_usual(text)
+        return self.write_runs(parse_inline(text, self.dialect)) if divided is None else _write_usual(*divided)
 
     def write_runs(self, runs: Sequence[Inline], depth: int = 0) -> str:
         """Write parsed inline Markdown; the first `depth` marks of each run are written already."""
@@ -210,11 +219,30 @@ class HtmlWriter:
         return f'<img src="{html.escape(run.value)}" alt="{html.escape(run.text)}"/>'
 
 
+def _write_usual(start: str, parts: Iterator[UsualPart]) -> str:
+    """Write inline Markdown that is divided into words with one mark, in which there is nothing to escape."""
+    made = [start]
+    for code, strong, em, words, address, struck, text in parts:
+        if strong:
+            made.append(f"<strong>{strong}</strong>{text}")
+        elif code:
+            made.append(f"<code>{read_code(code)}</code>{text}")
+        elif words:
+            made.append(f'<a href="{html.escape(address)}">{words}</a>{text}')
+        elif em:
+            made.append(f"<em>{em}</em>{text}")
+        else:
+            made.append(f"<del>{struck}</del>{text}")
+    return "".join(made)
+
+
 def _divide_items(part: ItemList) -> list[ItemRun]:
     """The items as lists of tasks and lists of none."""
     if part.sign in ".)":
         return [ItemRun("ol", part.start, part.items, [None] * len(part.items))]
     tasks = [_take_task(item) for item in part.items]
+    if not any(task is not None for task in tasks):
+        return [ItemRun("ul", 0, part.items, tasks)]
     runs: list[ItemRun] = []
     for _, group in groupby(zip(part.items, tasks, strict=True), key=lambda pair: pair[1] is None):
         pairs = list(group)

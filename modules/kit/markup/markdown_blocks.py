@@ -7,11 +7,13 @@ Inline text is not parsed here. Time is linear: containers deeper than ``MAX_DEP
 import re
 
 from modules.kit.markup.markdown_tree import Container, Leaf, LeafKind, SourceLine, find_cells
-from modules.kit.turns import count_each, count_work
+from modules.kit.turns import count_work
 
 MAX_DEPTH = 100
 _LINE = 25
 """What a line costs beside its characters, of which most are only copied here."""
+_WORK_AT_ONCE = 500
+"""How much work is counted together."""
 _TAB = 4
 _CODE_INDENT = 4
 
@@ -92,7 +94,13 @@ class _Cursor:
 
 
 class _Parser:
-    def __init__(self) -> None:
+    """Reads line by line. `is_tree` says that only the tree is asked for: the leaves are not listed, and do not know
+    what they are in."""
+
+    __slots__ = ("containers", "is_tree", "leaf", "leaves", "parts", "path")
+
+    def __init__(self, *, is_tree: bool) -> None:
+        self.is_tree = is_tree
         self.containers: list[Container] = []
         self.path: tuple[Container, ...] = ()
         self.leaf: Leaf | None = None
@@ -130,9 +138,9 @@ class _Parser:
         leaf, containers = self.leaf, self.containers
         if leaf is not None and leaf.kind != "paragraph":
             return False
-        spaces, marker = usual.groups()
+        marker = usual[2]
         if marker is None:
-            if spaces or containers:
+            if containers or usual.end():
                 return False
             if leaf is None:
                 self._start("paragraph", SourceLine("", line))
@@ -140,7 +148,7 @@ class _Parser:
                 leaf.is_loose = False
                 leaf.lines.append(SourceLine("", line))
             return True
-        column, matched = len(spaces), 0
+        column, matched, opened = usual.end(1), 0, len(containers)
         for container in containers:
             if container.kind != "item":
                 return False
@@ -148,12 +156,18 @@ class _Parser:
                 break
             column -= container.indent
             matched += 1
-        is_within = leaf is not None and not leaf.table_rule and matched == len(containers)
-        if column >= _CODE_INDENT or matched == MAX_DEPTH or (is_within and marker[:-1] not in ("", "1")):
+        if column >= _CODE_INDENT or matched == MAX_DEPTH:
             return False
-        del containers[matched:]
-        self._add_container(Container("item", column + len(marker) + 1, marker))
-        self._start("paragraph", SourceLine(line[: usual.end()], line[usual.end() :]))
+        if matched == opened:
+            if leaf is not None and not leaf.table_rule and marker[:-1] not in ("", "1"):
+                return False
+        else:
+            del containers[matched:]
+        item = Container("item", column + len(marker) + 1, marker, False, [])
+        (containers[-1].parts if matched else self.parts).append(item)
+        containers.append(item)
+        end = usual.end()
+        self._start("paragraph", SourceLine(line[:end], line[end:]))
         return True
 
     def _add_row(self, line: str) -> bool:
@@ -318,6 +332,8 @@ class _Parser:
             return
         self._close_to(matched)
         self.leaf = None
+        if self.is_tree:
+            return
         last = self.leaves[-1] if self.leaves else None
         self._set_path()
         if last is not None and last.kind == "blank" and last.containers is self.path:
@@ -333,13 +349,21 @@ class _Parser:
             self._start("code", cursor.rest())
 
     def _start(self, kind: LeafKind, line: SourceLine, level: int = 0, end: "re.Pattern[str] | None" = None) -> None:
-        self._set_path()
-        leaf = self.leaf = Leaf(kind, self.path, [line], level, end=end)
-        self.leaves.append(leaf)
-        if kind != "blank":
-            for container in self.path:
-                container.is_filled = True
-            (self.containers[-1].parts if self.containers else self.parts).append(leaf)
+        if not self.is_tree:
+            self._set_path()
+        leaf = self.leaf = Leaf(kind, self.path, [line], level, False, end)
+        if not self.is_tree:
+            self.leaves.append(leaf)
+        if kind == "blank":
+            return
+        if not self.containers:
+            self.parts.append(leaf)
+            return
+        for container in reversed(self.containers):
+            if container.is_filled:
+                break  # and so is each that it is in
+            container.is_filled = True
+        self.containers[-1].parts.append(leaf)
 
     def _set_path(self) -> None:
         path = tuple(self.containers)
@@ -369,25 +393,27 @@ def _is_rule(above: str, line: str) -> bool:
 
 def parse_blocks(text: str) -> list[Leaf]:
     """Parse the leaves of `text`, in its order, blank lines among them."""
-    return _parse(text).leaves
+    return _parse(text, is_tree=False).leaves
 
 
 def parse_tree(text: str) -> list[Container | Leaf]:
     """Parse a text, whose lines may end in any way, as a tree of containers and leaves. A leaf does not know what it is
     in: the tree would be a circle, and stay until a full collection."""
-    parser = _parse(_normalize(text))
-    for leaf in count_each(parser.leaves, 2):
-        leaf.containers = ()
-    return parser.parts
+    return _parse(_normalize(text), is_tree=True).parts
 
 
 def _normalize(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _parse(text: str) -> _Parser:
-    parser = _Parser()
+def _parse(text: str, *, is_tree: bool) -> _Parser:
+    parser = _Parser(is_tree=is_tree)
+    add_line, work = parser.add_line, 0
     for line in text.split("\n"):
-        parser.add_line(line)
-        count_work(_LINE + len(line) // 8)
+        add_line(line)
+        work += _LINE + len(line) // 8
+        if work > _WORK_AT_ONCE:
+            count_work(work)
+            work = 0
+    count_work(work)
     return parser

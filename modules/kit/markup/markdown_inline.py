@@ -9,7 +9,7 @@ and footnotes are text. The time is linear in the length.
 import html
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -25,6 +25,8 @@ _MOST_TAGS = 20
 _MOST_WRONG_TAGS = 20
 """Where JSON is looked for and none found: the decoder counts lines from the beginning for each."""
 
+_MOST_AT_ONCE = 5_000
+"""Characters that are divided without a rest (see `turns.py`)."""
 _TOKEN_WORK = 20
 """What a token costs beside its characters (see `turns.py`)."""
 
@@ -32,14 +34,21 @@ _WORD = r"[^\s\\`*_~\[\]<&$]++"
 _WORDS = rf"{_WORD}(?: ++{_WORD})*+"
 # The groups are what most texts have, read at once: code, bold, italic, struck words, and a link. Each alternative
 # begins with one character, for which `re` looks quickly.
-_TOKEN = (
+_USUAL_TOKENS = (
     rf"`([^`\n]++)`(?![`{{])|\*\*({_WORDS})\*\*(?!\*)|\*({_WORDS})\*(?!\*)|\[({_WORDS})\]\((https?://[^\s()<>\\&]++)\)"
     rf"|~~({_WORDS})~~(?!~)"
-    r"|\\[!-/:-@\[-`{-~\n]|``*+|\*\**+|__*+|~~*+|!\[|\[|\]|<|\n[ \t]*+"
-    r"|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 )
-_PLAIN_TOKEN = re.compile(_TOKEN)
-_MATH_TOKEN = re.compile(rf"{_TOKEN}|\$")
+_OTHER_TOKENS = (
+    r"\\[!-/:-@\[-`{-~\n]", "``*+", r"\*\**+", "__*+", "~~*+", r"!\[", r"\[", r"\]", "<", r"\n[ \t]*+",
+    r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",
+)  # fmt: skip
+_PLAIN_TOKEN = re.compile("|".join((_USUAL_TOKENS, *_OTHER_TOKENS)))
+_MATH_TOKEN = re.compile("|".join((_USUAL_TOKENS, *_OTHER_TOKENS, r"\$")))
+# Of the other tokens, the first takes the rest of the text with it.
+_PLAIN_DIVIDER = re.compile("|".join((_USUAL_TOKENS, *(rf"{one}(?s:.*+)" for one in _OTHER_TOKENS))))
+_MATH_DIVIDER = re.compile("|".join((_USUAL_TOKENS, *(rf"{one}(?s:.*+)" for one in (*_OTHER_TOKENS, r"\$")))))
+_NOT_USUAL: list[Any] = [None] * 6
+_NO_PARTS: Iterator[Any] = iter(())
 _BACKTICKS = re.compile(r"`++")
 _FORMULA = re.compile(r"\$((?:[^$\\\n]|\\.)++)\$(?![0-9])")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -107,6 +116,35 @@ _BREAK = Inline("break")
 _LINE = Inline("line")
 
 
+UsualPart = tuple[str | None, str | None, str | None, str | None, str, str | None, str]
+"""Code, bold, italic, the words and the address of a link, and struck words, of which one is there and others are None;
+then the text up to the next part, which may be empty."""
+
+
+def divide_usual(text: str, *, has_math: bool = False) -> tuple[str, Iterator[UsualPart]] | None:
+    """Divide inline Markdown of nothing but text and words with one usual mark into the text that it begins with and
+    the parts behind it; None for any other, and for a long one: :func:`parse_inline` reads these.
+
+    A writer makes of them what it makes of the same runs. Making runs takes longer than reading the text.
+    """
+    if len(text) > _MOST_AT_ONCE:
+        return None
+    parts: list[Any] = (_MATH_DIVIDER if has_math else _PLAIN_DIVIDER).split(text)
+    count_work(_TOKEN_WORK + 3 * len(parts) + len(text))
+    if len(parts) == 1:
+        return text, _NO_PARTS
+    if parts[-7:-1] == _NOT_USUAL:
+        return None
+    rest = iter(parts)
+    start = next(rest)
+    return start, zip(rest, rest, rest, rest, rest, rest, rest, strict=True)
+
+
+def read_code(code: str) -> str:
+    """The text of a span of code on one line."""
+    return code[1:-1] if code[0] == code[-1] == " " and code.strip() else code
+
+
 def parse_inline(text: str, dialect: InlineDialect) -> list[Inline]:
     """Parse inline Markdown, such as the text of a paragraph."""
     search = (_MATH_TOKEN if dialect.has_math else _PLAIN_TOKEN).search
@@ -131,7 +169,7 @@ def parse_inline(text: str, dialect: InlineDialect) -> list[Inline]:
 def _make_usual(found: "re.Match[str]", group: int) -> Inline:
     """The run of a token that is read at once."""
     if group == 1:
-        return Inline("code", _strip_pad(found[1]))
+        return Inline("code", read_code(found[1]))
     if group == 5:
         return Inline("text", found[4], (Mark("link", found[5]),))
     return Inline("text", found[group], _USUAL_MARKS[group])
@@ -236,9 +274,9 @@ class _Reader:
         self.place = starts[-1] + length
         raw = _RAW_NAME.match(self.text, self.place) if self.dialect.has_raw else None
         if raw:
-            self._take(Inline("raw", _strip_pad(code), value=raw[1]), len(raw[0]))
+            self._take(Inline("raw", read_code(code), value=raw[1]), len(raw[0]))
         else:
-            self.parts.append(Inline("code", _strip_pad(code.replace("\n", " "))))
+            self.parts.append(Inline("code", read_code(code.replace("\n", " "))))
 
     def _read_formula(self) -> None:
         formula = _FORMULA.match(self.text, self.place)
@@ -410,7 +448,3 @@ def _add_text(made: list[Inline], texts: list[str], marks: tuple[Mark, ...]) -> 
     if made and made[-1].kind == "text" and made[-1].marks == marks:
         text = made.pop().text + text
     made.append(Inline("text", text, marks))
-
-
-def _strip_pad(code: str) -> str:
-    return code[1:-1] if code[0] == code[-1] == " " and code.strip() else code

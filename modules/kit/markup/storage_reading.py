@@ -39,7 +39,7 @@ from modules.kit.markup.markdown_text import (
     is_language,
     join_blocks,
 )
-from modules.kit.markup.markup_lines import RowElement
+from modules.kit.markup.markup_lines import ListElement, RowElement
 from modules.kit.markup.markup_tree import Element
 from modules.kit.markup.xml_parsing import parse_xml
 from modules.kit.text_cleaning import clean_text
@@ -55,6 +55,7 @@ _BLOCK_ELEMENTS = _LAYOUT | {"ac:image", "ac:task-list", "ac:adf-extension"}
 _KNOWN_BLOCKS = frozenset("p h1 h2 h3 h4 h5 h6 ul ol hr blockquote table div".split())  # noqa: SIM905
 _INLINE_MACROS = frozenset({"status", "anchor", "jira", "mathinline", "profile", "view-file"})
 _KNOWN_INLINE = frozenset(["", *"br code b strong i em s del u ins sub sup small big a span".split()])  # noqa: SIM905
+_LARGE_BLOCKS = frozenset({"table", "ul", "ol"})
 _LINK_BODIES = ("ac:link-body", "ac:plain-text-link-body")
 _RESOURCE_NOISE = frozenset({"ri:version-at-save", "ri:local-id", "ri:userkey"})
 _BODY = "ac:rich-text-body"
@@ -209,6 +210,8 @@ class StorageFormatter(HtmlFormatter):
 
     def format_list(self, element: Element, marker: str) -> list[Block]:
         """Format a list whose parts are items."""
+        if isinstance(element, ListElement):
+            return super().format_list(element, marker)
         items = [one for one in element.children if isinstance(one, Element)]
         is_plain = items and all(one.name == "li" and not is_hidden(one) for one in items)
         return super().format_list(element, marker) if is_plain else [format_raw(element)]
@@ -284,6 +287,8 @@ class StorageFormatter(HtmlFormatter):
             return None
         if (text := get_plain_text(cell)) is not None:
             return text
+        if _holds_large_block(cell):
+            return None
         blocks = self.format_blocks(cell.children)
         if len(blocks) > 1 or (blocks and blocks[0].kind != "text"):
             return None
@@ -345,6 +350,21 @@ def _is_plain_row(row: Element) -> bool:
 def _is_special_cell(cell: Element) -> bool:
     spans = cell.attributes.get("colspan", "1"), cell.attributes.get("rowspan", "1")
     return spans != ("1", "1") or bool(cell.attributes.get("style", "").strip()) or is_hidden(cell)
+
+
+def _holds_large_block(cell: Element) -> bool:
+    """Check whether a cell has a list or table in it, which is never a line. What is in these is not looked at: tables
+    in tables would be formatted and kept once for each that they are in."""
+    waiting = [cell]
+    while waiting:
+        for one in waiting.pop().children:
+            if isinstance(one, str) or is_hidden(one):
+                continue
+            if one.name in _LARGE_BLOCKS:
+                return True
+            if one.name == "div":
+                waiting.append(one)
+    return False
 
 
 def quote_name(kind: str, name: str) -> str:

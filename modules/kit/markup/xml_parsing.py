@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from html.entities import name2codepoint
 from xml.parsers import expat
 
-from modules.kit.markup.markup_lines import LINE, LineElement, RowElement, build_cell_pattern
+from modules.kit.markup.markup_lines import (
+    ATTRIBUTES,
+    LINE,
+    LineElement,
+    ListElement,
+    RowElement,
+    build_cell_pattern,
+    drop_attributes,
+    find_list,
+)
 from modules.kit.markup.markup_tree import MAX_DEPTH, Element, MalformedMarkupError
 from modules.kit.turns import count_work
 
@@ -17,18 +26,16 @@ _PIECE = 4_096
 _STAND_IN = "_"
 """The name of the elements that stand for others; a document that has the name is read without."""
 _STAND_IN_LENGTH = len("<_/>")
-_ATTRIBUTES = r"(?: (?:ac:)?local-id=\"[\w-]*+\")?+"
-_ATTRIBUTE = re.compile(_ATTRIBUTES)
 _LINE = re.compile(
     rf"<(?:!\[CDATA\[(?:.*?\]\]>|.*+)|!--(?:.*?-->|.*+)|\?(?:.*?\?>|.*+)"
-    rf"|(p|h[1-6]){_ATTRIBUTES}>({LINE})</\1>"
-    rf"|li{_ATTRIBUTES}>(?:<p{_ATTRIBUTES}>({LINE})</p></li>|({LINE})(?:(</li>)|(?=<[uo]l>)))"
-    rf"|tr{_ATTRIBUTES}>({build_cell_pattern(_ATTRIBUTES)})</tr>)",
+    rf"|(p|h[1-6]){ATTRIBUTES}>({LINE})</\1>"
+    rf"|li{ATTRIBUTES}>(?:<p{ATTRIBUTES}>({LINE})</p></li>|({LINE})(?:(</li>)|(?=<[uo]l>)))"
+    rf"|tr{ATTRIBUTES}>({build_cell_pattern(ATTRIBUTES)})</tr>|[uo]l{ATTRIBUTES}>())",
     re.DOTALL,
 )
-"""What is no markup, an element with a line, or a row of lines."""
-_BARE_LINE = 4
-"""The group that is a line before a list."""
+"""What is no markup, an element with a line, a row of lines, or what may be a list of lines."""
+_BARE_LINE, _LIST = 4, 7
+"""The groups that are a line before a list, and there for a list."""
 _PROLOGUE = (
     "<!DOCTYPE x ["
     + "".join(f'<!ENTITY {name} "&#38;#{code};">' if name in ("amp", "lt") else f'<!ENTITY {name} "&#{code};">'
@@ -58,12 +65,23 @@ def _take_lines(text: str, lines: list[Element]) -> str:
     """The document with stand-ins for its lines, which are added to `lines`, each with its length before its last tag
     as `end`."""
     parts: list[str] = []
-    place = 0
-    for found in _LINE.finditer(text):
-        element = _make_line(*found.groups())
-        if element is None:
-            continue
-        start, stop = found.span() if element.name else found.span(_BARE_LINE)
+    place = seen = 0
+    while found := _LINE.search(text, seen):
+        start, stop = found.span()
+        if found.lastindex == _LIST:
+            whole = find_list(text, start)
+            if whole is None:
+                seen = stop
+                continue
+            element, seen = whole
+            stop = seen
+        else:
+            element = _make_line(*found.groups())
+            seen = stop
+            if element is None:
+                continue
+            if not element.name:
+                start, stop = found.span(_BARE_LINE)
         if stop - start < _STAND_IN_LENGTH:
             continue
         count_work(20 + (stop - place) // 8)
@@ -76,7 +94,13 @@ def _take_lines(text: str, lines: list[Element]) -> str:
 
 
 def _make_line(
-    name: str | None, line: str | None, wrapped: str | None, item: str | None, end: str | None, cells: str | None
+    name: str | None,
+    line: str | None,
+    wrapped: str | None,
+    item: str | None,
+    end: str | None,
+    cells: str | None,
+    _list: str | None,
 ) -> LineElement | RowElement | None:
     if name and line:
         return LineElement(name, line)
@@ -85,7 +109,7 @@ def _make_line(
         return LineElement(name, wrapped or item or "", is_wrapped=wrapped is not None)
     if cells is None:
         return None
-    cells = _ATTRIBUTE.sub("", cells) if "local-id=" in cells else cells
+    cells = drop_attributes(cells)
     return None if "<td>" in cells and "<th>" in cells else RowElement(cells)
 
 
@@ -147,6 +171,8 @@ def _build_tree(parser: expat.XMLParserType, document: Element, lines: Iterator[
             raise MalformedMarkupError(f"elements are nested deeper than {MAX_DEPTH}")
         place = parser.CurrentByteIndex - _PROLOGUE_LENGTH
         line = next(lines, None) if name == _STAND_IN else None
+        if isinstance(line, ListElement) and len(path) + line.count_levels() > MAX_DEPTH + 1:
+            raise MalformedMarkupError(f"elements are nested deeper than {MAX_DEPTH}")
         if line is None:
             element = Element(name, attributes, [], place)
         else:

@@ -12,7 +12,8 @@ from core.audit.call_counts import CallCounter
 from core.audit.figures import FigureInterval, load_figures
 from core.db import Database
 from server.operator_context import OperatorContext, open_operator_context
-from tests.bench.lab import Lab
+from tests.bench.lab import Lab, Product
+from tests.bench.processes import cpu_seconds, own_seconds, trees
 from tests.bench.product import unlimited
 from tests.bench.report import Result, Row
 
@@ -24,8 +25,12 @@ RANGES: tuple[tuple[str, FigureInterval, int], ...] = (
     ("31 days by hour", "hour", 31),
     ("30 days by day", "day", 30),
     ("400 days by day", "day", 400),
-    ("30 days by day in Tokyo", "day", 30),
+    ("31 days by hour in Tokyo", "hour", 31),
+    ("31 days by day in Tokyo", "day", 31),
+    ("92 days by day in Tokyo", "day", 92),
+    ("92 days by day in Denver", "day", 92),
 )
+OFFSETS = {"Tokyo": 9, "Denver": -7}
 TENANT = UUID(int=14)
 # As counted from calls in every hour of the last 400 days; and nineteen buckets of durations.
 FILL = (
@@ -45,6 +50,9 @@ FILL = (
     SELECT $1::uuid, current_date - d, ('00000000-0000-0000-0000-' || lpad(u::text, 12, '0'))::uuid,
         16776960 >> (u % 9)
     FROM generate_series(0, $2::int - 1) d, generate_series(1, $3::int) u""",
+    """INSERT INTO core.active_days (tenant_id, month, user_id, days)
+    SELECT tenant_id, day - extract(day FROM day)::int + 1, user_id, bit_or(1 << (extract(day FROM day)::int - 1))
+    FROM core.active_people WHERE tenant_id = $1 GROUP BY 1, 2, 3""",
 )
 EVENTS = """WITH numbered AS (SELECT n, gen_random_uuid() AS id FROM generate_series(1, $2::int) n)
     INSERT INTO audit.events (tenant_id, seq, sealed_at, at, id, intent, kind, user_id, credential_id, client,
@@ -69,7 +77,11 @@ def measure(lab: Lab) -> list[Result]:
         async with open_operator_context(settings, lambda _text: None) as operating:
             await _fill(operating, SEALED // 100 if lab.options.quick else SEALED)
             rounds = 1 if lab.options.quick else 4 * lab.options.rounds
-            return [*await _measure_counting(operating.console), *await _measure_ranges(operating.console, rounds)]
+            return [
+                *await _measure_newest(operating.console, rounds),
+                *await _measure_counting(operating.console),
+                *await _measure_ranges(operating.console, rounds, product),
+            ]
 
     return [Result(tuple(asyncio.run(run())))]
 
@@ -84,15 +96,29 @@ async def _fill(operating: OperatorContext, sealed: int) -> None:
         calls = CALLS // (DAYS * 24 * MODULES)
         for statement, arguments in zip(
             FILL,
-            ((PEOPLE,), (MODULES,), (DAYS, MODULES, calls), (DAYS, MODULES, calls * 24), (DAYS, PEOPLE)),
+            ((PEOPLE,), (MODULES,), (DAYS, MODULES, calls), (DAYS, MODULES, calls * 24), (DAYS, PEOPLE), ()),
             strict=True,
         ):
             await admin.execute(statement, TENANT, *arguments)
         await admin.execute(EVENTS, TENANT, sealed)
         await admin.execute(HEAD, TENANT, sealed * 2)
-        await admin.execute("ANALYZE core.hourly_calls, core.daily_calls, core.active_people, audit.events")
+        await admin.execute(
+            "ANALYZE core.hourly_calls, core.daily_calls, core.active_people, core.active_days, audit.events"
+        )
     finally:
         await admin.close()
+
+
+async def _measure_newest(console: Database, rounds: int) -> list[Row]:
+    """Figures of a day on a busy product, where each reader finds as many events as one may have to count."""
+    counter, milliseconds = CallCounter(console), list[float]()
+    for _ in range(min(rounds, 5)):
+        until, started_at = datetime.now(UTC), time.perf_counter()
+        await counter.count_newest(TENANT)
+        await load_figures(console, TENANT, until - timedelta(days=1), until, "hour")
+        milliseconds.append((time.perf_counter() - started_at) * 1000)
+    what = "figures, 24 hours by hour, 20,000 events to count first"
+    return [Row("FG", what, "ms", tuple(milliseconds), more_is_better=False)]
 
 
 async def _measure_counting(console: Database) -> list[Row]:
@@ -104,16 +130,24 @@ async def _measure_counting(console: Database) -> list[Row]:
     return [Row("FG", "sealed events counted", "events/s", (rate,))]
 
 
-async def _measure_ranges(console: Database, rounds: int) -> list[Row]:
+async def _measure_ranges(console: Database, rounds: int, product: Product) -> list[Row]:
+    """The time of each range, and the CPU time of it, which other programs on the machine distort less."""
     rows: list[Row] = []
     for what, interval, days in RANGES:
         milliseconds: list[float] = []
+        cpu_before = _read_cpu(product)
         for _ in range(rounds):
             until, started_at = datetime.now(UTC), time.perf_counter()
             since = until - timedelta(days=days)
-            offset = 9 if what.endswith("Tokyo") else 0
+            offset = OFFSETS.get(what.rpartition(" in ")[2], 0)
             found = await load_figures(console, TENANT, since, until, interval, offset)
             milliseconds.append((time.perf_counter() - started_at) * 1000)
             assert found.total.calls, "there is something to count"
+        cpu = (_read_cpu(product) - cpu_before) * 1000 / rounds
         rows.append(Row("FG", f"figures, {what}", "ms", tuple(milliseconds), MUST, more_is_better=False))
+        rows.append(Row("FG", f"figures, {what}: CPU", "ms", (cpu,), more_is_better=False))
     return rows
+
+
+def _read_cpu(product: Product) -> float:
+    return own_seconds() + cpu_seconds(trees((product.pid,)))

@@ -74,6 +74,7 @@ def test_the_list_of_sealed_columns_binds_as_the_rows_are_bound() -> None:
         ("vault.candidates", "access", "access", "presented_version"),
         ("vault.candidates", "refresh", "refresh", "presented_version"),
         ("vault.connect_flows", "pkce", "pkce", "1::bigint"),
+        ("vault.audit_streams", "secret", "secret", "secret_version"),
     }
 
 

@@ -62,6 +62,7 @@ async def _figures(console: Database, tenant: UUID, user: UUID) -> list[Any]:
     await append_events(console, [intent, build_outcome_event(intent, "error", 5_000)])
     await AuditSealer(console, lambda: NOON).seal_all()
     counter = CallCounter(console)
+    await counter.count_newest(tenant)
     await counter.count_batch(tenant)
     await counter.forget_old_of(tenant)
     hour, day = timedelta(hours=1), timedelta(days=1)

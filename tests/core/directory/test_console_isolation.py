@@ -24,6 +24,7 @@ TABLES = (
     "core.hourly_calls",
     "core.daily_calls",
     "core.active_people",
+    "core.active_days",
 )
 # Without its filter such a statement finds the same row: by an id, or the number of an event, that nobody can give it
 # but for their own tenant. tests/admin_ui tries the ids of others.
@@ -45,6 +46,7 @@ BY_AN_ID_OF_ITS_OWN = (
     "DELETE FROM core.hourly_calls",
     "DELETE FROM core.daily_calls",
     "DELETE FROM core.active_people",
+    "DELETE FROM core.active_days",
     # The newest users first: the story's tenant is the newest, and of the ids found only its own are read.
     "(u.created_at, u.email) < ",
 )

@@ -1,10 +1,16 @@
 """Confluence's storage format as Markdown and back: each kind of node, and edits beside what Markdown cannot say."""
 
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modules.kit import ToolError
+from modules.kit.markup.html_reading import convert_html_to_markdown
 from modules.kit.markup.markup_tree import MalformedMarkupError
 from modules.kit.markup.storage_reading import convert_storage_to_markdown, divide_storage, join_pieces
 from modules.kit.markup.storage_writing import convert_markdown_to_storage, replace_markdown
@@ -248,3 +254,54 @@ def test_what_stands_for_a_line_is_never_shown(storage: str, markdown: str) -> N
 def test_an_error_tells_the_place_in_the_document() -> None:
     with pytest.raises(MalformedMarkupError, match=r"line 1, column 23$"):
         convert_storage_to_markdown("<p>\u65e5\u672c\u8a9e</p><p>a</p></x>")
+
+
+def count_calls(work: Callable[[], object]) -> int:
+    """How many functions of Python a piece of work calls: the same on every machine."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+def test_tables_in_tables_are_read_once() -> None:
+    within = "<p>a <u>b</u></p>" * 200
+
+    def nest(levels: int) -> str:
+        return "<table><tbody><tr><td>" * levels + within + "</td></tr></tbody></table>" * levels
+
+    few, many = (count_calls(partial(convert_storage_to_markdown, nest(levels))) for levels in (2, 14))
+    assert many < 1.5 * few
+    assert nest(14) in convert_storage_to_markdown(nest(14))
+
+
+LISTS = {
+    "<ul><li>a</li><li><p>b <del>c</del></p></li></ul>": "- a\n- b ~~c~~",
+    '<ol local-id="1"><li local-id="2"><p>a</p><ul><li>b</li><li><p>c</p></li></ul></li><li>d</li></ol>':
+        "1. a\n   - b\n   - c\n2. d",
+    "<ul><li>a<ol><li>b</li></ol></li></ul><ul><li>c</li></ul>": "- a\n  1. b\n\n* c",
+    '<ul><li><a href="https://e.test/">https://e.test/</a><ul><li>b</li></ul></li></ul>':
+        "- <https://e.test/>\n\n  - b",
+    "<ul><li>a<ul><li>b<ul><li>c</li></ul></li></ul></li></ul>": "- a\n  - b\n    - c",
+    "<ul>" + "<li>a word</li>" * 2_000 + "</ul>": "\n".join(["- a word"] * 2_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("storage", LISTS, ids=lambda storage: storage[:20])
+def test_lists_of_lines_are_the_same_as_any_list(storage: str) -> None:
+    """A list whose items are lines is read at once; one with a comment in it is not."""
+    assert convert_storage_to_markdown(storage) == LISTS[storage]
+    assert convert_storage_to_markdown(storage.replace("</li>", "<!-- --></li>")) == LISTS[storage]
+    assert convert_html_to_markdown(storage) == LISTS[storage]
+    piece = f"<table><tbody><tr><td>{storage}</td></tr></tbody></table>"
+    kept = re.sub(' local-id="."', "", piece)
+    assert convert_storage_to_markdown(piece) == f"```{{=storage}}\n{kept}\n```"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from modules.kit.untrusted import UNTRUSTED
@@ -236,3 +237,17 @@ async def test_branches_and_buckets(app: ModuleApp, vendor: SupabaseDouble) -> N
     vendor.world.buckets[:] = [{"id": f"b{n}", "name": f"b{n}", "public": n == 1, **moment} for n in range(3)]
     found = await read_all(app, "list_storage_buckets", "buckets", ref=REF, per_page=2)
     assert [one["public"] for one in found] == [False, True, False]
+
+
+async def test_a_log_is_read_as_lines(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    """Which cost half of what they cost as JSON; times of another day than the first have theirs."""
+    window = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
+    vendor.world.logs[:] = [
+        {"table": "edge_logs", "timestamp": MICROSECONDS, "message": "GET /a\nwith more", "status": 200},
+        {"table": "edge_logs", "timestamp": MICROSECONDS + 1_000_000, "message": "x" * 3_000},
+    ]
+    answer = await app.call("get_logs", ref=REF, service="api", **window)
+    head, _, *lines = answer.text.splitlines()
+    assert orjson.loads(head) == window
+    assert lines == ["", f"00:00:01Z {'x' * 500} (cut)", "00:00:00Z status=200 GET /a", "  with more"]
+    assert answer.value["lines"][1]["message"] == "GET /a\nwith more"

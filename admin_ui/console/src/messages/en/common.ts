@@ -19,6 +19,7 @@ export const common = {
   optional: 'optional',
   unchanged: (count: number) => `${count} not saved`,
   typeToConfirm: (name: string) => `Type ${name} to confirm`,
+  typedInstead: 'remove',
   rows: (from: number, to: number, more: boolean) => (more ? `${from} to ${to} of more` : `${to} in all`),
   loadMore: 'Load more',
   loadingMore: 'Loading more',

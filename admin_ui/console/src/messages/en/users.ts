@@ -65,6 +65,8 @@ export const users = {
   sessions: 'Browsers',
   noSessions: 'Signed in nowhere.',
   endAll: 'End all',
+  endAllTitle: (count: string) => `Sign out this person’s browsers (${count})?`,
+  endAllText: 'Nothing else ends: the person can sign in again at once.',
   ended: 'All browsers were signed out',
   end: 'Sign out',
   lastSeen: 'Last seen',
@@ -83,6 +85,7 @@ export const users = {
     entry: 'Address, or @ and a domain',
     add: 'Add',
     remove: (entry: string) => `Remove ${entry}`,
+    removed: (entry: string) => `${entry} was removed`,
     empty: 'Nobody may sign in but people who are here already.',
   },
 }

@@ -21,6 +21,7 @@ export const common: Messages['common'] = {
   optional: '任意',
   unchanged: (count) => `${count} 件が未保存`,
   typeToConfirm: (name) => `確認のため「${name}」と入力`,
+  typedInstead: '削除',
   rows: (from, to, more) => (more ? `${from}〜${to} 件目（続きあり）` : `全 ${to} 件`),
   loadMore: '続きを読み込む',
   loadingMore: '続きを読み込み中',

@@ -64,6 +64,8 @@ export const users: Messages['users'] = {
   sessions: 'ブラウザー',
   noSessions: 'サインイン中のブラウザーはありません。',
   endAll: 'すべて終了',
+  endAllTitle: (count) => `このユーザーのブラウザー（${count}）をサインアウトしますか？`,
+  endAllText: 'ほかには何も終了しません。本人はすぐにもう一度サインインできます。',
   ended: 'すべてのブラウザーをサインアウトしました',
   end: 'サインアウト',
   lastSeen: '最終アクセス',
@@ -82,6 +84,7 @@ export const users: Messages['users'] = {
     entry: 'アドレス、または @ とドメイン',
     add: '追加',
     remove: (entry) => `${entry} を削除`,
+    removed: (entry) => `${entry} を削除しました`,
     empty: 'すでに登録されたユーザー以外はサインインできません。',
   },
 }

@@ -107,6 +107,7 @@ function GrantPanel({ grant, asks }: { grant: SchemaGrantView; asks: boolean }) 
         <ConfirmDestroy
           title={oauthClients.revokeTitle(nameGrant(grant), grant.user_email)}
           confirm={oauthClients.revoke}
+          typed={nameGrant(grant)}
           onConfirm={revoke}
           onClose={closeDialog}
         >

@@ -101,6 +101,7 @@ function IssuerPanel({ trusted, asks }: { trusted: SchemaIssuerView; asks: boole
         <ConfirmDestroy
           title={oauthClients.distrustTitle(issuer)}
           confirm={oauthClients.distrust}
+          typed={issuer}
           onConfirm={distrust}
           onClose={closeDialog}
         >

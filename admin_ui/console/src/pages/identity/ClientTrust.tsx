@@ -136,12 +136,17 @@ function ResetTrust({ stored, onClose }: { stored: SchemaClientTrustView; onClos
   const reset = async () => {
     await read(api.DELETE('/api/v1/deployment/client-trust', {}))
     onClose()
-    showToast(trust.wasReset)
-    await queries.invalidateQueries({ queryKey: KEY })
+    const refresh = () => queries.invalidateQueries({ queryKey: KEY })
+    const { dynamic_registration, client_metadata_hosts } = stored
+    showToast(trust.wasReset, async () => {
+      await read(api.PUT('/api/v1/deployment/client-trust', { body: { dynamic_registration, client_metadata_hosts } }))
+      await refresh()
+    })
+    await refresh()
   }
   const hosts = stored.client_metadata_hosts.length > 0 ? format.list(stored.client_metadata_hosts) : trust.none
   return (
-    <ConfirmDestroy title={trust.resetTitle} confirm={trust.reset} onConfirm={reset} onClose={onClose}>
+    <ConfirmDestroy title={trust.resetTitle} confirm={trust.reset} typed={null} onConfirm={reset} onClose={onClose}>
       <p>{trust.resetText(hosts)}</p>
     </ConfirmDestroy>
   )

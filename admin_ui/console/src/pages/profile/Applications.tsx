@@ -47,6 +47,7 @@ export function Applications() {
         <ConfirmDestroy
           title={profile.revokeTitle(nameGrant(asked))}
           confirm={profile.revoke}
+          typed={nameGrant(asked)}
           onConfirm={() => revoke(asked)}
           onClose={() => setAsked(null)}
         >

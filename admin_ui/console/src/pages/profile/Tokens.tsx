@@ -65,6 +65,7 @@ export function Tokens() {
         <ConfirmDestroy
           title={profile.revokeTitle(asked.name)}
           confirm={profile.revoke}
+          typed={asked.name}
           onConfirm={() => revoke(asked)}
           onClose={() => setAsked(null)}
         >

@@ -52,6 +52,7 @@ export function ApproveSection({ request }: { request: SchemaAccessRequestView }
         <ConfirmDestroy
           title={requests.changeRoleTitle(asked.name)}
           confirm={requests.changeRole}
+          typed={null}
           onConfirm={() => approve(asked, true)}
           onClose={() => setAsked(null)}
         >

@@ -153,6 +153,7 @@ function Disconnect({ role, title, credential, all, onClose }: DisconnectProps) 
     <ConfirmDestroy
       title={accounts.disconnectTitle(title, credential.account)}
       confirm={accounts.disconnect}
+      typed={credential.account || title}
       onConfirm={disconnect}
       onClose={onClose}
     >

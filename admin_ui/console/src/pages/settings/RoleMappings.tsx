@@ -32,8 +32,13 @@ export function RoleMappings() {
   useShortcut('n', settings.addMapping, add)
   const remove = async (mapping: SchemaRoleMappingView) => {
     await read(api.DELETE('/api/v1/role-mappings/{mapping_id}', { params: { path: { mapping_id: mapping.id } } }))
-    await queries.invalidateQueries({ queryKey: ['role-mappings'] })
-    showToast(settings.mappingRemoved(mapping.value))
+    const refresh = () => queries.invalidateQueries({ queryKey: ['role-mappings'] })
+    await refresh()
+    const { kind, provider, value, role_id } = mapping
+    showToast(settings.mappingRemoved(value), async () => {
+      await read(api.POST('/api/v1/role-mappings', { body: { kind, provider, value, role_id } }))
+      await refresh()
+    })
     setAsked(null)
   }
   const action = <Button onPress={add}>{settings.addMapping}</Button>
@@ -60,6 +65,7 @@ export function RoleMappings() {
         <ConfirmDestroy
           title={settings.removeMappingTitle(asked.value, asked.role)}
           confirm={common.remove}
+          typed={null}
           onConfirm={() => remove(asked)}
           onClose={() => setAsked(null)}
         >

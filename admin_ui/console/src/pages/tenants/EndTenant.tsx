@@ -24,7 +24,7 @@ export function SuspendTenant({ tenant, onClose }: EndTenantProps) {
     showToast(tenants.saved(tenant.slug), () => changeTenant(queries, tenant.id, { status: 'active' }))
   }
   return (
-    <ConfirmDestroy title={tenants.suspendTitle(tenant.slug)} confirm={tenants.suspend} onConfirm={suspend} onClose={onClose}>
+    <ConfirmDestroy title={tenants.suspendTitle(tenant.slug)} confirm={tenants.suspend} typed={null} onConfirm={suspend} onClose={onClose}>
       <p>{tenants.suspendText}</p>
       <TenantContents tenantId={tenant.id} />
     </ConfirmDestroy>

@@ -65,6 +65,7 @@ export function DisconnectDialog({ module, onClose }: DisconnectDialogProps) {
     <ConfirmDestroy
       title={tools.disconnectTitle(title, credential.account)}
       confirm={tools.disconnect}
+      typed={credential.account || title}
       onConfirm={disconnect}
       onClose={onClose}
     >

@@ -9,6 +9,7 @@ import { Field } from '../../components/Field.tsx'
 import overlay from '../../components/Overlay.module.css'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
+import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
@@ -28,6 +29,14 @@ export function AllowList({ onClose }: { onClose: () => void }) {
       await queries.invalidateQueries({ queryKey: ['allow-list'] })
     })
   const at = (entry: string) => ({ params: { path: { entry } } })
+  const remove = (entry: string) =>
+    change(async () => {
+      await read(api.DELETE('/api/v1/allow-list/{entry}', at(entry)))
+      showToast(users.allow.removed(entry), async () => {
+        await read(api.PUT('/api/v1/allow-list/{entry}', at(entry)))
+        await queries.invalidateQueries({ queryKey: ['allow-list'] })
+      })
+    })
   const add = (event: FormEvent) => {
     event.preventDefault()
     void change(async () => {
@@ -66,7 +75,7 @@ export function AllowList({ onClose }: { onClose: () => void }) {
                 <IconButton
                   icon={Trash2}
                   label={users.allow.remove(entry)}
-                  onPress={() => void change(() => read(api.DELETE('/api/v1/allow-list/{entry}', at(entry))))}
+                  onPress={() => void remove(entry)}
                 />
               )}
               empty={users.allow.empty}

@@ -21,7 +21,7 @@ export function SuspendUser({ user, onClose }: SuspendUserProps) {
     showToast(users.saved(user.email), () => changeUser(queries, user.id, { status: 'active' }))
   }
   return (
-    <ConfirmDestroy title={users.suspendTitle(user.email)} confirm={users.suspend} onConfirm={suspend} onClose={onClose}>
+    <ConfirmDestroy title={users.suspendTitle(user.email)} confirm={users.suspend} typed={null} onConfirm={suspend} onClose={onClose}>
       <p>{users.suspendText}</p>
       <WhatEnds userId={user.id} accounts={false} />
     </ConfirmDestroy>

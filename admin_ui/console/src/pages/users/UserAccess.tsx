@@ -7,8 +7,7 @@ import { Actions, ItemList, Section } from '../../components/Facts.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
-import { useAction } from '../../components/useAction.ts'
-import { useMessages } from '../../messages/index.tsx'
+import { useFormat, useMessages } from '../../messages/index.tsx'
 import { userGrantsQuery, userSessionsQuery, userTokensQuery } from './queries.ts'
 
 interface Question {
@@ -36,6 +35,7 @@ export function UserAccess({ userId }: { userId: string }) {
         <ConfirmDestroy
           title={users.revokeTitle(question.name)}
           confirm={users.revoke}
+          typed={question.name}
           onConfirm={revoke}
           onClose={() => setQuestion(null)}
         >
@@ -52,16 +52,17 @@ interface PartProps {
 }
 
 function Sessions({ userId }: { userId: string }) {
-  const { problems, users } = useMessages()
+  const { users } = useMessages()
   const queries = useQueryClient()
   const { data, error, refetch } = useQuery(userSessionsQuery(userId))
-  const { busy, problem, run } = useAction()
-  const end = (work: () => Promise<unknown>) =>
-    run(async () => {
-      await work()
-      await queries.invalidateQueries({ queryKey: ['users', userId, 'sessions'] })
-      showToast(users.ended)
-    })
+  const format = useFormat()
+  const [asks, setAsks] = useState(false)
+  const endAll = async () => {
+    await read(api.DELETE('/api/v1/sessions', { params: { query: { user: userId } } }))
+    await queries.invalidateQueries({ queryKey: ['users', userId, 'sessions'] })
+    showToast(users.ended)
+    setAsks(false)
+  }
   const items = data?.items ?? []
   return (
     <Part title={users.sessions} error={error} loaded={data !== undefined} onRetry={() => void refetch()}>
@@ -77,16 +78,21 @@ function Sessions({ userId }: { userId: string }) {
         )}
         empty={users.noSessions}
       />
-      {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
       {items.length > 0 && (
         <Actions>
-          <Button
-            isPending={busy}
-            onPress={() => void end(() => read(api.DELETE('/api/v1/sessions', { params: { query: { user: userId } } })))}
-          >
-            {users.endAll}
-          </Button>
+          <Button onPress={() => setAsks(true)}>{users.endAll}</Button>
         </Actions>
+      )}
+      {asks && (
+        <ConfirmDestroy
+          title={users.endAllTitle(format.number(items.length))}
+          confirm={users.endAll}
+          typed={null}
+          onConfirm={endAll}
+          onClose={() => setAsks(false)}
+        >
+          <p>{users.endAllText}</p>
+        </ConfirmDestroy>
       )}
     </Part>
   )

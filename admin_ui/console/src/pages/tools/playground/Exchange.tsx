@@ -65,6 +65,7 @@ export function Exchange({ call, destroys, check }: ExchangeProps) {
         <ConfirmDestroy
           title={playground.destroyTitle(destroys)}
           confirm={playground.run}
+          typed={destroys}
           onConfirm={async () => {
             setAsks(false)
             await run(send)
