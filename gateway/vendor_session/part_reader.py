@@ -6,6 +6,7 @@ import sys
 from gateway.vendor_session.answer_reader import (
     MAX_BODY_BYTES,
     MAX_UNPACKED_BYTES,
+    AnswerHeaders,
     AnswerReader,
     AnswerTooLarge,
     Decompressor,
@@ -43,6 +44,7 @@ class PartReader(AnswerReader):
         super().__init__("GET")
         self._offset, self._missing = offset, count
         self._is_file = False
+        self._read_bytes = 0
         self._parts_of_file: list[bytes] = []
 
     def on_headers_complete(self) -> None:
@@ -79,7 +81,18 @@ class PartReader(AnswerReader):
     def answer(self) -> VendorAnswer:
         """The complete answer; of a file, the part."""
         answer = super().answer()
-        return answer._replace(body=b"".join(self._parts_of_file)) if self._is_file else answer
+        if not self._is_file:
+            return answer
+        headers = answer.headers
+        if (
+            self._missing
+            and self._status == WHOLE
+            and not self._coding
+            and b"content-length" not in self._headers.fields
+        ):
+            # The file was read to its end, which tells its size where its server does not.
+            headers = AnswerHeaders([*self._fields, (b"content-length", str(self._read_bytes).encode())])
+        return answer._replace(headers=headers, body=b"".join(self._parts_of_file))
 
     def release(self) -> None:
         super().release()
@@ -95,6 +108,7 @@ class PartReader(AnswerReader):
                 return
 
     def _keep(self, data: bytes) -> None:
+        self._read_bytes += len(data)
         skipped = min(self._offset, len(data))
         self._offset -= skipped
         piece = data[skipped : skipped + self._missing]

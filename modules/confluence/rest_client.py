@@ -60,7 +60,8 @@ async def fetch_page(
     asked = parse_cursor(cursor, way, name or address, per_page)
     answer = await send_request(context, "GET", address, query={**(query or {}), **asked.parameters})
     page = await read_page(answer, asked, shape, "results")
-    return page._replace(rows=add_base(page.rows, page.document))
+    add_base(page.rows, page.document)
+    return page
 
 
 async def resolve_space(context: Context, space: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, cast
 from urllib.parse import unquote
 
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
@@ -13,10 +13,9 @@ from modules.kit.results import Count, Flag, Identifier, ListPage, OptionalUrl, 
 from modules.kit.untrusted import UntrustedResult
 
 _BASE = re.compile(r"https://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]{1,100}){0,3}")
+_USUAL_MOMENT = re.compile(r"....-..-..T..:..:..(?:\.[0-9]{1,6})?Z$")
 _PLACE = re.compile(r"/[!-~]{1,4000}", re.ASCII)
 _SPACE_PLACE = re.compile(r"/spaces/([^/?#\s]{1,255})(?:[/?#]|$)")
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 def format_moment(value: Any) -> Any:
@@ -25,6 +24,8 @@ def format_moment(value: Any) -> Any:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return value
+    if _USUAL_MOMENT.match(value):
+        return f"{value[:19]}Z"
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -45,15 +46,19 @@ def get_storage(raw: Any) -> str | None:
 def get_space_key(place: Any) -> str:
     """Return the key in an address such as ``/spaces/ENG/pages/1/Title``; "" where there is none."""
     found = _SPACE_PLACE.match(place) if isinstance(place, str) else None
-    return unquote(found[1]) if found else ""
+    if not found:
+        return ""
+    return unquote(found[1]) if "%" in found[1] else found[1]
 
 
 def read_address(links: Any, *names: str) -> str:
     """Read the first of these links as an address: whole, or without its host where that is not told."""
     found = get_mapping(links)
-    places = (found.get(name) for name in names)
-    place = next((one for one in places if isinstance(one, str) and _PLACE.fullmatch(one)), "")
-    return _read_base(found) + place if place else ""
+    for name in names:
+        place = found.get(name)
+        if isinstance(place, str) and _PLACE.fullmatch(place):
+            return _read_base(found) + place if "base" in found else place
+    return ""
 
 
 def _read_base(links: Any) -> str:
@@ -61,13 +66,13 @@ def _read_base(links: Any) -> str:
     return base if isinstance(base, str) and _BASE.fullmatch(base) else ""
 
 
-def add_base(rows: Sequence[Model], document: Any) -> list[Model]:
-    """Give rows with a `url` the host and path that a list has once for all of them; without it, they have none."""
+def add_base(rows: Sequence[BaseModel], document: Any) -> None:
+    """Give rows that were just read, and have a `url`, the host and path that a list has once for all of them; without
+    it, they have none."""
     base = _read_base(get_mapping(document).get("_links"))
-    return [
-        row.model_copy(update={"url": base and f"{base}{url}"}) if (url := getattr(row, "url", "")) else row
-        for row in rows
-    ]
+    for row in rows:
+        if url := getattr(row, "url", ""):
+            object.__setattr__(row, "url", base and f"{base}{url}")  # nobody has the row yet; a copy takes 2 µs
 
 
 def drop_usual(raw: Any, **usual: str) -> Any:
@@ -83,13 +88,13 @@ def read_page(raw: Any) -> Any:
     if not isinstance(raw, dict):
         return raw
     page = cast("dict[str, Any]", raw)
-    links, version = get_mapping(page.get("_links")), get_mapping(page.get("version"))
-    kind = page.get("parentType") or "page"
-    parent = page.get("parentId") or ""
+    get = page.get
+    links, version = get_mapping(get("_links")), get_mapping(get("version"))
+    kind, parent, status = get("parentType") or "page", get("parentId") or "", get("status")
     return {
         **page,
-        "status": "" if page.get("status") == "current" else page.get("status"),
-        "space": get_space_key(links.get("webui")) or page.get("spaceId"),
+        "status": "" if status == "current" else status,
+        "space": get_space_key(links.get("webui")) or get("spaceId"),
         "parent": f"{kind} {parent}" if parent and kind != "page" else parent,
         "version": version.get("number"),
         "updated": version.get("createdAt"),

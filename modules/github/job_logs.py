@@ -17,12 +17,13 @@ from modules.kit.vendor import MAX_DOWNLOAD_BYTES
 PAGE_BYTES = 64 * 1024
 MAX_LINES = 5_000
 MAX_PARTS = 6
-"""Of a log whose size the file store does not tell, each of :data:`MAX_DOWNLOAD_BYTES`."""
+"""Of a log whose size the file store does not tell, each of :data:`MAX_DOWNLOAD_BYTES`: a longer one is not read."""
 MAX_SIZE = 10**10
 NO_LOG = (
     "no such job, or it has no log: GitHub writes it when the job ends, and deletes it after a while (look at the "
     "job's status)"
 )
+TOO_LONG = "the log is too long to be read here: a person finds it at GitHub"
 _TIMESTAMP = re.compile(r"(?m)^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z ?")
 # ECMA-48 §5.4: colours, mostly; the escape character alone is taken out with other controls.
 _COLOR = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
@@ -90,10 +91,15 @@ def _parse_place(cursor: str | None) -> _LogPlace | None:
 
 
 async def _fetch_size(context: Context, address: str) -> int:
-    """Find out how long a log is, by reading it to its end where the file store does not say."""
-    part = await rest_client.fetch_file_part(context, address, limit=1, missing=NO_LOG)
-    if part.size is not None:
-        return part.size
+    """Find out how long a log is. Where the file store does not say, it is read to its end, and nothing of it kept."""
+    most = MAX_PARTS * MAX_DOWNLOAD_BYTES
+    for place in (0, most):
+        part = await rest_client.fetch_file_part(context, address, limit=1, offset=place, missing=NO_LOG)
+        if part.size is not None:
+            return part.size
+        if place and part.content:
+            raise ToolError(TOO_LONG)
+    # A store that gives parts without a size says nothing behind the end either.
     offset: int | None = 0
     for _ in range(MAX_PARTS):
         part = await rest_client.fetch_file_part(
@@ -102,7 +108,7 @@ async def _fetch_size(context: Context, address: str) -> int:
         offset, end = part.next_offset, (offset or 0) + len(part.content)
         if offset is None:
             return end
-    raise ToolError("the log is too long to be read here: a person finds it at GitHub")
+    raise ToolError(TOO_LONG)
 
 
 def _cut_tail(content: bytes, lines: int, *, is_whole: bool) -> bytes:

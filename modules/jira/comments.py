@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from modules.jira import rest_client
 from modules.jira.field_values import Moment, Person, RemovedFromIssue, get_mapping
-from modules.jira.parameters import READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
+from modules.jira.parameters import INTERNAL_NOTE, READ_WORK, WRITE_WORK, IssueKey, Markdown, PartId
 from modules.kit import Context, ToolError, build_path, run_in_turns, tool
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.markup.adf_parsing import parse_adf
@@ -82,9 +82,9 @@ async def add_comment(
     context: Context,
     issue: IssueKey,
     text: Annotated[Markdown, Field(description="Markdown; [@](mention:ACCOUNTID)")],
-    visible_to_role: Annotated[OptionalParameter[ShortText], Field(description="Only this project role")] = None,
+    visible_to_role: Annotated[OptionalParameter[ShortText], Field(description="Only this role")] = None,
     visible_to_group: Annotated[OptionalParameter[ShortText], Field(description="Only this group")] = None,
-    internal: Annotated[bool, Field(description="Service project: hide from customers")] = False,
+    internal: Annotated[bool, Field(description="Not for customers")] = False,
 ) -> SavedJiraComment:
     """Comment on an issue."""
     if visible_to_role and visible_to_group:
@@ -94,9 +94,7 @@ async def add_comment(
         kind = "role" if visible_to_role else "group"
         body["visibility"] = {"type": kind, "value": visible_to_role or visible_to_group}
     if internal:
-        # Jira Service Management's mark of an internal note (the description has no more of it than `properties`): a
-        # role hides nothing in its portal (https://github.com/atlassian/atlassian-mcp-server/issues/139).
-        body["properties"] = [{"key": "sd.public.comment", "value": {"internal": True}}]
+        body["properties"] = INTERNAL_NOTE
     address = build_path("/rest/api/3/issue/{}/comment", issue)
     return await rest_client.fetch_one(context, SavedJiraComment, address, method="POST", json=body)
 
@@ -106,7 +104,7 @@ async def update_comment(
     context: Context,
     issue: IssueKey,
     comment_id: CommentId,
-    text: Annotated[Markdown, Field(description="Markdown; replaces the whole")],
+    text: Annotated[Markdown, Field(description="New Markdown")],
     notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
 ) -> SavedJiraComment:
     """Change the text of a comment; who may see it stays."""

@@ -115,7 +115,7 @@ async def update_issue(
     description: Annotated[OptionalParameter[Markdown], Field(description="Replaces the whole")] = None,
     description_changes: Annotated[
         OptionalParameter[Annotated[list[TextChange], limit_items(1, 50)]],
-        Field(description="Replace parts, each as it is read, there once"),
+        Field(description="Replace parts, each as read, there once"),
     ] = None,
     parent: ChangedParent = None,
     priority: Priority = None,

@@ -65,7 +65,7 @@ async def unlink_issues(
     context: Context,
     issue: IssueKey,
     other: Other,
-    relation: Annotated[OptionalParameter[Relation], Field(description="Which, where there are several")] = None,
+    relation: Annotated[OptionalParameter[Relation], Field(description="Where there are several")] = None,
 ) -> UnlinkedIssues:
     """Remove the link between two issues."""
     address = build_path("/rest/api/3/issue/{}", issue)

@@ -8,6 +8,9 @@ from pydantic import AfterValidator, Field
 
 from modules.kit.parameters import OptionalParameter, limit_length
 
+# Jira Service Management's mark of an internal note (the description has no more of it than `properties`): a role hides
+# nothing in its portal (https://github.com/atlassian/atlassian-mcp-server/issues/139).
+INTERNAL_NOTE: list[dict[str, Any]] = [{"key": "sd.public.comment", "value": {"internal": True}}]
 READ_WORK = "read:jira-work"
 WRITE_WORK = "write:jira-work"
 READ_USERS = "read:jira-user"

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from modules.jira import rest_client
 from modules.jira.field_values import Named, format_value, get_mapping, list_mappings, make_value
 from modules.jira.fields import find_field
-from modules.jira.parameters import READ_WORK, WRITE_WORK, FieldValues, IssueKey, Markdown
+from modules.jira.parameters import INTERNAL_NOTE, READ_WORK, WRITE_WORK, FieldValues, IssueKey, Markdown
 from modules.kit import Context, ToolError, VendorAnswer, build_path, run_in_turns, tool
 from modules.kit.markup.adf_parsing import parse_adf
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, OptionalParameter, limit_length
@@ -78,11 +78,14 @@ async def _fetch_steps(context: Context, issue: str) -> tuple[list[Any], VendorA
 async def transition_issue(
     context: Context,
     issue: IssueKey,
-    to: Annotated[str, limit_length(1, 200), Field(description="Transition or status: name or transition's id")],
+    to: Annotated[str, limit_length(1, 200), Field(description="Transition or status, or the transition's id")],
     fields: FieldValues = None,
     comment: Annotated[OptionalParameter[Markdown], Field(description="Markdown")] = None,
+    internal: Annotated[bool, Field(description="Comment not for customers")] = False,
 ) -> MovedIssue:
     """Move an issue to another status."""
+    if internal and not comment:
+        raise ToolError("internal is said of a comment: give one, or leave it out")
     found, _ = await _fetch_steps(context, issue)
     step = _find_step([one for one in list_mappings(found) if one.get("id")], to)
     values = _make_fields(step, fields or {})
@@ -90,7 +93,8 @@ async def transition_issue(
     if values:
         body["fields"] = values
     if comment:
-        body["update"] = {"comment": [{"add": {"body": await run_in_turns(parse_adf, comment)}}]}
+        note: Row = {"properties": INTERNAL_NOTE} if internal else {}
+        body["update"] = {"comment": [{"add": {"body": await run_in_turns(parse_adf, comment), **note}}]}
     await rest_client.send_change(context, "POST", build_path("/rest/api/3/issue/{}/transitions", issue), json=body)
     return MovedIssue(key=issue, status=_get_status(step))
 

@@ -67,7 +67,7 @@ def _check_time(text: str) -> str:
 
 SpentTime = Annotated[str, limit_length(1, 60), AfterValidator(_check_time)]
 WorklogId = Annotated[PartId, Field(description="Worklog")]
-KeepEstimate = Annotated[bool, Field(description="Leave the remaining estimate as it is")]
+KeepEstimate = Annotated[bool, Field(description="Leave the remaining estimate")]
 
 
 class JiraWorklog(ResultModel):
@@ -123,7 +123,7 @@ async def update_worklog(
     worklog_id: WorklogId,
     time: Annotated[OptionalParameter[SpentTime], Field(description="Such as 1h 30m, 2d, 1.5h")] = None,
     started: Annotated[Timestamp, Field(description="With zone")] = None,
-    text: Annotated[OptionalParameter[Markdown], Field(description="Markdown; replaces the whole")] = None,
+    text: Annotated[OptionalParameter[Markdown], Field(description="New Markdown")] = None,
     keep_estimate: KeepEstimate = False,
 ) -> SavedWorklog:
     """Change what is given of work that was logged; the rest stays."""

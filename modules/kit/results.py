@@ -48,7 +48,9 @@ LARGE_ANSWER_BYTES = 256 * 1024
 
 
 def _clean_line(value: Any) -> Any:
-    return text_cleaning.clean_line(value) if isinstance(value, str) else "" if value is None else value
+    if not value:
+        return "" if value is None else value
+    return text_cleaning.clean_line(value) if isinstance(value, str) else value
 
 
 def _clean_file_name(value: Any) -> Any:

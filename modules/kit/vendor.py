@@ -138,7 +138,7 @@ class VendorProblem(ToolError):
 
 class Download(NamedTuple):
     """Part of a file. `media_type` is as the server sent it, with its parameters. `size` is that of the whole file,
-    where the server tells it; `next_offset` is where to read on, None at the end."""
+    where the server tells it or the file was read to its end; `next_offset` is where to read on, None at the end."""
 
     content: bytes
     media_type: str

@@ -1,4 +1,5 @@
-"""Identity providers and senders of the deployment, in a real browser: tried at real servers, in use at once."""
+"""Identity providers and senders of the deployment, and the log collector of a tenant, in a real browser: tried at real
+servers, in use at once."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -8,6 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from tests.broker.audit_streams.collector_server import SECRET, CollectorServer
 from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, console_app
 from tests.support import postgres
 from tests.support.eventually import within
@@ -25,14 +27,22 @@ def post() -> Iterator[MailServer]:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def collector() -> AsyncIterator[CollectorServer]:
+    """A log collector."""
+    async with CollectorServer() as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def app(
     share_browser: None,
     database_server: postgres.DatabaseServer,
     tmp_path_factory: pytest.TempPathFactory,
     post: MailServer,
+    collector: CollectorServer,
 ) -> AsyncIterator[ConsoleApp]:
-    """The console beside an identity provider that MCPist does not know yet, and a mail server."""
-    hosts = (f"127.0.0.1:{post.port}",)
+    """The console beside an identity provider that MCPist does not know yet, a mail server, and a log collector."""
+    hosts = (f"127.0.0.1:{post.port}", f"127.0.0.1:{collector.port}")
     async with (
         database_server.database() as database,
         console_app(
@@ -180,3 +190,37 @@ async def test_identity_is_the_operator_s(app: ConsoleApp) -> None:
     for path in ("/identity", "/senders"):
         page = await app.open(app.admin, path)
         await page.get_by_role("heading", name="This page is for the operator").wait_for()
+
+
+async def test_an_administrator_sends_the_audit_log_to_a_collector(app: ConsoleApp, collector: CollectorServer) -> None:
+    page = await app.open(app.admin, "/settings?view=collector")
+    form = page.get_by_role("form", name="Log collector")
+    await form.get_by_label("URL").fill(collector.url)
+    await form.get_by_label("Signing secret").fill(SECRET)
+    collector.status = 503
+    await form.get_by_role("button", name="Try").click()
+    await form.get_by_text("it answers 503").wait_for()
+    collector.status = 200
+    await form.get_by_role("button", name="Try").click()
+    await form.get_by_text("the collector has taken a trial record").wait_for()
+    await app.look(page, "settings-collector-try")
+    await form.get_by_role("button", name="Save").click()
+    await page.get_by_text("Latest delivery").wait_for()
+    await expect(page.get_by_label("Signing secret")).to_have_value("")
+    assert SECRET not in await page.content()
+    async with app.product.database.admin_connection() as admin:
+        await admin.execute(
+            "UPDATE vault.audit_streams SET last_error = 'status_503', failures = 1, failing_since = now(),"
+            " next_attempt_at = now() + interval '1 hour'"
+        )
+    seen = await app.open(app.admin, "/settings?view=collector", **VIEWS[SHORT_VIEW])
+    await seen.get_by_text("503").wait_for()
+    await app.look(seen, f"settings-collector-{SHORT_VIEW}")
+    other = await app.open(app.other_admin, "/settings?view=collector")
+    await expect(other.get_by_label("URL")).to_have_value("")
+    await page.get_by_role("button", name="Remove log collector").click()
+    dialog = page.get_by_role("alertdialog")
+    await dialog.get_by_role("textbox").fill(f"127.0.0.1:{collector.port}")
+    await dialog.get_by_role("button", name="Remove log collector").click()
+    await page.get_by_text("gets no records any more").wait_for()
+    await expect(page.get_by_label("URL")).to_have_value("")

@@ -65,6 +65,34 @@ def replace_rows(body: Any, rows: list[Any]) -> Any:
     return rows if found is body else {name: rows if one is found else one for name, one in body.items()}
 
 
+def find_inner_rows(body: Any) -> tuple[str, ...] | None:
+    """Find the outermost list of at least two objects in a vendor's document, or the object that has them by their ids;
+    the names that lead there. None for none."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), body)]
+    for path, value in waiting:
+        rows = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        are_alike = len(rows) > 1 and all(isinstance(one, dict) and one.keys() == rows[0].keys() for one in rows)
+        if are_alike:
+            return path
+        if isinstance(value, dict):
+            waiting.extend(((*path, name), one) for name, one in value.items())
+    return None
+
+
+def get_inner_rows(body: Any, path: tuple[str, ...]) -> list[Any]:
+    """The rows that names lead to."""
+    for name in path:
+        body = body[name]
+    return list(body.values()) if isinstance(body, dict) else body
+
+
+def replace_inner_rows(body: Any, path: tuple[str, ...], rows: list[Any]) -> Any:
+    """The document with other rows where names lead; those that stand by their ids keep the first of these."""
+    if path:
+        return {**body, path[0]: replace_inner_rows(body[path[0]], path[1:], rows)}
+    return dict(zip(body, rows, strict=False)) if isinstance(body, dict) else rows
+
+
 def list_odd_rows(row: Any) -> list[Any]:
     """Rows with the names of `row` and odd values."""
     names = list(row) if isinstance(row, dict) else []

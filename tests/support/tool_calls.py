@@ -55,8 +55,8 @@ class ToolCalls:
     """`reads` matches the paths below which a POST only reads. `ids` are parameters that name something at the vendor.
 
     Of tools: `local` ask the vendor nothing, `parallel` ask for several things at once; `listing` change something and
-    may answer with an empty list, `verbatim` show rows as they are, `single` are lists that have one row here.
-    `apart` are fields of the vendor's in which everything is shown.
+    may answer with an empty list, `verbatim` show rows as they are, `single` are lists that have one row here,
+    `rowless` those that have none. `apart` are fields of the vendor's in which everything is shown.
 
     Of people: `eves` is eve's key in the other tests; `free` are tools that need no right, `beyond` reading ones that
     the reader's kind of key cannot use, `own` change something of a person's own. `lacking` is what is said where a
@@ -79,6 +79,7 @@ class ToolCalls:
     limits: ClassVar[int] = 1
     verbatim: ClassVar[Set[str]] = frozenset()
     single: ClassVar[Set[str]] = frozenset()
+    rowless: ClassVar[Set[str]] = frozenset()
     parallel: ClassVar[Set[str]] = frozenset()
     apart: ClassVar[Set[str]] = frozenset()
 

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from modules.github.job_logs import PAGE_BYTES
 from modules.kit import ToolError, VendorProblem
 from modules.kit.cursors import encode_cursor
 from tests.modules.github.conftest import GitHubApp
+from tests.support.github_double.file_store import LargeFile
 from tests.support.github_double.parts import Job
 from tests.support.github_double.world import Run
 
@@ -24,7 +26,7 @@ def app(session_app: GitHubApp) -> GitHubApp:
     return session_app
 
 
-def write(app: GitHubApp, log: bytes | None) -> None:
+def write(app: GitHubApp, log: bytes | LargeFile | None) -> None:
     app.app.runs[0].jobs[0].log = log
 
 
@@ -113,3 +115,27 @@ async def test_a_cursor_of_another_log(app: GitHubApp) -> None:
         with pytest.raises(ValidationError, match="tail_lines"):
             await app.mona.call("get_job_logs", **JOB, tail_lines=lines)
     assert app.github.seen == []
+
+
+async def test_a_long_log_is_never_held_whole(app: GitHubApp) -> None:
+    """Of a store that does not tell sizes the log is read to its end, once for its size and once for its last lines."""
+    store = app.github.store
+    store.tells_sizes = False
+    log = b"one line of a long log\n" * 900_000
+    write(app, log)
+    page = await app.mona.call("get_job_logs", **JOB, tail_lines=1)
+    assert (page["size"], page["text"]) == (len(log), "one line of a long log\n")
+    assert sum(store.asked) < 2 * PAGE_BYTES, "what is asked for is what is kept"
+    assert store.sent_bytes < 2.2 * len(log)
+
+
+async def test_a_log_of_a_gigabyte(app: GitHubApp) -> None:
+    store = app.github.store
+    write(app, LargeFile(10**9))
+    page = await app.mona.call("get_job_logs", **JOB)
+    assert (page["size"], len(page["text"])) == (10**9, PAGE_BYTES)
+    store.tells_sizes = False
+    with pytest.raises(ToolError, match="the log is too long to be read here"):
+        await app.mona.call("get_job_logs", **JOB)
+    assert sum(store.asked) < 2 * PAGE_BYTES
+    assert store.sent_bytes < 100 * 2**20

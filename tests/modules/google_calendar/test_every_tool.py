@@ -34,6 +34,7 @@ class TestEveryTool(ToolWalk):
     apart = frozenset({"event", "calendars"})
     ids = frozenset({"event_id", "calendar_id", "to_calendar_id"})
     reads = "/freeBusy"
+    rowless = frozenset({"list_colors"})
 
     def furnish(self, vendor: GoogleCalendarDouble) -> Calls:
         vendor.reset()
@@ -46,7 +47,7 @@ class TestEveryTool(ToolWalk):
             "list_calendars": {},
             "get_current_time": {},
             "list_colors": {},
-            "query_freebusy": {"calendar_ids": [OWNER], **DAY},
+            "query_freebusy": {"calendar_ids": [OWNER, OTHER], **DAY},
             "create_calendar": {"summary": "休暇 إجازة"},
             "update_calendar": {"calendar_id": OTHER, "summary": "New"},
             "list_events": {"time_min": "2030-01-01", "time_zone": BERLIN},

@@ -409,3 +409,33 @@ async def test_an_answer_costs_a_third_of_jiras(app: ModuleApp, vendor: JiraDoub
     assert len(found["issues"]) == len(orjson.loads(raw)["issues"]) == 20
     assert all("fields" not in one for one in found["issues"])
     assert tokens(orjson.dumps(found).decode()) * 3 <= tokens(raw.decode())
+
+
+async def test_an_internal_note_with_a_step(app: ModuleApp, vendor: JiraDouble, issue: str) -> None:
+    """A comment that goes with a transition would be the customer's, too."""
+    await app.read("transition_issue", issue=issue, to="Start", comment="only for us", internal=True)
+    assert vendor.world.comments[issue][0]["jsdPublic"] is False
+    [note] = (await app.read("list_comments", issue=issue))["comments"]
+    assert (note["text"], note["internal"]) == ("only for us", True)
+    await app.read("update_comment", issue=issue, comment_id=note["id"], text="still for us")
+    [note] = (await app.read("list_comments", issue=issue))["comments"]
+    assert (note["text"], note["internal"]) == ("still for us", True)
+    before = len(vendor.seen)
+    answer = await app.call("transition_issue", issue=issue, to="Start", internal=True)
+    assert answer.failed
+    assert "internal" in answer.text
+    assert vendor.seen[before:] == []
+
+
+async def test_objects_and_lists_as_json_text(app: ModuleApp, vendor: JiraDouble) -> None:
+    """Clients send so what is an object in the schema (sooperset/mcp-atlassian#318)."""
+    made = await app.read(
+        "create_issue", project="ABC", type="Task", summary='{"not": "an object"}', labels='["a", "b"]',
+        fields='{"Team": "Red", "colours": ["Red"]}',
+    )  # fmt: skip
+    stored = vendor.world.issues[made["key"]]
+    assert (stored["summary"], stored["labels"]) == ('{"not": "an object"}', ["a", "b"])
+    assert stored["customfield_10000"] == {"value": "Red"}
+    answer = await app.call("create_issue", project="ABC", type="Task", summary="x", fields='{"Team": "Red"')
+    assert answer.failed
+    assert "fields" in answer.text

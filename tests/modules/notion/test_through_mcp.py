@@ -138,3 +138,55 @@ async def test_a_connection_without_the_capability(app: ModuleApp, vendor: Notio
     assert answer.failed
     assert "capability" in answer.text
     assert not vendor.world.pages[home]["in_trash"]
+
+
+async def test_a_part_is_changed_and_the_rest_stays(app: ModuleApp, vendor: NotionDouble) -> None:
+    """Wish 5 (docs/modules/wishes.md): what an edit does not name is not touched."""
+    page = vendor.world.page("Plan")["id"]
+    child = vendor.world.page("Child", {"type": "page_id", "page_id": page})["id"]
+    first = await app.read(
+        "append_block_children", block_id=page, markdown="keep [@Ada](mention:user:" + SOMEWHERE + ")"
+    )
+    second = await app.read("append_block_children", block_id=page, markdown="change **this**")
+    await app.read("update_block", block_id=second["ids"][0], markdown="changed *that*")
+    blocks = (await app.read("list_block_children", block_id=page))["blocks"]
+    known = {one["id"]: one["markdown"] for one in blocks}
+    assert known[first["ids"][0]] == f"keep [somebody](mention:user:{SOMEWHERE})"
+    assert known[second["ids"][0]] == "changed *that*"
+    assert (await app.read("get_page", page_id=child))["title"] == "Child"
+    vendor.world.markdown[page] = "one\n\ntwo\n\none more"
+    answer = await app.call("update_page_markdown", page_id=page, changes=[{"old": "one", "new": "1"}])
+    assert answer.failed, "what stands there twice is not guessed at"
+    assert vendor.world.markdown[page] == "one\n\ntwo\n\none more"
+    changed = await app.read("update_page_markdown", page_id=page, changes=[{"old": "two", "new": "2"}])
+    assert changed["markdown"] == "one\n\n2\n\none more"
+
+
+async def test_rows_of_a_database_by_filter_and_order(app: ModuleApp, vendor: NotionDouble) -> None:
+    """Wish 8, with objects and lists as JSON text (wish 1), to the last page (wish 17)."""
+    columns = {"Task": {"title": {}}, "Done": {"checkbox": {}}, "Points": {"number": {}}}
+    source = vendor.world.database("Tasks", {}, columns)["data_sources"][0]["id"]
+    for number in range(5):
+        await app.read(
+            "create_page", parent_id=source, parent_kind="data_source", title=f"課題 {number}",
+            properties={"Points": number, "Done": number > 3},
+        )  # fmt: skip
+    asked = {
+        "data_source_id": source, "filter": '{"property": "Done", "checkbox": {"equals": false}}',
+        "sorts": '[{"property": "Points", "direction": "descending"}]', "per_page": 3,
+    }  # fmt: skip
+    first = await app.read("query_data_source", **asked)
+    rest = await app.read("query_data_source", **asked, cursor=first["nextCursor"])
+    assert [one["title"] for one in first["rows"] + rest["rows"]] == ["課題 3", "課題 2", "課題 1", "課題 0"]
+    assert "nextCursor" not in rest
+
+
+async def test_a_comment_is_corrected_and_removed(app: ModuleApp, vendor: NotionDouble) -> None:
+    """Wish 11."""
+    page = vendor.world.page("Plan")["id"]
+    said = await app.read("create_comment", page_id=page, text="furst")
+    await app.read("update_comment", comment_id=said["id"], text="**first**")
+    [listed] = (await app.read("list_comments", block_id=page))["comments"]
+    assert (listed["id"], listed["text"], "parent" in listed) == (said["id"], "**first**", False)
+    await app.read("delete_comment", comment_id=said["id"])
+    assert (await app.read("list_comments", block_id=page))["comments"] == []

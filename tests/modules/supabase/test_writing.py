@@ -180,3 +180,11 @@ async def test_storage_settings(app: ModuleApp, vendor: SupabaseDouble) -> None:
     assert vendor.world.config["fileSizeLimit"] == 1_000
     answer = await app.call("update_storage_config", ref=REF)
     assert "there is nothing to change" in answer.text
+
+
+async def test_source_that_is_too_large_is_told(app: ModuleApp, vendor: SupabaseDouble) -> None:
+    vendor.world.function("huge", {"index.ts": b"x" * 12_000_000}, "index.ts")
+    answer = await app.call("get_edge_function", ref=REF, slug="huge")
+    del vendor.world.functions["huge"]
+    assert answer.failed
+    assert "large" in answer.text, answer.text

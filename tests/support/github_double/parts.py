@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from tests.support.github_double.file_store import LargeFile
+
 
 @dataclass
 class CheckRun:
@@ -44,7 +46,7 @@ class Job:
     completed: str | None
     attempt: int = 1
     steps: list[tuple[str, str | None]] = field(default_factory=list[tuple[str, str | None]])
-    log: bytes | None = b""
+    log: bytes | LargeFile | None = b""
 
 
 @dataclass
@@ -84,7 +86,7 @@ class LineComment:
 class Asset:
     id: int
     name: str
-    content: bytes
+    content: bytes | LargeFile
     content_type: str = "application/octet-stream"
     label: str | None = None
     downloads: int = 0

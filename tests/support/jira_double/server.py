@@ -225,7 +225,7 @@ class JiraDouble(VendorDouble):
         key = call.values["issueIdOrKey"]
         self.change(key, status=make_status(step["to"]), **call.body.get("fields", {}))
         for one in call.body.get("update", {}).get("comment", []):
-            self.add_comment(key, one["add"]["body"])
+            self.add_comment(key, **one["add"])
         return VendorReply(204)
 
     def comments(self, call: VendorCall) -> Any:

@@ -264,6 +264,10 @@ def _query(call: Call) -> Json:
         rows = [
             one for one in rows if one["properties"][wanted["property"]]["checkbox"] == wanted["checkbox"]["equals"]
         ]
+    for sort in reversed(call.body.get("sorts") or []):  # of numbers
+        name, is_falling = sort.get("property"), sort["direction"] == "descending"
+        if all("number" in row["properties"].get(name, {}) for row in rows):
+            rows.sort(key=lambda row, name=name: row["properties"][name]["number"] or 0, reverse=is_falling)
     return call.listed(rows, "page_or_data_source")
 
 

@@ -2,11 +2,12 @@ import { PageHead } from '../../components/ListTools.tsx'
 import { ViewLinks } from '../../components/ViewLinks.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { CompanySettings } from './CompanySettings.tsx'
+import { LogCollector } from './LogCollector.tsx'
 import { Notices } from './Notices.tsx'
 import { RoleMappings } from './RoleMappings.tsx'
 import { settingsRoute, VIEWS } from './route.ts'
 
-const CONTENT = { company: CompanySettings, notices: Notices, mappings: RoleMappings } as const
+const CONTENT = { company: CompanySettings, notices: Notices, mappings: RoleMappings, collector: LogCollector } as const
 
 /** What counts for the whole company. */
 export function SettingsPage() {

@@ -3,7 +3,7 @@ import { Settings } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
 import { type Query, readOneOf } from '../../app/search.ts'
 
-export const VIEWS = ['company', 'notices', 'mappings'] as const
+export const VIEWS = ['company', 'notices', 'mappings', 'collector'] as const
 export type SettingsView = (typeof VIEWS)[number]
 export const ALERTS = ['account', 'account_end', 'credential', 'oauth_client'] as const
 export type AlertName = (typeof ALERTS)[number]
@@ -12,7 +12,7 @@ export interface SettingsSearch {
   view?: SettingsView | undefined
   /** The alert whose form is open. */
   id?: AlertName | undefined
-  dialog?: 'add' | undefined
+  dialog?: 'add' | 'remove' | undefined
 }
 
 export const settingsRoute = createRoute({
@@ -22,7 +22,7 @@ export const settingsRoute = createRoute({
   validateSearch: (query: Query): SettingsSearch => ({
     view: readOneOf(query.view, VIEWS),
     id: readOneOf(query.id, ALERTS),
-    dialog: readOneOf(query.dialog, ['add']),
+    dialog: readOneOf(query.dialog, ['add', 'remove']),
   }),
   component: lazyRouteComponent(() => import('./SettingsPage.tsx'), 'SettingsPage'),
 })
