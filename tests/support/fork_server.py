@@ -297,7 +297,9 @@ def _import_product() -> None:
     for name in LATE:
         with contextlib.suppress(ImportError):  # uvloop is not everywhere
             importlib.import_module(name)
-    importlib.import_module("cli.app")._get_command()  # kept; it takes longer than a fork
+    cli = importlib.import_module("cli.app")
+    for module in cli.COMMANDS:
+        cli._get_program(module)  # kept; it takes longer than a fork
     _prepare_tools()
 
 
