@@ -32,6 +32,8 @@ class _AuditItem(msgspec.Struct):
 class _AuditPage(msgspec.Struct):
     items: tuple[_AuditItem, ...]
     next_cursor: str | None
+    searched_back_to: datetime | None = None
+    """Not said by a server of an earlier version."""
 
 
 def fetch_tenant_audit(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.bench.lab import Lab, lab
 from tests.bench.measures import (
+    audit_pages,
     batch,
     documents,
     figures,
@@ -32,6 +33,7 @@ MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"P10"}), False, tokens.measure),
     (frozenset({"MD"}), False, documents.measure),
     (frozenset({"FG"}), False, figures.measure),
+    (frozenset({"AL"}), False, audit_pages.measure),
     (frozenset({"P9"}), False, start.measure),
     (frozenset({"P13"}), False, idle.measure),
     (frozenset({"P6"}), False, batch.measure),

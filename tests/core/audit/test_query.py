@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from core.audit import page_search
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.query import AuditEntry, AuditFilter, fetch_audit_page
 from core.audit.sealer import AuditSealer
@@ -172,3 +173,58 @@ async def test_a_page_has_a_limit(console: Database) -> None:
     for limit in (0, -1, 501):
         with pytest.raises(Invalid, match="limit"):
             await fetch_audit_page(console, TENANT, EVERYTHING, None, limit)
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        AuditFilter(user=USER),
+        AuditFilter(outcome="error"),
+        AuditFilter(outcome="unknown"),
+        AuditFilter(outcome="ok", module="kg"),
+        AuditFilter(kind="call"),
+        AuditFilter(user=USER, tool="tool_1"),
+        AuditFilter(outcome="error", since=at(2), until=at(8)),
+        AuditFilter(outcome="never"),
+    ],
+)
+async def test_a_search_that_ends_early_says_how_far_it_was_and_goes_on(
+    console: Database, log: list[AuditEvent], filter: AuditFilter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page by page, with no time for more than one stretch, it finds the same as in one go."""
+    monkeypatch.setattr(page_search, "FIRST_STRETCH", timedelta(seconds=3))
+    monkeypatch.setattr(page_search, "MOST_GROWTH", 1.0)
+    whole = await found(console, filter, search_seconds=60)
+    items: list[AuditEntry] = []
+    looked: list[datetime] = []
+    cursor: str | None = None
+    while True:
+        page = await fetch_audit_page(console, TENANT, filter, cursor, 2, search_seconds=0)
+        items += page.items
+        if page.searched_until is not None:
+            looked.append(page.searched_until)
+            assert all(item.at >= page.searched_until for item in page.items)
+        if (cursor := page.next_cursor) is None:
+            break
+    assert items == whole
+    assert looked == sorted(looked, reverse=True)
+    assert len(looked) > 1
+    assert (await fetch_audit_page(console, uuid4(), filter)).items == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "kinds"),
+    [
+        ("token", {"token.created", "token.revoked"}),
+        ("token.created", {"token.created"}),
+        ("toke", set[str]()),
+        ("call", {"call"}),
+        ("call.outcome", {"call"}),
+        ("call.denied", {"call.denied"}),
+        ("never", set[str]()),
+    ],
+)
+async def test_a_kind_or_the_part_before_its_dot(
+    console: Database, log: list[AuditEvent], kind: str, kinds: set[str]
+) -> None:
+    assert {item.kind for item in await found(console, AuditFilter(kind=kind))} == kinds

@@ -1,4 +1,5 @@
-"""Who may do what to the audit log: append, and the console alone read its own tenant's events."""
+"""Who may do what to the audit log: append, and read the events of one tenant: the console, and the trust zone, which
+streams them."""
 
 import itertools
 from typing import LiteralString
@@ -22,7 +23,7 @@ EVERY_ROW: dict[str, LiteralString] = {  # without a tenant filter: row-level se
 RIGHTS = ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"]
 FUNCTIONS = {
     "mcpist_gateway": {"append_signed"},
-    "mcpist_broker": {"append"},
+    "mcpist_broker": {"append", "anchors"},
     "mcpist_console": {"append", "take", "doubles", "anchors", "seal", "prepare_month"},
 }
 
@@ -38,14 +39,15 @@ async def test_what_each_role_may_call(database: ScratchDatabase) -> None:
             assert {row["proname"] for row in rows} == functions
 
 
-async def test_nobody_writes_and_the_console_alone_reads(database: ScratchDatabase) -> None:
+async def test_nobody_writes_and_the_console_and_the_trust_zone_read(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         held = {
             (role, table, right)
             for role, table, right in itertools.product(ROLES, TABLES, RIGHTS)
             if await admin.fetchval("SELECT has_table_privilege($1, $2, $3)", role, table, right)
         }
-    assert held == {("mcpist_console", "audit.events", "SELECT"), ("mcpist_console", "audit.heads", "SELECT")}
+    readers = ("mcpist_console", "mcpist_broker")
+    assert held == {(role, table, "SELECT") for role in readers for table in ("audit.events", "audit.heads")}
 
 
 @pytest.mark.parametrize("role", ["mcpist_broker", "mcpist_console"])
@@ -61,15 +63,15 @@ async def test_the_gateway_reads_nothing(database: ScratchDatabase) -> None:
                 await connection.fetch(f"SELECT FROM {table}")
 
 
-async def test_the_console_sees_one_tenant_at_a_time(broker: Database, console: Database, sealer: AuditSealer) -> None:
+async def test_a_reader_sees_one_tenant_at_a_time(broker: Database, console: Database, sealer: AuditSealer) -> None:
     await append_events(broker, [call(tenant_id=tenant) for tenant in (TENANT, OTHER, None)])
     await sealer.seal_all()
-    for table in EVERY_ROW:
+    for table, reader in itertools.product(EVERY_ROW, (console, broker)):
         for tenant in (TENANT, OTHER, DEPLOYMENT_CHAIN):
-            async with console.tenant(tenant) as work:
+            async with reader.tenant(tenant) as work:
                 rows = await work.fetch(EVERY_ROW[table])
                 assert [row["tenant_id"] for row in rows] == [tenant]
-        async with console.connection() as connection:
+        async with reader.connection() as connection:
             assert await connection.fetchval(f"SELECT count(*) FROM {table}") == 0
 
 

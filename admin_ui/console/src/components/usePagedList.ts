@@ -4,6 +4,8 @@ import { useMemo } from 'react'
 interface Page<Row> {
   items: Row[]
   next_cursor: string | null
+  /** Where the search for a full page has ended early. */
+  searched_back_to?: string | null
 }
 
 export interface PagedList<Row> {
@@ -15,6 +17,7 @@ export interface PagedList<Row> {
   isLoadingMore: boolean
   /** What is shown is that of the filters before; the new one is on its way. */
   isStale: boolean
+  searchedBackTo: string | null
   loadMore: () => void
   retry: () => void
 }
@@ -36,6 +39,7 @@ export function usePagedList<Row>(key: QueryKey, fetchPage: (cursor: string | un
     hasMore: query.hasNextPage,
     isLoadingMore: query.isFetchingNextPage,
     isStale: query.isPlaceholderData,
+    searchedBackTo: query.data?.pages.at(-1)?.searched_back_to ?? null,
     loadMore: () => {
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage()
     },

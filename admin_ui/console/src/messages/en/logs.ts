@@ -55,6 +55,8 @@ export const logs = {
   isLive: 'Live: new entries appear by themselves',
   connecting: 'Waiting for MCPist',
   waiting: (count: number) => `Show ${count} new`,
+  searchedBackTo: (time: string) => `Searched back to ${time}.`,
+  searchOn: 'Search further back',
   emptyTitle: 'Nothing has happened yet',
   nothing: 'Nothing matches these filters',
   emptyText: 'Calls of tools, sign-ins and every change stand here, a few seconds after they happen.',

@@ -57,6 +57,8 @@ export const logs: Messages['logs'] = {
   isLive: 'ライブ：新しい記録が自動で表示されます',
   connecting: 'MCPist の応答を待っています',
   waiting: (count) => `新着 ${count} 件を表示`,
+  searchedBackTo: (time) => `${time} までさかのぼって検索しました。`,
+  searchOn: 'さらにさかのぼって検索',
   emptyTitle: 'まだ記録はありません',
   nothing: '条件に一致する記録はありません',
   emptyText: 'ツールの呼び出し、サインイン、あらゆる変更が、数秒後にここに表示されます。',

@@ -72,6 +72,14 @@ export function LogsPage() {
         rowSearch={openEntry}
         empty={<Empty title={pills.length > 0 ? logs.nothing : logs.emptyTitle} text={logs.emptyText} />}
       />
+      {list.searchedBackTo && (
+        <div role="status" className={styles.live}>
+          <p>{logs.searchedBackTo(format.exact(list.searchedBackTo))}</p>
+          <Button kind="quiet" isPending={list.isLoadingMore} onPress={list.loadMore}>
+            {logs.searchOn}
+          </Button>
+        </div>
+      )}
       {id && at && <LogPanel key={id} id={id} at={at} known={list.rows.find((entry) => String(entry.seq) === id)} />}
       {dialog === 'verify' && <VerifyDialog onClose={dialogs.close} />}
       {dialog === 'days' && <DaysForm filters={filters} onSet={set} onClose={dialogs.close} />}

@@ -1,4 +1,5 @@
 import { type InfiniteData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { fetchAuditPage } from '../../api/audit.ts'
 import { api, read } from '../../api/client.ts'
 import type { SchemaAuditItemView } from '../../api/schema.d.ts'
 import { buildLogQuery, joinNewest, type LogFilters } from './filters.ts'
@@ -9,6 +10,7 @@ const PAGE = 100
 interface LogPage {
   items: SchemaAuditItemView[]
   next_cursor: string | null
+  searched_back_to: string | null
 }
 
 // Of its own, so that hints do not fetch every page of it: while the page is live, it fetches the newest itself.
@@ -16,7 +18,7 @@ export const logKey = (filters: LogFilters) => ['log', 'list', filters]
 
 export function fetchLogPage(filters: LogFilters, cursor?: string): Promise<LogPage> {
   const query = { ...buildLogQuery(filters, Date.now()), limit: PAGE, ...(cursor && { cursor }) }
-  return read(api.GET('/api/v1/audit', { params: { query } }))
+  return fetchAuditPage(query)
 }
 
 /** An entry by its number; its time finds it, because the API lists by time. Null where there is none. */
@@ -45,7 +47,7 @@ export function putNewest(queries: QueryClient, filters: LogFilters, newest: Sch
   if (!joined) return void queries.invalidateQueries({ queryKey: key })
   const last = data.pages.at(-1)!
   queries.setQueryData<InfiniteData<LogPage>>(key, {
-    pages: [{ items: joined, next_cursor: last.next_cursor }],
+    pages: [{ ...last, items: joined }],
     pageParams: [undefined],
   })
 }

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { api, read } from '../../api/client.ts'
+import { fetchAuditPage } from '../../api/audit.ts'
 import { Button } from '../../components/Button.tsx'
 import { Actions, ItemList, Section } from '../../components/Facts.tsx'
 import { LogBadge, nameEntry } from '../../components/LogBadge.tsx'
@@ -12,7 +12,7 @@ export function UserActivity({ userId }: { userId: string }) {
   const { common, users } = useMessages()
   const format = useFormat()
   const list = usePagedList(['audit', 'user', userId], (cursor) =>
-    read(api.GET('/api/v1/audit', { params: { query: { user: userId, limit: 50, ...(cursor && { cursor }) } } })),
+    fetchAuditPage({ user: userId, limit: 50, ...(cursor && { cursor }) }),
   )
   return (
     <Section title={users.tabs.activity} help={users.activityHelp}>
