@@ -16,14 +16,13 @@ from modules.kit import Module, Tool, build_json_schema
 MAX_LINE_LENGTH = 120
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CatalogueTool:
-    """A tool with what is made of its declaration once: never on the path of a call."""
+    """A tool with what is made of its declaration once. Its schemas are built at their first use: those of all tools
+    would be a fifth of a start."""
 
     owner: Module
     tool: Tool
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any]
     module: str = field(init=False)
     """The name of the module that declares it."""
     name: str = field(init=False)
@@ -38,6 +37,16 @@ class CatalogueTool:
         object.__setattr__(self, "name", self.tool.name)
         object.__setattr__(self, "read_only", self.tool.hints.read_only)
         object.__setattr__(self, "full_name", f"{self.owner.name}.{self.tool.name}")
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """JSON Schema of the arguments."""
+        return build_json_schema(self.tool.arguments)
+
+    @property
+    def output_schema(self) -> Mapping[str, Any]:
+        """JSON Schema of the result."""
+        return build_json_schema(self.tool.result, output=True)
 
     @property
     def output_exact(self) -> bool:
@@ -59,27 +68,32 @@ def load_installed_modules() -> Catalogue:
     Raises:
         core.errors.Invalid: another package cannot be used; the text names it.
     """
+    own = import_own_modules()
+    return build_catalogue([*own.values(), *map(_load_package_module, list_module_packages(own))])
+
+
+def import_own_modules() -> Mapping[str, Module]:
+    """Import the packages in ``modules/``: a quarter of a second of a start."""
     names = [
         package.name for package in pkgutil.iter_modules(modules.__path__) if package.ispkg and package.name != "kit"
     ]
-    own: list[Module] = [importlib.import_module(f"modules.{name}").MODULE for name in names]
-    return build_catalogue([*own, *map(_load_package_module, list_module_packages(names))])
+    return {name: importlib.import_module(f"modules.{name}").MODULE for name in names}
 
 
 def _load_package_module(package: ModulePackage) -> Module:
     module = import_package_module(package)
     try:
-        build_catalogue([module])
+        check_schemas(build_catalogue([module]))
     except CatalogueError as error:
         raise package.build_error(str(error)) from None
     return module
 
 
 def build_catalogue(modules: Iterable[Module]) -> Catalogue:
-    """Check modules and prepare their tools.
+    """Check modules, except for their tools' schemas (:func:`check_schemas`).
 
     Raises:
-        CatalogueError: a name, description, scope or schema breaks a rule; the text names the tool.
+        CatalogueError: a name, description or scope breaks a rule; the text names the tool.
     """
     modules = tuple(sorted(modules, key=lambda module: module.name))
     if len({module.name for module in modules}) != len(modules):
@@ -87,8 +101,20 @@ def build_catalogue(modules: Iterable[Module]) -> Catalogue:
     for module in modules:
         _check_module(module)
     return Catalogue(
-        modules, {module.name: tuple(_prepare_tool(module, tool) for tool in module.tools) for module in modules}
+        modules, {module.name: tuple(_build_tool(module, tool) for tool in module.tools) for module in modules}
     )
+
+
+def check_schemas(catalogue: Catalogue) -> None:
+    """Build and check the schemas of all tools. Those of the product's own modules are checked by its tests.
+
+    Raises:
+        CatalogueError: a schema breaks a rule; the text names the tool.
+    """
+    for tool in (tool for tools in catalogue.tools.values() for tool in tools):
+        # Some model providers refuse a whole list of tools for one of these at the top.
+        if {"anyOf", "oneOf", "allOf"} & tool.input_schema.keys():
+            raise CatalogueError(f"{tool.full_name}: a schema must not have anyOf, oneOf or allOf at its top level")
 
 
 def _check_module(module: Module) -> None:
@@ -113,7 +139,7 @@ def _check_sample(module: Module, key: str, source: str) -> None:
         raise CatalogueError(f"{module.name}: the sample of {key} is to come from {source!r}, which is no reading tool")
 
 
-def _prepare_tool(module: Module, tool: Tool) -> CatalogueTool:
+def _build_tool(module: Module, tool: Tool) -> CatalogueTool:
     owner = f"{module.name}.{tool.name}"
     if not all(MODULE_NAME_PATTERN.fullmatch(name) for name in (tool.name, *tool.aliases)):
         raise CatalogueError(f"{owner}: tool names must match {MODULE_NAME_PATTERN.pattern}")
@@ -121,8 +147,4 @@ def _prepare_tool(module: Module, tool: Tool) -> CatalogueTool:
         raise CatalogueError(f"{owner}: tool scopes must be among {sorted(module.scopes)}")
     if tool.hints.read_only and tool.hints.destructive:
         raise CatalogueError(f"{owner}: a read-only tool cannot be destructive")
-    input_schema = build_json_schema(tool.arguments)
-    # Some model providers refuse a whole list of tools for one of these at the top.
-    if {"anyOf", "oneOf", "allOf"} & input_schema.keys():
-        raise CatalogueError(f"{owner}: a schema must not have anyOf, oneOf or allOf at its top level")
-    return CatalogueTool(module, tool, input_schema, build_json_schema(tool.result, output=True))
+    return CatalogueTool(module, tool)

@@ -115,3 +115,4 @@ def _freeze_startup_objects() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_YOUNG_THRESHOLD, 10, 10)
+    gc.enable()

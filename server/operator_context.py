@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from functools import cached_property
 
 from broker.identity.api_tokens import ApiTokens, load_or_create
 from broker.identity.browser_sessions import Sessions
@@ -18,7 +19,7 @@ from server.deployment import Deployment
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OperatorContext:
     """An opened deployment. `console` administers, `tokens` and `links` are the broker's services."""
 
@@ -27,7 +28,7 @@ class OperatorContext:
     tokens: ApiTokens
     links: OneTimeLinks
 
-    @property
+    @cached_property
     def catalogue(self) -> Catalogue:
         """Load the installed modules. Most commands do without, and it takes a while."""
         return load_installed_modules()

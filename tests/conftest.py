@@ -15,6 +15,7 @@ pytest_plugins = (
     "tests.support.made_once",
     "tests.support.loop_start_plugin",
     "tests.support.product_log_plugin",
+    "tests.support.order_plugin",
 )
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ class MarkedTest(NamedTuple):
     name: str
 
 
+@cache
 def marked_tests() -> list[MarkedTest]:
     """Every test below tests/ with ``@pytest.mark.guarantee("G1", ...)``, once for each guarantee."""
     tests = ROOT / "tests"

@@ -25,7 +25,7 @@ def manifest(
     from pathlib import Path
 
     from core.module_manifest import MANIFEST_FILE, encode_module_manifest
-    from gateway.catalogue import CatalogueError, build_catalogue
+    from gateway.catalogue import CatalogueError, build_catalogue, check_schemas
     from gateway.module_manifests import build_module_manifests
     from modules.kit import Module
 
@@ -37,9 +37,11 @@ def manifest(
     if not isinstance(module, Module) or imported.__file__ is None:
         raise Invalid(f"{package} exports no MODULE that is a modules.kit.Module")
     try:
-        (made,) = build_module_manifests(build_catalogue([module]))
+        catalogue = build_catalogue([module])
+        check_schemas(catalogue)
     except CatalogueError as error:
         raise Invalid(f"{package}: {error}") from None
+    (made,) = build_module_manifests(catalogue)
     path = Path(imported.__file__).with_name(MANIFEST_FILE)
     path.write_bytes(encode_module_manifest(made))
     document = {"module": made.name, "tools": len(made.tools), "path": str(path)}

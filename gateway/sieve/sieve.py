@@ -4,6 +4,7 @@ caller."""
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -12,20 +13,30 @@ from core.caller import Caller
 from core.concurrency.lru_cache import LruCache
 from core.permissions import Policy, permits
 from gateway.catalogue import Catalogue, CatalogueTool
-from gateway.sieve.schema_summary import summarize_schema
-from modules.kit import Hints, Module
+from gateway.sieve.tool_listings import ToolListings
+from modules.kit import Module
 
 MAX_VIEWS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ModuleView:
-    """One module as a caller sees it. `digest` is the same for the same permissions and version on every replica."""
+    """One module as a caller sees it."""
 
     module: Module
     tools: tuple[CatalogueTool, ...]
-    schemas: Mapping[str, Mapping[str, Any]]
-    digest: str
+    listings: ToolListings
+
+    @cached_property
+    def schemas(self) -> Mapping[str, Mapping[str, Any]]:
+        """Listings of the tools, by their names."""
+        return {tool.name: self.listings.get(tool) for tool in self.tools}
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest that is the same for the same permissions and version on every replica."""
+        listed = [self.module.name, self.module.description, self.schemas]
+        return hashlib.sha256(orjson.dumps(listed, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +56,7 @@ class Sieve:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
+        self._listings = ToolListings()
         self._views = LruCache[tuple[Policy, bool], SieveView](MAX_VIEWS)
 
     def get_view(self, caller: Caller) -> SieveView:
@@ -56,17 +68,21 @@ class Sieve:
         key = (policy, only_reading)
         view = self._views.get(key)
         if view is None:
-            view = _sift(self._catalogue, *key)
+            view = _sift(self._catalogue, self._listings, *key)
             self._views.put(key, view)
         return view
 
+    async def prepare_tools(self) -> None:
+        """Build what the first uses of the tools would build, once the start is over."""
+        await self._listings.prepare_later(self._catalogue)
 
-def _sift(catalogue: Catalogue, policy: Policy, only_reading: bool) -> SieveView:
+
+def _sift(catalogue: Catalogue, listings: ToolListings, policy: Policy, only_reading: bool) -> SieveView:
     views: dict[str, ModuleView] = {}
     for module in catalogue.modules:
         tools = tuple(tool for tool in catalogue.tools[module.name] if _is_permitted(policy, tool, only_reading))
         if tools:
-            views[module.name] = _build_module_view(module, tools)
+            views[module.name] = ModuleView(module, tools, listings)
     by_name = {
         (view.module.name, name): tool
         for view in views.values()
@@ -79,29 +95,3 @@ def _sift(catalogue: Catalogue, policy: Policy, only_reading: bool) -> SieveView
 def _is_permitted(policy: Policy, tool: CatalogueTool, only_reading: bool) -> bool:
     read_only = tool.tool.hints.read_only
     return permits(policy, tool.module, tool.tool.name, read_only=read_only, only_reading=only_reading)
-
-
-def _build_module_view(module: Module, tools: tuple[CatalogueTool, ...]) -> ModuleView:
-    schemas = {tool.tool.name: _build_schema(tool) for tool in tools}
-    rendered = orjson.dumps([module.name, module.description, schemas], option=orjson.OPT_SORT_KEYS)
-    return ModuleView(module, tools, schemas, hashlib.sha256(rendered).hexdigest()[:16])
-
-
-def _build_schema(tool: CatalogueTool) -> dict[str, Any]:
-    return {
-        "name": tool.tool.name,
-        "description": tool.tool.description,
-        "params": tool.input_schema,
-        "returns": summarize_schema(tool.output_schema),
-        "hints": _list_hints(tool.tool.hints),
-    }
-
-
-def _list_hints(hints: Hints) -> list[str]:
-    flags = {
-        "read-only": hints.read_only,
-        "destructive": hints.destructive,
-        "idempotent": hints.idempotent,
-        "open-world": hints.open_world,
-    }
-    return [name for name, true in flags.items() if true]

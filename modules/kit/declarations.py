@@ -127,7 +127,7 @@ def tool(
             sensitive_parameters=frozenset(
                 p for p, (annotation, _) in fields.items() if _has_marker(annotation, SensitiveParameter)
             ),
-            arguments=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
+            arguments=create_model(name, __config__=ConfigDict(extra="forbid", defer_build=True), **fields),
             result=result,
             run=function,
         )

@@ -102,7 +102,7 @@ class ResultModel(BaseModel):
     """A part of a result. Texts named in `longest` are cut there, which sets `truncated`; from those named in
     `markdown_fields`, what a reader of the rendered text would not see is taken out before."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     longest: ClassVar[Mapping[str, int]] = {}
     markdown_fields: ClassVar[Set[str]] = frozenset()
 

@@ -9,16 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from modules.kit import ToolError
-from modules.kit.markup.markdown_inline import (
-    Inline,
-    InlineDialect,
-    LinkKind,
-    Mark,
-    divide_usual,
-    parse_inline,
-    read_code,
-)
+from modules.kit.markup.markdown_inline import parse_inline
+from modules.kit.markup.markdown_runs import Inline, InlineDialect, LinkKind, Mark
 from modules.kit.markup.markdown_text import escape_text, format_address, format_runs
+from modules.kit.markup.markdown_tokens import divide_usual, read_code
 from modules.kit.text_cleaning import clean_text, is_clean
 from modules.kit.turns import count_each, count_work
 

@@ -94,13 +94,15 @@ async def open_gateway(
         generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
+        sieve = Sieve(catalogue)
         start(generations.run())
         start(audit.run())
+        start(sieve.prepare_tools())
         dependencies = _GatewayDependencies(
             settings,
             deployment,
             broker,
-            catalogue,
+            sieve,
             call_log,
             traces,
             database,
@@ -134,7 +136,7 @@ class _GatewayDependencies:
     settings: Settings
     deployment: Deployment
     broker: Broker
-    catalogue: Catalogue
+    sieve: Sieve
     call_log: CallLog
     traces: Tracer
     database: Database
@@ -152,7 +154,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
     authenticate = CallerAuthenticator(
         dependencies.broker, dependencies.database, dependencies.generations, refusals, dependencies.passes
     )
-    sieve = Sieve(dependencies.catalogue)
+    sieve = dependencies.sieve
     links = ConnectMessages(dependencies.settings.public_url)
     leases = LeaseCache(dependencies.broker, dependencies.generations, links)
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from cli import runner
-from cli.app import app
+from cli.app import build_app
 from cli.failures import describe_failure
 from cli.output import escape_control_characters
 from core.errors import LimitReached
@@ -18,7 +18,7 @@ def commands(group: Any = None, before: tuple[str, ...] = ()) -> list[tuple[str,
     """Every command of the program."""
     from typer.main import get_command
 
-    group = group or get_command(app)
+    group = group or get_command(build_app())
     found: list[tuple[str, ...]] = []
     for name, command in group.commands.items():
         found.append((*before, name))
@@ -40,7 +40,7 @@ def test_every_command_explains_itself(fresh: Home, command: tuple[str, ...]) ->
 def test_the_line_of_a_command_in_the_list_is_one_line(command: tuple[str, ...]) -> None:
     from typer.main import get_command
 
-    found: Any = get_command(app)
+    found: Any = get_command(build_app())
     for name in command:
         found = found.commands[name]
     line = (found.help or "").split("\n\n")[0]

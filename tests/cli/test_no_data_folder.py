@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from cli.app import app
+from cli.app import build_app
 from server.data_folder import CREATING_COMMANDS
 from tests.cli.conftest import Ended, Home
 
@@ -47,7 +47,7 @@ def filled(path: Sequence[str], command: Any, folder: Path) -> list[str]:
     return words
 
 
-COMMANDS = [one for one in leaves(typer.main.get_command(app)) if one[0] and one[0][0] not in CREATING_COMMANDS]
+COMMANDS = [one for one in leaves(typer.main.get_command(build_app())) if one[0] and one[0][0] not in CREATING_COMMANDS]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: " ".join(one[0]))
@@ -87,7 +87,7 @@ def test_an_own_server_with_a_folder_that_does_not_exist(fresh: Home) -> None:
 
 
 def test_what_makes_one_says_so() -> None:
-    names = {path[0] for path, _ in leaves(typer.main.get_command(app)) if path}
+    names = {path[0] for path, _ in leaves(typer.main.get_command(build_app())) if path}
     assert {*CREATING_COMMANDS} == {"up", "stdio", "migrate", "restore"} <= names
 
 

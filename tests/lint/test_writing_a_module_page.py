@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from cli.app import app
+from cli.app import build_app
 from modules import kit
 from tests.lint.pages import ROOT, read_page
 
@@ -51,7 +51,7 @@ def test_every_file_of_the_example_is_on_the_page() -> None:
 @pytest.mark.parametrize("line", [line for line in COMMANDS if "mcpist " in line and "git" not in line])
 def test_each_command_of_the_product_exists(line: str) -> None:
     words = line.partition("mcpist ")[2].split()
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(build_app())
     while children := getattr(command, "commands", None):
         assert words, line
         assert words[0] in children, line

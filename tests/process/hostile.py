@@ -18,8 +18,11 @@ from tests.support.eventually import within
 
 ROOT = Path(__file__).resolve().parents[2]
 MEBIBYTE = 1 << 20
-BOMB = zlib.compress(bytes(1 << 26), 9, wbits=31)
-"""64 MiB in 64 KiB."""
+
+
+def make_bomb() -> bytes:
+    """Make 64 MiB in 64 KiB."""
+    return zlib.compress(bytes(1 << 26), 9, wbits=31)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ import pytest
 
 from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
 from tests.process.hostile import (
-    BOMB,
     DEEP,
     MEBIBYTE,
     TOO_LARGE,
@@ -28,6 +27,7 @@ from tests.process.hostile import (
     connect,
     connections,
     drip,
+    make_bomb,
     p99,
     pulse,
     sent,
@@ -115,7 +115,7 @@ async def nested(deployment: AttackedDeployment, rounds: int) -> None:
 
 async def bombs(deployment: AttackedDeployment, rounds: int) -> None:
     """A vendor whose answers unpack to a thousand times their size."""
-    deployment.split.shop.bomb = BOMB
+    deployment.split.shop.bomb = make_bomb()
 
     async def call() -> int:
         heard = await deployment.split.call(deployment.ada, "shop", "look", at=0, what="tea")

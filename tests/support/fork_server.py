@@ -297,7 +297,20 @@ def _import_product() -> None:
     for name in LATE:
         with contextlib.suppress(ImportError):  # uvloop is not everywhere
             importlib.import_module(name)
-    importlib.import_module("cli.app")._get_command()  # kept; it takes longer than a fork
+    cli = importlib.import_module("cli.app")
+    for module in cli.COMMANDS:
+        cli._get_program(module)  # kept; it takes longer than a fork
+    _prepare_tools()
+
+
+def _prepare_tools() -> None:
+    """Build the tools' validators and schemas, which a product would build after its start."""
+    from gateway.catalogue import load_installed_modules
+    from gateway.sieve.tool_listings import ToolListings
+
+    listings = ToolListings()
+    for tool in (tool for tools in load_installed_modules().tools.values() for tool in tools):
+        listings.prepare(tool)
 
 
 def _receive_request(channel: socket.socket) -> tuple[_Request, list[int]]:

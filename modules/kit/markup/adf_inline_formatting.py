@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, format_json, get_attrs, list_marks
-from modules.kit.markup.markdown_inline import Inline, Mark
+from modules.kit.markup.markdown_runs import Inline, Mark
 from modules.kit.markup.markdown_text import escape_text, format_address, format_code_span, format_runs, is_plain
 from modules.kit.text_cleaning import clean_text, is_clean
 from modules.kit.turns import count_each, count_work

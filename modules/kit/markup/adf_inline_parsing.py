@@ -11,16 +11,9 @@ from urllib.parse import parse_qsl, unquote
 from modules.kit.errors import ToolError
 from modules.kit.markup.adf_inline_formatting import COLOR, get_emoji_code
 from modules.kit.markup.adf_nodes import RAW_SPAN, STATUS_COLORS, AdfNode, is_flat
-from modules.kit.markup.markdown_inline import (
-    Inline,
-    InlineDialect,
-    LinkKind,
-    Mark,
-    divide_usual,
-    parse_inline,
-    read_code,
-    unescape,
-)
+from modules.kit.markup.markdown_inline import parse_inline, unescape
+from modules.kit.markup.markdown_runs import Inline, InlineDialect, LinkKind, Mark
+from modules.kit.markup.markdown_tokens import divide_usual, read_code
 from modules.kit.turns import count_each
 
 _SPECIAL_LINK = re.compile(r"(mention|emoji|date|status|media):([^\s?]*+)(?:\?(\S*+))?")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from modules.kit.markup.html_parsing import parse_html
-from modules.kit.markup.markdown_inline import EM, STRIKE, STRONG, Inline, Mark
+from modules.kit.markup.markdown_runs import EM, STRIKE, STRONG, Inline, Mark
 from modules.kit.markup.markdown_text import (
     Block,
     format_fence,

@@ -12,15 +12,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from modules.kit.markup.markdown_blocks import parse_tree
-from modules.kit.markup.markdown_inline import (
-    Inline,
-    InlineDialect,
-    Mark,
-    UsualPart,
-    divide_usual,
-    parse_inline,
-    read_code,
-)
+from modules.kit.markup.markdown_inline import parse_inline
+from modules.kit.markup.markdown_runs import Inline, InlineDialect, Mark
+from modules.kit.markup.markdown_tokens import UsualPart, divide_usual, read_code
 from modules.kit.markup.markdown_tree import (
     Container,
     ItemList,

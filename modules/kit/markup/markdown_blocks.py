@@ -6,6 +6,8 @@ Inline text is not parsed here. Time is linear: containers deeper than ``MAX_DEP
 
 import re
 
+from modules.kit.markup.markdown_cursor import LineCursor
+from modules.kit.markup.markdown_html import HTML_ALONE, HTML_KINDS
 from modules.kit.markup.markdown_tree import Container, Leaf, LeafKind, SourceLine, find_cells
 from modules.kit.turns import count_work
 
@@ -27,71 +29,6 @@ _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,200}\]:")
 # A line of text, or of an item with text, that begins nothing else: a letter, bold text, code or a bracket comes first.
 _USUAL = re.compile(r"( *+)(?:([-+*]|[0-9]{1,9}[.)]) )?+(?=[^\W\d_]|\*\*[^\W_]|`[^`]|\[[^^])")
 
-_BLOCK_NAMES = (
-    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
-    "fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|"
-    "menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|"
-    "track|ul"
-)
-_ATTRIBUTE = r"[ \t\n]++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:[ \t\n]*+=[ \t\n]*+(?:[^ \t\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?"
-OPEN_TAG = rf"<[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*+[ \t\n]*+/?>"
-CLOSE_TAG = r"</[A-Za-z][A-Za-z0-9-]*+[ \t\n]*+>"
-# The seven kinds of HTML blocks: how one begins, and what ends it (None: a blank line).
-_HTML_KINDS = (
-    (re.compile(r"<(?:script|pre|style|textarea)(?:[ \t>]|$)", re.IGNORECASE),
-     re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)),
-    (re.compile(r"<!--"), re.compile(r"-->")),
-    (re.compile(r"<\?"), re.compile(r"\?>")),
-    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
-    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
-    (re.compile(rf"</?(?:{_BLOCK_NAMES})(?:[ \t]|/?>|$)", re.IGNORECASE), None),
-)  # fmt: skip
-_HTML_ALONE = re.compile(rf"(?:{OPEN_TAG}|{CLOSE_TAG})[ \t]*+$")
-
-
-class _Cursor:
-    """A place in a line. A tab reaches to the next multiple of 4 columns; `spare` are columns left of a tab that was
-    taken in part."""
-
-    __slots__ = ("column", "line", "place", "spare")
-
-    def __init__(self, line: str) -> None:
-        self.line, self.place, self.column, self.spare = line, 0, 0, 0
-
-    def skip_columns(self, most: int) -> int:
-        """Pass over white space of at most `most` columns; the number of columns."""
-        taken = 0
-        while taken < most:
-            if self.spare:
-                self.spare -= 1
-            elif self.line.startswith(" ", self.place):
-                self.place += 1
-            elif self.line.startswith("\t", self.place):
-                self.place += 1
-                self.spare = _TAB - self.column % _TAB - 1
-            else:
-                break
-            self.column += 1
-            taken += 1
-        return taken
-
-    def mark(self) -> tuple[int, int, int]:
-        return self.place, self.column, self.spare
-
-    def reset(self, mark: tuple[int, int, int]) -> None:
-        self.place, self.column, self.spare = mark
-
-    def advance(self, characters: int) -> None:
-        self.place += characters
-        self.column += characters
-
-    @property
-    def is_blank(self) -> bool:
-        return not self.line[self.place :].strip(" \t")
-
-    def rest(self) -> SourceLine:
-        return SourceLine(self.line[: self.place], self.line[self.place :])
-
 
 class _Parser:
     """Reads line by line. `is_tree` says that only the tree is asked for: the leaves are not listed, and do not know
@@ -111,7 +48,7 @@ class _Parser:
         usual = _USUAL.match(line)
         if (usual and self._add_usual(line, usual)) or (line[:1] == "|" and self._add_row(line)):
             return
-        cursor = _Cursor(line)
+        cursor = LineCursor(line)
         matched = self._match_containers(cursor)
         is_inside = matched == len(self.containers)
         if is_inside and self.leaf and self._continue_raw(self.leaf, cursor):
@@ -182,7 +119,7 @@ class _Parser:
         self.containers.append(container)
         self.leaf = None
 
-    def _match_containers(self, cursor: _Cursor) -> int:
+    def _match_containers(self, cursor: LineCursor) -> int:
         is_blank: bool | None = None
         for number, container in enumerate(self.containers):
             mark = cursor.mark()
@@ -204,7 +141,7 @@ class _Parser:
                 return number
         return len(self.containers)
 
-    def _continue_raw(self, leaf: Leaf, cursor: _Cursor) -> bool:
+    def _continue_raw(self, leaf: Leaf, cursor: LineCursor) -> bool:
         """Add the line to an open fence or HTML block."""
         if leaf.kind == "fence":
             fence = leaf.lines[0].text
@@ -227,7 +164,7 @@ class _Parser:
             self.leaf = None
         return True
 
-    def _open_containers(self, cursor: _Cursor, matched: int, paragraph: Leaf | None) -> int:
+    def _open_containers(self, cursor: LineCursor, matched: int, paragraph: Leaf | None) -> int:
         while matched < MAX_DEPTH:
             mark = cursor.mark()
             indent = cursor.skip_columns(_CODE_INDENT)
@@ -243,7 +180,7 @@ class _Parser:
             matched, paragraph = matched + 1, None
         return matched
 
-    def _read_container(self, cursor: _Cursor, indent: int, paragraph: Leaf | None) -> Container | None:
+    def _read_container(self, cursor: LineCursor, indent: int, paragraph: Leaf | None) -> Container | None:
         """Read the start of a container that is indented by `indent` columns; `paragraph` is one that it would
         interrupt."""
         line, place = cursor.line, cursor.place
@@ -270,7 +207,7 @@ class _Parser:
         width = len(item[1]) + 1 if is_empty else cursor.column - before
         return Container("item", indent + width, item[1])
 
-    def _open_leaf(self, cursor: _Cursor, matched: int, paragraph: Leaf | None) -> bool:
+    def _open_leaf(self, cursor: LineCursor, matched: int, paragraph: Leaf | None) -> bool:
         """Open another leaf than a paragraph, or go on in one; false where the line is a paragraph's."""
         if cursor.is_blank:
             self._add_blank(cursor, matched)
@@ -310,7 +247,7 @@ class _Parser:
     def _open_html(self, line: SourceLine, matched: int, paragraph: Leaf | None) -> bool:
         if not line.text.startswith("<"):
             return False
-        for start, end in _HTML_KINDS:
+        for start, end in HTML_KINDS:
             found = start.match(line.text)
             if found:
                 self._close_to(matched)
@@ -320,13 +257,13 @@ class _Parser:
                 if end and end.search(line.text, begin):
                     self.leaf = None
                 return True
-        if paragraph is None and _HTML_ALONE.match(line.text):
+        if paragraph is None and HTML_ALONE.match(line.text):
             self._close_to(matched)
             self._start("html", line)
             return True
         return False
 
-    def _add_blank(self, cursor: _Cursor, matched: int) -> None:
+    def _add_blank(self, cursor: LineCursor, matched: int) -> None:
         if self.leaf is not None and self.leaf.kind == "code" and matched == len(self.containers):
             self.leaf.lines.append(cursor.rest())
             return
@@ -342,7 +279,7 @@ class _Parser:
             self._start("blank", cursor.rest())
             self.leaf = None
 
-    def _add_code(self, cursor: _Cursor) -> None:
+    def _add_code(self, cursor: LineCursor) -> None:
         if self.leaf is not None and self.leaf.kind == "code":
             self.leaf.lines.append(cursor.rest())
         else:

@@ -8,39 +8,33 @@ contents: vendors show those.
 """
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from modules.kit.markup.markdown_blocks import CLOSE_TAG, OPEN_TAG, parse_blocks
+from modules.kit.markup.markdown_blocks import parse_blocks
+from modules.kit.markup.markdown_inline_cleaning import (
+    SOME_SPACE,
+    SPACE,
+    TAG_NAME,
+    TITLE,
+    InlineCleaner,
+    LeafChanges,
+    LinkDefinition,
+    TextEdit,
+    normalize_label,
+    remove_references,
+    rewrite_tag,
+)
 from modules.kit.markup.markdown_tree import Leaf, find_cells
 from modules.kit.text_cleaning import CutText, clean_text
 
 # What may begin something invisible; a text without any of it is returned at once.
 _SUSPECT = re.compile(r"[<\[`~|]|&#")
-_SPECIAL = re.compile(r"[\\`<\[\]]|!\[|&#")
-_BACKTICKS = re.compile(r"`++")
-_AUTOLINK = re.compile(
-    r"<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+>|<[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,99}@[A-Za-z0-9.-]++>"
-)
-_TAG = re.compile(rf"{OPEN_TAG}|{CLOSE_TAG}")
-_TAG_NAME = re.compile(r"</?[A-Za-z][^\s/>]*+")
-_KNOWN_NAME = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,11}")
-_TAG_ADDRESS = re.compile(r"\b(href|src)\s*+=\s*+(?:\"([^\"\s]*+)\"|'([^'\s]*+)'|([^\s\"'=<>`]++))", re.IGNORECASE)
-_CHARACTER = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
 _VALUE = re.compile(r"[^\s>]*+")
-_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
-_SPACE = r"[ \t]*+(?:\n[ \t]*+)?"
-_DESTINATION = r"(?:<(?:[^<>\n\\]|\\.)*+>|(?!<)(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*+\))*+\))*+)"
-_TITLE = r"(?:\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))"
-_SOME_SPACE = r"(?:[ \t]++(?:\n[ \t]*+)?|\n[ \t]*+)"
-_LINK_END = re.compile(rf"\]\({_SPACE}{_DESTINATION}({_SOME_SPACE}{_TITLE})?{_SPACE}\)", re.DOTALL)
 _LABEL = r"\[((?:[^\[\]\\]|\\.){1,999})\]"
-_DEFINITION = re.compile(rf"{_LABEL}:{_SPACE}(?:<(?:[^<>\n\\]|\\.)*+>|[^\s<]\S*+)", re.DOTALL)
-_DEFINITION_TITLE = re.compile(rf"{_SOME_SPACE}{_TITLE}(?=[ \t]*+(?:\n|$))", re.DOTALL)
+_DEFINITION = re.compile(rf"{_LABEL}:{SPACE}(?:<(?:[^<>\n\\]|\\.)*+>|[^\s<]\S*+)", re.DOTALL)
+_DEFINITION_TITLE = re.compile(rf"{SOME_SPACE}{TITLE}(?=[ \t]*+(?:\n|$))", re.DOTALL)
 _LINE_END = re.compile(r"[ \t]*+(?:\n|$)")
 _LANGUAGE = re.compile(r"(`++|~++)[ \t]*+([A-Za-z0-9_+#.-]{0,40})")
 MAX_HIDDEN_CHARACTERS = 8_000
@@ -49,34 +43,6 @@ MAX_HIDDEN_CHARACTERS = 8_000
 _GONE = "\0"
 """Stands for a line break within something that was taken out; cleaned text has no such character."""
 _BREAKS = re.compile(r"[\n\0]")
-
-
-class _Edit(NamedTuple):
-    start: int
-    end: int
-    text: str
-
-
-class _Definition(NamedTuple):
-    """A link definition in a leaf: where it is, and where its title."""
-
-    label: str
-    start: int
-    title: int
-    end: int
-
-
-@dataclass(slots=True, eq=False)
-class _LeafChanges:
-    """What is taken out of a leaf, what it defines, and which labels it refers to."""
-
-    edits: list[_Edit] = field(default_factory=list[_Edit])
-    definitions: list[_Definition] = field(default_factory=list[_Definition])
-    uses: set[str] = field(default_factory=set[str])
-
-    def remove(self, start: int, end: int) -> None:
-        if end > start:
-            self.edits.append(_Edit(start, end, ""))
 
 
 def clean_markdown(text: str, *, is_cut: bool = False) -> str:
@@ -106,10 +72,10 @@ def clean_markdown_block(text: str, limit: int) -> CutText:
 def _get_footnote(leaf: Leaf) -> str | None:
     """The label, as it is referred to, of the footnote that a leaf belongs to."""
     label = next((one.marker for one in leaf.containers if one.kind == "footnote"), None)
-    return None if label is None else _normalize_label(f"^{label}")
+    return None if label is None else normalize_label(f"^{label}")
 
 
-def _find_shown_labels(leaves: list[Leaf], changes: list[_LeafChanges]) -> set[str]:
+def _find_shown_labels(leaves: list[Leaf], changes: list[LeafChanges]) -> set[str]:
     """Labels that what is shown refers to: a footnote counts only once something shown refers to it."""
     uses: dict[str | None, set[str]] = defaultdict(set)
     for leaf, change in zip(leaves, changes, strict=True):
@@ -123,10 +89,6 @@ def _find_shown_labels(leaves: list[Leaf], changes: list[_LeafChanges]) -> set[s
     return shown
 
 
-def _normalize_label(label: str) -> str:
-    return " ".join(label.casefold().split())
-
-
 class _Cleaner:
     """Goes through the leaves in order. `closer` is what ends a comment or a quoted value that a block of HTML left
     open: browsers hide everything up to it, whatever Markdown makes of that."""
@@ -135,15 +97,15 @@ class _Cleaner:
         self.is_cut = is_cut
         self.closer = ""
 
-    def clean_leaves(self, leaves: list[Leaf]) -> list[_LeafChanges]:
-        changes: list[_LeafChanges] = []
+    def clean_leaves(self, leaves: list[Leaf]) -> list[LeafChanges]:
+        changes: list[LeafChanges] = []
         for number, leaf in enumerate(leaves):
             is_last = self.is_cut and number == len(leaves) - 1
             changes.append(self._clean_leaf(leaf, leaf.text, is_last=is_last))
         return changes
 
-    def _clean_leaf(self, leaf: Leaf, text: str, *, is_last: bool) -> _LeafChanges:
-        change = _LeafChanges()
+    def _clean_leaf(self, leaf: Leaf, text: str, *, is_last: bool) -> LeafChanges:
+        change = LeafChanges()
         closer, start = self.closer, 0
         if closer and leaf.kind == "html":
             start = self._close(text, change)
@@ -154,12 +116,12 @@ class _Cleaner:
         elif leaf.kind in ("paragraph", "heading"):
             begin = _read_definitions(text, change) if leaf.kind == "paragraph" else 0
             for first, last in _split_cells(leaf, begin, change):
-                part = _InlineCleaner(text[first:last], is_cut=is_last and last == len(text)).clean()
-                change.edits.extend(_Edit(start + first, end + first, new) for start, end, new in part.edits)
+                part = InlineCleaner(text[first:last], is_cut=is_last and last == len(text)).clean()
+                change.edits.extend(TextEdit(start + first, end + first, new) for start, end, new in part.edits)
                 change.uses |= part.uses
         return self._hide(text, change) if closer and leaf.kind != "html" else change
 
-    def _close(self, text: str, change: _LeafChanges) -> int:
+    def _close(self, text: str, change: LeafChanges) -> int:
         """Remove what is hidden of a block of HTML; where it is seen again."""
         found = text.find(self.closer)
         end = found + len(self.closer)
@@ -171,17 +133,17 @@ class _Cleaner:
         change.remove(0, end)
         return end
 
-    def _hide(self, text: str, change: _LeafChanges) -> _LeafChanges:
+    def _hide(self, text: str, change: LeafChanges) -> LeafChanges:
         """Remove what is hidden of another leaf: there, a closer counts only within HTML, which stands in the edits."""
         edits = sorted(change.edits)
         seen = next((n for n, one in enumerate(edits) if self.closer in text[one.start : one.end]), len(edits))
-        hidden = _LeafChanges(uses=change.uses, definitions=change.definitions)
+        hidden = LeafChanges(uses=change.uses, definitions=change.definitions)
         hidden.remove(0, edits[seen].end if seen < len(edits) else len(text))
         hidden.edits.extend(edits[seen + 1 :])
         self.closer = self.closer if seen == len(edits) else ""
         return hidden
 
-    def _clean_html(self, text: str, place: int, change: _LeafChanges) -> None:
+    def _clean_html(self, text: str, place: int, change: LeafChanges) -> None:
         """Clean a block of HTML as a browser reads it."""
         while (place := text.find("<", place)) >= 0:
             if text.startswith("<!--", place):
@@ -195,11 +157,11 @@ class _Cleaner:
                 text.startswith("</", place) and not text[place + 2 : place + 3].isalpha()
             ):
                 end = text.find(">", place) + 1 or len(text)
-            elif name := _TAG_NAME.match(text, place):
+            elif name := TAG_NAME.match(text, place):
                 end = self._find_end_of_tag(text, name.end())
                 is_open = end > len(text)
                 end = min(end, len(text))
-                change.edits.append(_Edit(place, end, "" if is_open else _rewrite_tag(text[place:end], name[0])))
+                change.edits.append(TextEdit(place, end, "" if is_open else rewrite_tag(text[place:end], name[0])))
                 place = end
                 continue
             else:
@@ -207,7 +169,7 @@ class _Cleaner:
                 continue
             change.remove(place, end)
             place = end
-        _remove_references(text, change)
+        remove_references(text, change)
 
     def _find_end_of_tag(self, text: str, place: int) -> int:
         """The end of a tag, or more than the length of the text where it is open: then a quote may be, too."""
@@ -233,7 +195,7 @@ class _Cleaner:
         return len(text) + 1
 
 
-def _clean_fence(opening: str, change: _LeafChanges) -> None:
+def _clean_fence(opening: str, change: LeafChanges) -> None:
     """Keep the first word behind a fence, if it may be the name of a language."""
     found = _LANGUAGE.match(opening)
     if found:
@@ -241,7 +203,7 @@ def _clean_fence(opening: str, change: _LeafChanges) -> None:
         change.remove(found.end() if is_word else found.end(1), len(opening))
 
 
-def _read_definitions(text: str, change: _LeafChanges) -> int:
+def _read_definitions(text: str, change: LeafChanges) -> int:
     """Read the link definitions that a paragraph begins with; where its text begins."""
     place = 0
     while found := _DEFINITION.match(text, place):
@@ -249,12 +211,12 @@ def _read_definitions(text: str, change: _LeafChanges) -> int:
         end = _LINE_END.match(text, title.end() if title else found.end())
         if end is None or not found[1].strip():
             break
-        change.definitions.append(_Definition(_normalize_label(found[1]), place, found.end(), end.end()))
+        change.definitions.append(LinkDefinition(normalize_label(found[1]), place, found.end(), end.end()))
         place = end.end()
     return place
 
 
-def _split_cells(leaf: Leaf, start: int, change: _LeafChanges) -> Iterable[tuple[int, int]]:
+def _split_cells(leaf: Leaf, start: int, change: LeafChanges) -> Iterable[tuple[int, int]]:
     """The parts of a leaf whose inline text is parsed by itself: the cells of a table, else all of it. A table shows no
     cells beyond those of its head."""
     rule = leaf.table_rule
@@ -272,149 +234,13 @@ def _split_cells(leaf: Leaf, start: int, change: _LeafChanges) -> Iterable[tuple
     return parts
 
 
-class _InlineCleaner:
-    """Inline text, which is parsed by itself."""
-
-    def __init__(self, text: str, *, is_cut: bool) -> None:
-        self.text, self.place, self.is_cut = text, 0, is_cut
-        self.change = _LeafChanges()
-        self.runs: dict[int, list[int]] = {}
-        for run in _BACKTICKS.finditer(self.text):
-            self.runs.setdefault(len(run[0]), []).append(run.start())
-        self.missing: set[str] = set()
-        self.openers: list[tuple[int, bool]] = []
-        self.inactive = 0
-        """Of the openers, the first so many cannot begin a link any more: a link holds no link."""
-        self.last_bracket = -1
-
-    def clean(self) -> _LeafChanges:
-        while found := _SPECIAL.search(self.text, self.place):
-            self.place = found.start()
-            match found[0]:
-                case "\\":
-                    self.place += 2 if self.text[self.place + 1 : self.place + 2] in _PUNCTUATION else 1
-                case "`":
-                    self._skip_code()
-                case "<":
-                    self._clean_angle()
-                case "&#":
-                    _remove_reference(self.text, self.place, self.change)
-                    self.place += 2
-                case "]":
-                    self._close_bracket()
-                case opener:
-                    self.place += len(opener)
-                    self.openers.append((self.place, opener == "!["))
-                    self.last_bracket = self.place
-        return self.change
-
-    def _skip_code(self) -> None:
-        run = _BACKTICKS.match(self.text, self.place)
-        length = len(run[0]) if run else 1
-        self.place += length
-        starts = self.runs.get(length, [])
-        closing = bisect_left(starts, self.place)
-        if closing < len(starts):
-            self.place = starts[closing] + length
-
-    def _clean_angle(self) -> None:
-        text, place = self.text, self.place
-        if autolink := _AUTOLINK.match(text, place):
-            self.place = autolink.end()
-        elif tag := _TAG.match(text, place):
-            name = _TAG_NAME.match(text, place)
-            self.change.edits.append(_Edit(place, tag.end(), _rewrite_tag(tag[0], name[0] if name else tag[0])))
-            self.place = tag.end()
-        elif end := self._find_end_of_markup():
-            self.change.remove(place, end)
-            self.place = end
-        elif (self.is_cut and text[place + 1 : place + 2] in ("!", "?", "/")) or self._is_cut_tag():
-            self.change.remove(place, len(text))
-            self.place = len(text)
-        else:
-            self.place += 1
-
-    def _is_cut_tag(self) -> bool:
-        if not self.is_cut or self.text.find(">", self.place) >= 0:
-            return False
-        return self.text[self.place + 1 : self.place + 2].isalpha()
-
-    def _find_end_of_markup(self) -> int:
-        """The end of a comment, an instruction, a declaration or a CDATA section; 0 for none."""
-        text, place = self.text, self.place
-        if text.startswith("<!--", place):
-            for short in ("<!-->", "<!--->"):
-                if text.startswith(short, place):
-                    return place + len(short)
-            return self._find("-->", place + 4)
-        if text.startswith("<?", place):
-            return self._find("?>", place + 2)
-        if text.startswith("<![CDATA[", place):
-            return self._find("]]>", place + 9)
-        is_declaration = text.startswith("<!", place) and text[place + 2 : place + 3].isalpha()
-        return self._find(">", place + 2) if is_declaration else 0
-
-    def _find(self, closer: str, place: int) -> int:
-        """The end of the next `closer`, or 0; that there is none more is remembered."""
-        if closer in self.missing:
-            return 0
-        found = self.text.find(closer, place)
-        if found < 0:
-            self.missing.add(closer)
-            return 0
-        return found + len(closer)
-
-    def _close_bracket(self) -> None:
-        place = self.place
-        self.place += 1
-        if not self.openers:
-            return
-        start, is_image = self.openers.pop()
-        is_active = is_image or len(self.openers) >= self.inactive
-        self.inactive = min(self.inactive, len(self.openers))
-        if self.last_bracket == start and place - start < 1000:
-            self.change.uses.add(_normalize_label(self.text[start:place]))
-        link = _LINK_END.match(self.text, place) if is_active else None
-        if link is None:
-            return
-        if link[1]:
-            self.change.remove(*link.span(1))
-        self.place = link.end()
-        if not is_image:
-            self.inactive = len(self.openers)
-
-
-def _rewrite_tag(tag: str, name: str) -> str:
-    """A tag with no attribute but an address; nothing of one whose name could be a sentence."""
-    if not _KNOWN_NAME.fullmatch(name):
-        return ""
-    address = _TAG_ADDRESS.search(tag, len(name))
-    value = address and (address[2] or address[3] or address[4])
-    attribute = f' {address[1].lower()}="{value}"' if address and value else ""
-    return f"{name}{attribute}>"
-
-
-def _remove_references(text: str, change: _LeafChanges) -> None:
-    for found in _CHARACTER.finditer(text):
-        _remove_reference(text, found.start(), change)
-    change.edits.sort()
-
-
-def _remove_reference(text: str, place: int, change: _LeafChanges) -> None:
-    """Remove a character reference to something invisible."""
-    found = _CHARACTER.match(text, place)
-    if not found:
-        return
-    number = int(found[1], 16) if found[1] else int(found[2])
-    if 0 < number <= 0x10FFFF and not clean_text(chr(number)):
-        change.remove(place, found.end())
-
-
-def _write_leaf(leaf: Leaf, change: _LeafChanges, shown: set[str], lines: list[str]) -> None:
+def _write_leaf(leaf: Leaf, change: LeafChanges, shown: set[str], lines: list[str]) -> None:
     """Write the lines of a leaf that are left. A leaf of which nothing is left becomes a blank line."""
     edits = change.edits
     for one in change.definitions:
-        edits.append(_Edit(one.title if one.label in shown else one.start, one.end, "\n" if one.label in shown else ""))
+        edits.append(
+            TextEdit(one.title if one.label in shown else one.start, one.end, "\n" if one.label in shown else "")
+        )
     if not edits:
         lines.extend(prefix + text for prefix, text in leaf.lines)
         return
@@ -432,7 +258,7 @@ def _write_leaf(leaf: Leaf, change: _LeafChanges, shown: set[str], lines: list[s
     lines.extend(prefix + line for prefix, line in left[1:])
 
 
-def _apply(text: str, edits: list[_Edit]) -> str:
+def _apply(text: str, edits: list[TextEdit]) -> str:
     """`text` with the edits; line breaks within what is removed are marked, so that every line keeps its number."""
     parts: list[str] = []
     place = 0

@@ -9,14 +9,12 @@ and footnotes are text. The time is linear in the length.
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
+from modules.kit.markup.markdown_runs import EM, STRIKE, STRONG, Inline, InlineDialect, LinkKind, Mark
+from modules.kit.markup.markdown_tokens import MATH_TOKEN, PLAIN_TOKEN, TOKEN_WORK, read_code
 from modules.kit.turns import count_each, count_work
-
-InlineKind = Literal["text", "code", "raw", "math", "break", "line", "image", "node"]
-LinkKind = Literal["link", "image", "autolink"]
 
 _MOST_OPENED = 100
 """Brackets that wait for their end."""
@@ -25,30 +23,6 @@ _MOST_TAGS = 20
 _MOST_WRONG_TAGS = 20
 """Where JSON is looked for and none found: the decoder counts lines from the beginning for each."""
 
-_MOST_AT_ONCE = 5_000
-"""Characters that are divided without a rest (see `turns.py`)."""
-_TOKEN_WORK = 20
-"""What a token costs beside its characters (see `turns.py`)."""
-
-_WORD = r"[^\s\\`*_~\[\]<&$]++"
-_WORDS = rf"{_WORD}(?: ++{_WORD})*+"
-# The groups are what most texts have, read at once: code, bold, italic, struck words, and a link. Each alternative
-# begins with one character, for which `re` looks quickly.
-_USUAL_TOKENS = (
-    rf"`([^`\n]++)`(?![`{{])|\*\*({_WORDS})\*\*(?!\*)|\*({_WORDS})\*(?!\*)|\[({_WORDS})\]\((https?://[^\s()<>\\&]++)\)"
-    rf"|~~({_WORDS})~~(?!~)"
-)
-_OTHER_TOKENS = (
-    r"\\[!-/:-@\[-`{-~\n]", "``*+", r"\*\**+", "__*+", "~~*+", r"!\[", r"\[", r"\]", "<", r"\n[ \t]*+",
-    r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",
-)  # fmt: skip
-_PLAIN_TOKEN = re.compile("|".join((_USUAL_TOKENS, *_OTHER_TOKENS)))
-_MATH_TOKEN = re.compile("|".join((_USUAL_TOKENS, *_OTHER_TOKENS, r"\$")))
-# Of the other tokens, the first takes the rest of the text with it.
-_PLAIN_DIVIDER = re.compile("|".join((_USUAL_TOKENS, *(rf"{one}(?s:.*+)" for one in _OTHER_TOKENS))))
-_MATH_DIVIDER = re.compile("|".join((_USUAL_TOKENS, *(rf"{one}(?s:.*+)" for one in (*_OTHER_TOKENS, r"\$")))))
-_NOT_USUAL: list[Any] = [None] * 6
-_NO_PARTS: Iterator[Any] = iter(())
 _BACKTICKS = re.compile(r"`++")
 _FORMULA = re.compile(r"\$((?:[^$\\\n]|\\.)++)\$(?![0-9])")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -69,45 +43,6 @@ _RAW_NAME = re.compile(r"\{=([a-z]{1,20})\}")
 _DECODER = json.JSONDecoder()
 
 
-class Mark(NamedTuple):
-    """A mark of a run. `name` is `strong`, `em`, `strike`, `link`, `color`, `background`, `mark` or that of a tag;
-    `value` is an address, a color or the JSON of a `mark`; `title` is that of a link."""
-
-    name: str
-    value: Any = ""
-    title: str = ""
-
-
-class Inline(NamedTuple):
-    """A run of inline text with its marks, the outermost first. `value` is the address of an image, whose alternative
-    text is in `text`, the name of what raw markup is for, or what a link was resolved to."""
-
-    kind: InlineKind
-    text: str = ""
-    marks: tuple[Mark, ...] = ()
-    value: Any = ""
-    title: str = ""
-
-
-def _resolve_nothing(_label: str, _address: str, _kind: LinkKind) -> Any:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class InlineDialect:
-    """What a vendor's format knows. `tags` are names of elements, whose marks it has; others are text. `color` is what
-    a color may look like. `is_mark` says whether an object in `<mark {JSON}>` is a mark. `resolve` makes another thing
-    than a link of a label and an address, or None."""
-
-    tags: frozenset[str]
-    color: "re.Pattern[str]"
-    has_math: bool = False
-    has_raw: bool = False
-    is_mark: Callable[[dict[str, Any]], bool] | None = None
-    resolve: Callable[[str, str, LinkKind], Any] = _resolve_nothing
-
-
-STRONG, EM, STRIKE = Mark("strong"), Mark("em"), Mark("strike")
 _USUAL_SIGNS = {2: "**", 3: "*", 6: "~~"}
 _USUAL_MARKS = {2: (STRONG,), 3: (EM,), 6: (STRIKE,)}
 _SIGNS = {"**": STRONG, "__": STRONG, "*": EM, "_": EM, "~~": STRIKE}
@@ -116,47 +51,18 @@ _BREAK = Inline("break")
 _LINE = Inline("line")
 
 
-UsualPart = tuple[str | None, str | None, str | None, str | None, str, str | None, str]
-"""Code, bold, italic, the words and the address of a link, and struck words, of which one is there and others are None;
-then the text up to the next part, which may be empty."""
-
-
-def divide_usual(text: str, *, has_math: bool = False) -> tuple[str, Iterator[UsualPart]] | None:
-    """Divide inline Markdown of nothing but text and words with one usual mark into the text that it begins with and
-    the parts behind it; None for any other, and for a long one: :func:`parse_inline` reads these.
-
-    A writer makes of them what it makes of the same runs. Making runs takes longer than reading the text.
-    """
-    if len(text) > _MOST_AT_ONCE:
-        return None
-    parts: list[Any] = (_MATH_DIVIDER if has_math else _PLAIN_DIVIDER).split(text)
-    count_work(_TOKEN_WORK + 3 * len(parts) + len(text))
-    if len(parts) == 1:
-        return text, _NO_PARTS
-    if parts[-7:-1] == _NOT_USUAL:
-        return None
-    rest = iter(parts)
-    start = next(rest)
-    return start, zip(rest, rest, rest, rest, rest, rest, rest, strict=True)
-
-
-def read_code(code: str) -> str:
-    """The text of a span of code on one line."""
-    return code[1:-1] if code[0] == code[-1] == " " and code.strip() else code
-
-
 def parse_inline(text: str, dialect: InlineDialect) -> list[Inline]:
     """Parse inline Markdown, such as the text of a paragraph."""
-    search = (_MATH_TOKEN if dialect.has_math else _PLAIN_TOKEN).search
+    search = (MATH_TOKEN if dialect.has_math else PLAIN_TOKEN).search
     made: list[Inline] = []
     place = 0
-    count_work(_TOKEN_WORK)
+    count_work(TOKEN_WORK)
     while found := search(text, place):
         group = found.lastindex
         if group is None:
             return _Reader(text, dialect, made, place).read()
         start, end = found.span()
-        count_work(_TOKEN_WORK + end - place)
+        count_work(TOKEN_WORK + end - place)
         if start > place:
             made.append(Inline("text", text[place:start]))
         made.append(_make_usual(found, group))
@@ -173,11 +79,6 @@ def _make_usual(found: "re.Match[str]", group: int) -> Inline:
     if group == 5:
         return Inline("text", found[4], (Mark("link", found[5]),))
     return Inline("text", found[group], _USUAL_MARKS[group])
-
-
-def get_text(runs: Sequence[Inline]) -> str:
-    """The text of runs without marks."""
-    return "".join(" " if one.kind in ("break", "line") else one.text for one in runs)
 
 
 def unescape(text: str) -> str:
@@ -204,10 +105,10 @@ class _Reader:
 
     def read(self) -> list[Inline]:
         text, parts = self.text, self.parts
-        search = (_MATH_TOKEN if self.dialect.has_math else _PLAIN_TOKEN).search
+        search = (MATH_TOKEN if self.dialect.has_math else PLAIN_TOKEN).search
         while found := search(text, self.place):
             start, end = found.span()
-            count_work(_TOKEN_WORK + end - self.place)
+            count_work(TOKEN_WORK + end - self.place)
             if start > self.place:
                 parts.append(text[self.place : start])
             self.place = start

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from modules.kit.markup.adf_nodes import format_json
-from modules.kit.markup.markdown_inline import Inline, Mark
+from modules.kit.markup.markdown_runs import Inline, Mark
 from modules.kit.turns import count_each, count_work
 
 # Each alternative begins with one character, for which `re` looks quickly.

@@ -9,10 +9,13 @@ from urllib.parse import unquote
 from modules.kit.errors import ToolError
 from modules.kit.markup.html_writing import COLOR, TAGS, HtmlWriter, ItemRun, remove_illegal
 from modules.kit.markup.markdown_blocks import parse_tree
-from modules.kit.markup.markdown_inline import Inline, InlineDialect, Mark, get_text, parse_inline
+from modules.kit.markup.markdown_inline import parse_inline
+from modules.kit.markup.markdown_runs import Inline, InlineDialect, Mark, get_text
 from modules.kit.markup.markdown_tree import Container, Leaf
 from modules.kit.markup.markup_tree import MalformedMarkupError
-from modules.kit.markup.storage_reading import IMAGE_HINTS, PANELS, Piece
+from modules.kit.markup.storage_formatting import PANELS
+from modules.kit.markup.storage_links import IMAGE_HINTS
+from modules.kit.markup.storage_reading import Piece
 from modules.kit.markup.xml_parsing import parse_xml
 from modules.kit.turns import count_each
 

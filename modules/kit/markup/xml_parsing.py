@@ -71,6 +71,7 @@ def _take_lines(text: str, lines: list[Element]) -> str:
         if found.lastindex == _LIST:
             whole = find_list(text, start)
             if whole is None:
+                count_work(20)
                 seen = stop
                 continue
             element, seen = whole

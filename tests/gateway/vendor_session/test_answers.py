@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import gc
 import gzip
 import random
@@ -69,14 +70,25 @@ async def test_gzip_in_several_members(app: VendorSessionApp) -> None:
     assert (await app.client().request("GET", "/x")).body == b"one two"
 
 
+@functools.cache
+def make_bomb(kind: str) -> bytes:
+    """Make what unpacks to more than is allowed, when a test needs it: the first takes half a second."""
+    match kind:
+        case "200 MB":
+            return gzip.compress(bytes(200 * 2**20), 9)
+        case "9 MB":
+            return gzip.compress(bytes(9 * 2**20))
+        case "noise":
+            return gzip.compress(NOISE * 3)
+        case _:
+            return gzip.compress(bytes(2 * 2**20), 9) * 50
+
+
 @pytest.mark.guarantee("G17")
-@pytest.mark.parametrize(
-    "body",
-    [gzip.compress(bytes(200 * 2**20), 9), gzip.compress(bytes(9 * 2**20)), gzip.compress(NOISE * 3),
-     gzip.compress(bytes(2 * 2**20), 9) * 50],
-)  # fmt: skip
+@pytest.mark.parametrize("kind", ["200 MB", "9 MB", "noise", "50 of 2 MB"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_bomb_is_not_unpacked(app: VendorSessionApp, body: bytes, method: str) -> None:
+async def test_a_bomb_is_not_unpacked(app: VendorSessionApp, kind: str, method: str) -> None:
+    body = make_bomb(kind)
     app.vendor.scripts = [answering(200, body, content_encoding="gzip")]
     tracemalloc.start()
     assert await kind_of(app, app.vendor.scripts[0], method) == "too_large"

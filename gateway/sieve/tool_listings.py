@@ -1,0 +1,60 @@
+"""What ``get_module_schema`` says of each tool: built at the first use of a tool, or soon after the start."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.catalogue import Catalogue, CatalogueTool
+from gateway.sieve.schema_summary import summarize_schema
+from modules.kit import Hints
+
+PREPARE_AFTER_SECONDS = 1.0
+PREPARE_PAUSE_SECONDS = 0.002
+
+
+class ToolListings:
+    """Listings of one catalogue's tools; callers with different permissions share them."""
+
+    def __init__(self) -> None:
+        self._listings: dict[CatalogueTool, Mapping[str, Any]] = {}
+
+    def get(self, tool: CatalogueTool) -> Mapping[str, Any]:
+        """Return the listing of a tool."""
+        listing = self._listings.get(tool)
+        if listing is None:
+            listing = self._listings[tool] = _build_listing(tool)
+        return listing
+
+    async def prepare_later(self, catalogue: Catalogue) -> None:
+        """Build the validators and listings of all tools once the start is over, one tool in a turn of the loop: each
+        takes 1 to 5 ms, all of them half a second that a start need not wait for."""
+        await asyncio.sleep(PREPARE_AFTER_SECONDS)
+        for tool in (tool for tools in catalogue.tools.values() for tool in tools):
+            self.prepare(tool)
+            await asyncio.sleep(PREPARE_PAUSE_SECONDS)
+
+    def prepare(self, tool: CatalogueTool) -> None:
+        """Build what the first call of a tool and its first listing would build."""
+        tool.tool.arguments.model_rebuild()
+        tool.tool.result.model_rebuild()
+        self.get(tool)
+
+
+def _build_listing(tool: CatalogueTool) -> Mapping[str, Any]:
+    return {
+        "name": tool.tool.name,
+        "description": tool.tool.description,
+        "params": tool.input_schema,
+        "returns": summarize_schema(tool.output_schema),
+        "hints": _list_hints(tool.tool.hints),
+    }
+
+
+def _list_hints(hints: Hints) -> list[str]:
+    flags = {
+        "read-only": hints.read_only,
+        "destructive": hints.destructive,
+        "idempotent": hints.idempotent,
+        "open-world": hints.open_world,
+    }
+    return [name for name, true in flags.items() if true]
