@@ -11,7 +11,7 @@ from tests.support.module_app import ModuleApp
 from tests.support.supabase_double import SupabaseDouble
 from tests.support.supabase_double.world import REF, legacy_key
 
-pytestmark = pytest.mark.asyncio(loop_scope="package")
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.usefixtures("tidy_world")]
 MICROSECONDS = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
 
 
