@@ -19,6 +19,7 @@ class FindingView(ResponseModel):
     check: str = Field(description="Name of the check.")
     state: Literal["ok", "warning", "error"] = Field(description="Result: `ok`, `warning` or `error`.")
     message: str = Field(description="Finding, and the action to take.")
+    message_ja: str = Field(description="Japanese text of `message`; the English one where it comes from elsewhere.")
 
 
 class DoctorView(ResponseModel):

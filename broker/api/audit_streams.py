@@ -45,6 +45,7 @@ class AuditStreamCheckView(ResponseModel):
     check: Literal["message"] = Field(description="Subject of the step: the posted record.")
     outcome: Literal["ok", "failed"] = Field(description="Outcome of the step.")
     message: str = Field(description="Explanation, and the remedy of a failure.")
+    message_ja: str = Field(description="Japanese text of `message`.")
 
 
 class AuditStreamTrialView(ResponseModel):

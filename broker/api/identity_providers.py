@@ -57,6 +57,7 @@ class ProviderCheckView(ResponseModel):
     check: CheckName = Field(description="Subject of the check: the metadata, the signing keys or the OAuth client.")
     outcome: CheckOutcome = Field(description="Outcome: `unknown` if the provider does not tell.")
     message: str = Field(description="Explanation, and the remedy of a failure.")
+    message_ja: str = Field(description="Japanese text of `message`.")
 
 
 class IdentityProviderTrialView(ResponseModel):

@@ -52,6 +52,7 @@ class SenderCheckView(ResponseModel):
     check: SenderCheckName = Field(description="Subject of the step: address, connection, login or message.")
     outcome: Literal["ok", "failed"] = Field(description="Outcome of the step.")
     message: str = Field(description="Explanation, and the remedy of a failure.")
+    message_ja: str = Field(description="Japanese text of `message`.")
 
 
 class SenderTrialView(ResponseModel):

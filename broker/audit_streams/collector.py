@@ -11,6 +11,7 @@ from broker.notifications.settings import WebhookSettings
 from broker.notifications.webhook import is_accepted, post_signed
 from broker.oauth_client.vendor_http import VendorHttpClient, VendorResponse
 from broker.providers import error_reasons
+from core.bilingual_text import BilingualText, say
 
 MEDIA_TYPE = "application/jsonl"
 TRIAL_KIND = "mcpist.test"
@@ -20,19 +21,29 @@ CollectorTarget: TypeAlias = WebhookSettings
 """URL and signing secret of a collector."""
 
 _TEXTS = {
-    error_reasons.URL_REFUSED: "its URL may not be asked: use https, or list the host in MCPIST_ALLOWED_PRIVATE_HOSTS",
-    error_reasons.ADDRESS: "its address may not be reached: list a host in a private network in "
-    "MCPIST_ALLOWED_PRIVATE_HOSTS",
-    error_reasons.NAME: "the name server does not know its host",
-    error_reasons.CONNECT: "its server does not take connections",
-    error_reasons.CONNECT_TIMEOUT: "its server does not take connections in time",
-    error_reasons.TLS: "its certificate is not valid",
-    error_reasons.TIMEOUT: "it does not answer within ten seconds",
-    error_reasons.CUT_OFF: "it ends the connection without an answer",
-    error_reasons.TOO_LARGE: "its answer is too long to be read",
-    error_reasons.UNREADABLE: "its answer cannot be read",
-    TOO_LARGE_ERROR: "it answers 413 even to a single record",
-    SECRET_ERROR: "the signing secret cannot be opened: store it again, and look at `mcpist doctor`",
+    error_reasons.URL_REFUSED: say(
+        "its URL may not be asked: use https, or list the host in MCPIST_ALLOWED_PRIVATE_HOSTS",
+        "この URL には送信できません。https を使うか、ホストを MCPIST_ALLOWED_PRIVATE_HOSTS に追加してください",
+    ),
+    error_reasons.ADDRESS: say(
+        "its address may not be reached: list a host in a private network in MCPIST_ALLOWED_PRIVATE_HOSTS",
+        "アドレスに接続できません。プライベートネットワークのホストは MCPIST_ALLOWED_PRIVATE_HOSTS に追加してください",
+    ),
+    error_reasons.NAME: say("the name server does not know its host", "ネームサーバーにホストがありません"),
+    error_reasons.CONNECT: say("its server does not take connections", "サーバーが接続を受け付けません"),
+    error_reasons.CONNECT_TIMEOUT: say(
+        "its server does not take connections in time", "サーバーが時間内に接続を受け付けません"
+    ),
+    error_reasons.TLS: say("its certificate is not valid", "証明書が無効です"),
+    error_reasons.TIMEOUT: say("it does not answer within ten seconds", "10 秒以内に応答がありません"),
+    error_reasons.CUT_OFF: say("it ends the connection without an answer", "応答せずに接続が切断されました"),
+    error_reasons.TOO_LARGE: say("its answer is too long to be read", "応答が長すぎて読み取れません"),
+    error_reasons.UNREADABLE: say("its answer cannot be read", "応答を読み取れません"),
+    TOO_LARGE_ERROR: say("it answers 413 even to a single record", "1 件の記録にも 413 を返します"),
+    SECRET_ERROR: say(
+        "the signing secret cannot be opened: store it again, and look at `mcpist doctor`",
+        "署名シークレットを復号できません。保存し直し、`mcpist doctor` を確認してください",
+    ),
 }
 
 
@@ -58,9 +69,13 @@ class Collector:
         return f"status_{reply.status}" if isinstance(reply, VendorResponse) else reply.reason
 
 
-def describe_delivery_error(code: str) -> str:
+def describe_delivery_error(code: str) -> BilingualText:
     """Describe why a collector has not taken records."""
-    if code in _TEXTS:
-        return f"the collector has not taken the records: {_TEXTS[code]}"
-    answer = f"it answers {code.removeprefix('status_')}" if code.startswith("status_") else "it cannot be asked now"
-    return f"the collector has not taken the records: {answer}"
+    why = _TEXTS.get(code)
+    if why is None and code.startswith("status_"):
+        why = say("it answers {status}", "応答は {status} です", status=code.removeprefix("status_"))
+    return say(
+        "the collector has not taken the records: {why}",
+        "コレクターが記録を受け付けていません：{why}",
+        why=why or say("it cannot be asked now", "接続できません"),
+    )

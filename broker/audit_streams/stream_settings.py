@@ -13,6 +13,7 @@ from broker.notifications.settings import WebhookSettings
 from broker.vault.envelope import CiphertextContext
 from broker.vault.vault import Vault
 from core.audit.event import AuditEventKind
+from core.bilingual_text import BilingualText, say
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.directory.versions import ObjectVersion, check_version
@@ -60,7 +61,11 @@ class StreamCheck:
 
     check: Literal["message"]
     outcome: Literal["ok", "failed"]
-    message: str
+    message: BilingualText
+
+    @property
+    def message_ja(self) -> str:
+        return self.message.ja
 
 
 class AuditStreams:
@@ -140,7 +145,11 @@ class AuditStreams:
         error = await self._collector.post_trial(target, tenant_id, self._clock())
         if error:
             return (StreamCheck("message", "failed", describe_delivery_error(error)),)
-        return (StreamCheck("message", "ok", "the collector has taken a trial record"),)
+        return (
+            StreamCheck(
+                "message", "ok", say("the collector has taken a trial record", "コレクターがテスト記録を受け付けました")
+            ),
+        )
 
     async def _open_stored_secret(self, work: UnitOfWork) -> Secret | None:
         row = await work.fetchrow(_FIND)

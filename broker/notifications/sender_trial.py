@@ -14,6 +14,7 @@ from broker.notifications.mail_connection import MailAddressGuard, log_in, open_
 from broker.notifications.settings import MailSettings, WebhookSettings
 from broker.notifications.webhook import post_event
 from broker.oauth_client.vendor_http import VendorHttpClient
+from core.bilingual_text import BilingualText, say
 from core.http.outbound_addresses import AddressNotAllowed
 
 SenderCheckName = Literal["address", "connection", "login", "message"]
@@ -22,9 +23,13 @@ BODY = """This is a trial message of MCPist: notifications about connections com
 
 これは MCPist のテストメッセージです。接続に関する通知はこのアドレスから届きます。
 """
-_NOT_ALLOWED = (
+_LOGGED_IN = say("the server takes the user", "サーバーがユーザーを受け付けました")
+_NO_USER = say("no user", "ユーザーなし")
+_NOT_ALLOWED = say(
     "this address may not be reached: a host in a private network, and a port that is none of mail's (25, 465, 587, "
-    "2525), have to be in MCPIST_ALLOWED_PRIVATE_HOSTS"
+    "2525), have to be in MCPIST_ALLOWED_PRIVATE_HOSTS",
+    "このアドレスには接続できません。プライベートネットワークのホストと、"
+    "メール用（25、465、587、2525）以外のポートは MCPIST_ALLOWED_PRIVATE_HOSTS に追加してください",
 )
 
 
@@ -34,7 +39,11 @@ class SenderCheck:
 
     check: SenderCheckName
     outcome: Literal["ok", "failed"]
-    message: str
+    message: BilingualText
+
+    @property
+    def message_ja(self) -> str:
+        return self.message.ja
 
 
 class SenderTrial:
@@ -60,17 +69,40 @@ class SenderTrial:
         except AddressNotAllowed:
             return (SenderCheck("address", "failed", _NOT_ALLOWED),)
         except OSError:
-            return (SenderCheck("address", "failed", "the name server cannot be asked now"),)
+            return (
+                SenderCheck(
+                    "address",
+                    "failed",
+                    say("the name server cannot be asked now", "ネームサーバーに問い合わせできません"),
+                ),
+            )
         checks = await asyncio.to_thread(self._send_trial, settings, recipient, address)
-        return (SenderCheck("address", "ok", "the server's address may be reached"), *checks)
+        return (
+            SenderCheck(
+                "address", "ok", say("the server's address may be reached", "サーバーのアドレスに接続できます")
+            ),
+            *checks,
+        )
 
     async def try_webhook(self, settings: WebhookSettings) -> tuple[SenderCheck, ...]:
         """Post an event of the type `mcpist.test`."""
         now = self._clock()
         event = {"type": "mcpist.test", "timestamp": now.isoformat(), "data": {"meaning": "a trial of the sender"}}
         if await post_event(self._http, settings, str(uuid4()), event, now):
-            return (SenderCheck("message", "ok", "the receiver has taken an event of the type mcpist.test"),)
-        text = "the receiver did not answer 2xx, or its address may not be reached (MCPIST_ALLOWED_PRIVATE_HOSTS)"
+            return (
+                SenderCheck(
+                    "message",
+                    "ok",
+                    say(
+                        "the receiver has taken an event of the type mcpist.test",
+                        "受信側が mcpist.test 型のイベントを受け付けました",
+                    ),
+                ),
+            )
+        text = say(
+            "the receiver did not answer 2xx, or its address may not be reached (MCPIST_ALLOWED_PRIVATE_HOSTS)",
+            "受信側が 2xx を返さないか、アドレスに接続できません（MCPIST_ALLOWED_PRIVATE_HOSTS）",
+        )
         return (SenderCheck("message", "failed", text),)
 
     def _send_trial(self, settings: MailSettings, recipient: str, address: str) -> list[SenderCheck]:
@@ -78,22 +110,47 @@ class SenderTrial:
         step: SenderCheckName = "connection"
         try:
             with open_mail_connection(settings, self._tls, address) as server:
-                checks.append(SenderCheck(step, "ok", "the server answers, encrypted as the settings say"))
+                checks.append(
+                    SenderCheck(
+                        step,
+                        "ok",
+                        say(
+                            "the server answers, encrypted as the settings say",
+                            "サーバーは設定どおりの暗号化で応答しました",
+                        ),
+                    )
+                )
                 step = "login"
                 log_in(server, settings)
-                checks.append(SenderCheck(step, "ok", "the server takes the user" if settings.user else "no user"))
+                checks.append(SenderCheck(step, "ok", _LOGGED_IN if settings.user else _NO_USER))
                 step = "message"
                 now = self._clock()
                 server.send_message(build_mail(settings, recipient, SUBJECT, BODY, f"trial.{uuid4()}", now))
-                checks.append(SenderCheck(step, "ok", f"the server has taken a mail for {recipient}"))
+                checks.append(
+                    SenderCheck(
+                        step,
+                        "ok",
+                        say(
+                            "the server has taken a mail for {to}",
+                            "サーバーが {to} 宛てのメールを受け付けました",
+                            to=recipient,
+                        ),
+                    )
+                )
         except (OSError, smtplib.SMTPException):
             if len(checks) < len(_FAILURES):  # what goes wrong while the connection is closed is no failure
                 checks.append(SenderCheck(step, "failed", _FAILURES[step]))
         return checks
 
 
-_FAILURES: dict[SenderCheckName, str] = {
-    "connection": "the server does not answer, does not encrypt, or its certificate is not valid for its name",
-    "login": "the server refuses the user or the password, or offers no login",
-    "message": "the server refuses the sender or the recipient",
+_FAILURES: dict[SenderCheckName, BilingualText] = {
+    "connection": say(
+        "the server does not answer, does not encrypt, or its certificate is not valid for its name",
+        "サーバーが応答しないか、暗号化に対応していないか、証明書が名前と一致しません",
+    ),
+    "login": say(
+        "the server refuses the user or the password, or offers no login",
+        "サーバーがユーザーまたはパスワードを拒否したか、ログインに対応していません",
+    ),
+    "message": say("the server refuses the sender or the recipient", "サーバーが送信元または宛先を拒否しました"),
 }

@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import stat
 from collections.abc import AsyncGenerator
 from datetime import datetime
 
@@ -10,18 +9,19 @@ import asyncpg
 
 from core.audit.query import list_anchors
 from core.audit.verification import verify_chain
+from core.bilingual_text import BilingualText, say
 from core.config.settings import Settings
 from core.db import Database, connect
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
-from core.disk_errors import MIN_FREE_BYTES, explain_full_disk, get_free_bytes, is_read_only
-from core.errors import Invalid, MCPistError, Unavailable
+from core.errors import MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
 from gateway.catalogue import load_installed_modules
 from gateway.observability.metrics_server import open_metrics_socket
 from server.data_folder import attach_database
-from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER, PASSWORDS_FILE, Deployment
+from server.deployment import Deployment
 from server.diagnostics.finding import Finding
+from server.diagnostics.folder_checks import check_files, check_folder, check_keys
 from server.diagnostics.stream_checks import check_audit_streams
 from server.diagnostics.vault_checks import check_credentials, check_vault
 from server.endpoint_file import find_running_server, is_answering
@@ -29,9 +29,7 @@ from server.listen_port import build_port_error
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
 from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
-from server.start_files import list_start_files
 
-LOW_FREE_BYTES = 512 * 1024 * 1024
 MAX_UNSEALED_EVENTS = 10_000
 MAX_CLOCK_SKEW = 5.0
 _REQUIRED_CHECKS = frozenset({"data folder", "keys"})
@@ -40,8 +38,8 @@ _REQUIRED_CHECKS = frozenset({"data folder", "keys"})
 
 async def diagnose(settings: Settings) -> list[Finding]:
     """Run all checks, in the order in which one depends on another."""
-    base = [_check_folder(settings), *_check_keys(settings)]
-    findings = [*base, *_check_files(settings), await _check_port(settings), *_check_metrics(settings)]
+    base = [check_folder(settings), *check_keys(settings)]
+    findings = [*base, *check_files(settings), await _check_port(settings), *_check_metrics(settings)]
     if not settings.home.is_dir() or any(
         finding.state == "error" and finding.check in _REQUIRED_CHECKS for finding in findings
     ):
@@ -55,55 +53,6 @@ async def diagnose(settings: Settings) -> list[Finding]:
         return [*findings, Finding("database", "error", explain_refused_login(error))]
     except (OSError, asyncpg.PostgresError) as error:
         return [*findings, Finding("database", "error", f"it cannot be reached ({type(error).__name__})")]
-
-
-def _check_folder(settings: Settings) -> Finding:
-    home = settings.home
-    if not home.is_dir():
-        return Finding("data folder", "error", f"{home} does not exist; `mcpist up` makes it")
-    if home.stat().st_mode & 0o022:
-        return Finding("data folder", "error", f"others can write to {home}; run: chmod go-w '{home}'")
-    if is_read_only(home):
-        message = f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
-        return Finding("data folder", "error", message)
-    free = get_free_bytes(home)
-    if free < MIN_FREE_BYTES:
-        return Finding("data folder", "error", explain_full_disk(home))
-    if free < LOW_FREE_BYTES:
-        return Finding("data folder", "error", f"{home} has only {free >> 20} MiB of free space left")
-    return Finding("data folder", "ok", f"{home}, {free >> 30} GiB free")
-
-
-def _check_keys(settings: Settings) -> list[Finding]:
-    """Check the keys' folder; its files that a start reads have findings of their own."""
-    home, folder = settings.home, settings.home / KEYS_FOLDER
-    if not folder.is_dir():
-        if not (home / "postgres" / "data").exists():
-            return [Finding("keys", "warning", "none yet; the first start makes them")]
-        return [Finding("keys", "error", f"{folder} is missing; restore it from your copy")]
-    paths = {folder, *folder.iterdir()} - {file.path for file in list_start_files(settings)}
-    open_to_all = sorted(path for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077)
-    if open_to_all:
-        return [
-            Finding("keys", "error", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_all
-        ]
-    missing = [name for name in (PASSWORDS_FILE, DIGEST_KEY_FILE) if not (folder / name).exists()]
-    if missing:
-        return [Finding("keys", "error", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
-    return [Finding("keys", "ok", f"{folder}, readable by its owner only; not part of backups")]
-
-
-def _check_files(settings: Settings) -> list[Finding]:
-    """Check the files that a start reads, each as the start reads it."""
-    findings: list[Finding] = []
-    for file in list_start_files(settings):
-        try:
-            file.read()
-        except Invalid as error:
-            findings.append(Finding(file.check, "error", str(error)))
-        else:
-            findings.append(Finding(file.check, "ok", f"{file.path} can be used"))
-    return findings
 
 
 def _check_metrics(settings: Settings) -> list[Finding]:
@@ -133,7 +82,7 @@ async def _check_port(settings: Settings) -> Finding:
 
 async def diagnose_deployment(settings: Settings, deployment: Deployment) -> list[Finding]:
     """Check what belongs to no tenant, for a deployment that is in use. The audit log's chains are not verified."""
-    findings = [_check_folder(settings), *_check_keys(settings), *_check_files(settings)]
+    findings = [check_folder(settings), *check_keys(settings), *check_files(settings)]
     findings += [finding async for finding in _diagnose_server(deployment)]
     if any(finding.check == "schema" and finding.state != "ok" for finding in findings):
         return findings
@@ -173,7 +122,7 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
     connection = await connect(deployment.admin)
     try:
         release: str = await connection.fetchval("SHOW server_version")
-        yield Finding("database", "ok", f"PostgreSQL {release}")
+        yield Finding("database", "ok", say("PostgreSQL {release}", "PostgreSQL {release} を使用中", release=release))
         yield _check_clock(await connection.fetchval("SELECT clock_timestamp()"))
         schema = _check_schema(await get_current_revision(connection))
         yield schema
@@ -197,30 +146,66 @@ async def _count_unsealed_events(deployment: Deployment) -> int:
 
 def _check_peppers(deployment: Deployment, tokens: int) -> Finding:
     if tokens:
-        message = f"{deployment.peppers} is missing, and no API token works without it; restore it from your copy"
+        message = say(
+            "{path} is missing, and no API token works without it; restore it from your copy",
+            "{path} がありません。これがないと API トークンは使えません。コピーから復元してください",
+            path=deployment.peppers,
+        )
         return Finding("token keys", "error", message)
-    return Finding("token keys", "warning", "none yet; the first token makes them")
+    return Finding(
+        "token keys",
+        "warning",
+        say("none yet; the first token makes them", "まだありません。最初のトークンとともに作成されます"),
+    )
 
 
 def _check_clock(database_time: datetime) -> Finding:
     skew = abs((get_utc_now() - database_time).total_seconds())
     if skew > MAX_CLOCK_SKEW:
         return Finding(
-            "clock", "error", f"the database's differs from this machine's by {skew:.0f} s; set up time sync"
+            "clock",
+            "error",
+            say(
+                "the database's differs from this machine's by {skew:.0f} s; set up time sync",
+                "データベースの時計がこのマシンと {skew:.0f} 秒ずれています。時刻同期を設定してください",
+                skew=skew,
+            ),
         )
     return Finding("clock", "ok", f"{get_utc_now().astimezone().isoformat(sep=' ', timespec='seconds')}")
 
 
 def _check_schema(current: str | None) -> Finding:
     if current == get_head_revision():
-        return Finding("schema", "ok", f"{current}, the newest")
+        return Finding("schema", "ok", say("{current}, the newest", "{current}（最新）", current=current))
     if current is None:
-        return Finding("schema", "error", "the database is empty; run `mcpist up` or `mcpist migrate`")
+        return Finding(
+            "schema",
+            "error",
+            say(
+                "the database is empty; run `mcpist up` or `mcpist migrate`",
+                "データベースが空です。`mcpist up` または `mcpist migrate` を実行してください",
+            ),
+        )
     if current in list_revisions():
         return Finding(
-            "schema", "error", f"{current}, and this version needs {get_head_revision()}; run `mcpist migrate`"
+            "schema",
+            "error",
+            say(
+                "{current}, and this version needs {head}; run `mcpist migrate`",
+                "{current} です。このバージョンには {head} が必要です。`mcpist migrate` を実行してください",
+                current=current,
+                head=get_head_revision(),
+            ),
         )
-    return Finding("schema", "error", f"{current}, newer than this MCPist knows; start the newer version")
+    return Finding(
+        "schema",
+        "error",
+        say(
+            "{current}, newer than this MCPist knows; start the newer version",
+            "{current} は、この MCPist より新しいものです。新しいバージョンを起動してください",
+            current=current,
+        ),
+    )
 
 
 async def _check_role(deployment: Deployment, role: str) -> Finding:
@@ -230,8 +215,12 @@ async def _check_role(deployment: Deployment, role: str) -> Finding:
     except asyncpg.InvalidPasswordError as error:
         return Finding(f"role {role}", "error", explain_refused_login(error))
     except (MCPistError, asyncpg.PostgresError, OSError) as error:
-        return Finding(f"role {role}", "error", f"cannot log in ({type(error).__name__})")
-    return Finding(f"role {role}", "ok", "can log in")
+        return Finding(
+            f"role {role}",
+            "error",
+            say("cannot log in ({name})", "ログインできません（{name}）", name=type(error).__name__),
+        )
+    return Finding(f"role {role}", "ok", say("can log in", "ログインできます"))
 
 
 async def _check_audit(console: Database, unsealed: int) -> Finding:
@@ -252,9 +241,17 @@ async def _check_audit(console: Database, unsealed: int) -> Finding:
 
 
 def _check_sealer_lag(unsealed: int) -> Finding:
-    message = f"{unsealed} records wait to be sealed"
+    message = say("{count} records wait to be sealed", "封印待ちの記録 {count} 件", count=unsealed)
     if unsealed > MAX_UNSEALED_EVENTS:
-        return Finding("audit log", "error", f"{message}: the sealer does not keep up; see the log of `mcpist up`")
+        return Finding(
+            "audit log",
+            "error",
+            say(
+                "{waiting}: the sealer does not keep up; see the log of `mcpist up`",
+                "{waiting}。封印が追いついていません。`mcpist up` のログを確認してください",
+                waiting=message,
+            ),
+        )
     return Finding("audit log", "ok", message)
 
 
@@ -270,15 +267,38 @@ async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
     missing = [service.module for service in services if service.enabled and service.module not in names]
     if not missing:
         return []
-    return [Finding("modules", "warning", f"{tenant.slug} has {', '.join(missing)} enabled, but not installed")]
+    return [
+        Finding(
+            "modules",
+            "warning",
+            say(
+                "{tenant} has {names} enabled, but not installed",
+                "{tenant} で有効な {names} がインストールされていません",
+                tenant=tenant.slug,
+                names=", ".join(missing),
+            ),
+        )
+    ]
 
 
 async def _check_tenants(console: Database) -> Finding:
     tenants = await list_tenants(console)
     if not tenants:
-        return Finding("tenants", "warning", "none yet; `mcpist up` makes the first one")
+        return Finding(
+            "tenants",
+            "warning",
+            say(
+                "none yet; `mcpist up` makes the first one", "まだありません。`mcpist up` が最初のテナントを作成します"
+            ),
+        )
     suspended = [tenant.slug for tenant in tenants if tenant.status != "active"]
-    return Finding("tenants", "ok", f"{len(tenants)}" + (f", suspended: {', '.join(suspended)}" if suspended else ""))
+    return Finding("tenants", "ok", _describe_tenants(len(tenants), suspended))
+
+
+def _describe_tenants(count: int, suspended: list[str]) -> BilingualText:
+    if not suspended:
+        return say("{count}", "{count}", count=count)
+    return say("{count}, suspended: {names}", "{count}、停止中：{names}", count=count, names=", ".join(suspended))
 
 
 def _ignore_progress(_line: str) -> None:

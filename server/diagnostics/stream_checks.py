@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from broker.audit_streams.collector import describe_delivery_error
 from broker.audit_streams.stream_settings import AuditStream, find_stream, list_streaming_tenants
+from core.bilingual_text import say
 from core.db import Database
 from core.directory.tenants import Tenant, list_tenants
 from server.deployment import Deployment
@@ -38,20 +39,55 @@ async def _check_streams(deployment: Deployment, console: Database, now: datetim
             if stream is not None:
                 yield _describe_stream(slugs.get(tenant_id, str(tenant_id)), stream, now)
         if len(tenants) > MAX_SHOWN:
-            yield Finding("audit stream", "ok", f"{len(tenants) - MAX_SHOWN} more are not shown")
+            yield Finding(
+                "audit stream",
+                "ok",
+                say("{count} more are not shown", "ほかに {count} 件あります", count=len(tenants) - MAX_SHOWN),
+            )
 
 
 def _describe_stream(slug: str, stream: AuditStream, now: datetime) -> Finding:
     check = f"audit stream ({slug})"
     if not stream.enabled:
-        return Finding(check, "ok", f"switched off; {stream.pending} records wait")
+        return Finding(
+            check,
+            "ok",
+            say("switched off; {count} records wait", "停止中です。待機中の記録 {count} 件", count=stream.pending),
+        )
     late = timedelta(0) if stream.oldest_pending_at is None else now - stream.oldest_pending_at
-    waiting = "no record waits"
+    waiting = say("no record waits", "待機中の記録はありません")
     if stream.oldest_pending_at is not None:
-        waiting = f"{stream.pending} records wait, the oldest since {stream.oldest_pending_at:%Y-%m-%d %H:%M} UTC"
+        waiting = say(
+            "{count} records wait, the oldest since {since:%Y-%m-%d %H:%M} UTC",
+            "待機中の記録 {count} 件、最も古いものは {since:%Y-%m-%d %H:%M} UTC",
+            count=stream.pending,
+            since=stream.oldest_pending_at,
+        )
     if stream.last_error:
         state = "error" if late > LOST_AFTER else "warning"
-        return Finding(check, state, f"{describe_delivery_error(stream.last_error)}; {waiting}")
+        return Finding(
+            check,
+            state,
+            say(
+                "{why}; {waiting}", "{why}。{waiting}", why=describe_delivery_error(stream.last_error), waiting=waiting
+            ),
+        )
     if late > LATE_AFTER:
-        return Finding(check, "warning", f"the collector takes records more slowly than they come: {waiting}")
-    return Finding(check, "ok", f"the collector has taken the records until number {stream.position}")
+        return Finding(
+            check,
+            "warning",
+            say(
+                "the collector takes records more slowly than they come: {waiting}",
+                "記録の発生に送信が追いついていません：{waiting}",
+                waiting=waiting,
+            ),
+        )
+    return Finding(
+        check,
+        "ok",
+        say(
+            "the collector has taken the records until number {position}",
+            "コレクターは {position} 番までの記録を受け付けました",
+            position=stream.position,
+        ),
+    )

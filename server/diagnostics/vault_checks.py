@@ -9,6 +9,7 @@ from broker.connections.connection_status import HealthState, ResponsibleParty
 from broker.connections.stored_credentials import StoredCredential, UnconnectedModule
 from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, get_adoption_state
+from core.bilingual_text import BilingualText, say
 from core.db import Database
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
@@ -24,7 +25,7 @@ from server.vault_keys import get_id_file_path
 
 MAX_SHOWN_CREDENTIALS = 50
 PAGE_SIZE = 500
-NOT_CONNECTED_TEXT = "no account is connected yet"
+NOT_CONNECTED_TEXT = say("no account is connected yet", "まだアカウントが接続されていません")
 
 
 async def check_vault(deployment: Deployment, console: Database) -> list[Finding]:
@@ -40,13 +41,29 @@ async def _check_original(deployment: Deployment) -> Finding:
     except Invalid as error:
         return Finding("deployment", "error", str(error))
     if is_adopted is None:
-        return Finding("deployment", "warning", "never started; the first start assigns its id")
+        return Finding(
+            "deployment",
+            "warning",
+            say(
+                "never started; the first start assigns its id",
+                "まだ起動していません。最初の起動時に ID が割り当てられます",
+            ),
+        )
     if is_adopted:
-        return Finding("deployment", "ok", "the original: requests to vendors are allowed")
-    message = (
+        return Finding(
+            "deployment",
+            "ok",
+            say("the original: requests to vendors are allowed", "オリジナルです。ベンダーへの要求は許可されています"),
+        )
+    message = say(
         "a copy of another deployment's database: it sends no requests to vendors and hands out no tokens. Once the "
         "original is stopped for good: mcpist adopt; on a second machine of the same deployment, "
-        f"copy {DEPLOYMENT_ID_FILE} from the first one's data folder"
+        "copy {file} from the first one's data folder",
+        "別のデプロイのデータベースのコピーです。ベンダーへの要求もトークンの発行も行いません。"
+        "オリジナルを完全に停止したら "
+        "mcpist adopt を実行してください。同じデプロイの 2 台目のマシンなら、1 台目のデータフォルダーから {file} を"
+        "コピーしてください",
+        file=DEPLOYMENT_ID_FILE,
     )
     return Finding("deployment", "error", message)
 
@@ -61,7 +78,17 @@ async def _check_vault_keys(deployment: Deployment, console: Database) -> list[F
     unhealthy = [key for key in keys.keys if not key.healthy]
     if unhealthy:
         return [
-            Finding("vault keys", "error", f"the key {key.kek_id}, {_describe_need(key)}, is {key.message}")
+            Finding(
+                "vault keys",
+                "error",
+                say(
+                    "the key {key}, {need}, is {state}",
+                    "鍵 {key}（{need}）：{state}",
+                    key=key.kek_id,
+                    need=_describe_need(key),
+                    state=key.message,
+                ),
+            )
             for key in unhealthy
         ]
     return [_summarize_keys(keys)]
@@ -70,23 +97,35 @@ async def _check_vault_keys(deployment: Deployment, console: Database) -> list[F
 def _summarize_keys(keys: VaultKeys) -> Finding:
     active = next((key for key in keys.keys if key.active), None)
     if active is None:
-        return Finding("vault keys", "warning", "none yet; the first start makes one")
+        return Finding(
+            "vault keys",
+            "warning",
+            say("none yet; the first start makes one", "まだありません。最初の起動時に作成されます"),
+        )
     needed = sum(key.in_use for key in keys.keys)
     location = str(keys.file) if keys.key_providers == ("file",) else ", ".join(keys.key_providers)
-    message = (
-        f"{len(keys.keys)} in {location}, {active.kek_id} active, {needed} needed and available; not part of backups"
+    message = say(
+        "{count} in {location}, {active} active, {needed} needed and available; not part of backups",
+        "{location} に {count} 個、現在の鍵は {active}、必要な {needed} 個はそろっています。"
+        "バックアップには含まれません",
+        count=len(keys.keys),
+        location=location,
+        active=active.kek_id,
+        needed=needed,
     )
     return Finding("vault keys", "ok", message)
 
 
-def _describe_need(key: KeyReport) -> str:
+def _describe_need(key: KeyReport) -> BilingualText:
     """Describe what cannot be decrypted without the key."""
     if key.tenants:
-        return "needed by one tenant" if key.tenants == 1 else f"needed by {key.tenants} tenants"
-    return (
-        "needed by the keys that sign access tokens, or by settings of the deployment"
-        if key.signing_keys
-        else "needed to start"
+        one, more = "needed by one tenant", "needed by {count} tenants"
+        return say(one if key.tenants == 1 else more, "{count} テナントに必要", count=key.tenants)
+    if not key.signing_keys:
+        return say("needed to start", "起動に必要")
+    return say(
+        "needed by the keys that sign access tokens, or by settings of the deployment",
+        "アクセストークンの署名鍵、またはデプロイの設定に必要",
     )
 
 
@@ -127,7 +166,11 @@ def limit_credential_findings(findings: list[Finding]) -> list[Finding]:
     findings = sorted(findings, key=lambda finding: (NOT_CONNECTED_TEXT in finding.message, finding.state == "ok"))
     if len(findings) > MAX_SHOWN_CREDENTIALS:
         omitted = len(findings) - MAX_SHOWN_CREDENTIALS
-        message = f"and {omitted} more; `mcpist credential list --tenant SLUG` shows them all"
+        message = say(
+            "and {count} more; `mcpist credential list --tenant SLUG` shows them all",
+            "ほかに {count} 件あります。`mcpist credential list --tenant SLUG` ですべて表示できます",
+            count=omitted,
+        )
         findings[MAX_SHOWN_CREDENTIALS:] = [Finding("credential", "warning", message)]
     return findings
 
@@ -155,7 +198,14 @@ def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, 
     unconnected = sorted(
         module.name for module in catalogue.modules if module.vendor is not None and module.name in modules
     )
-    message = f"{tenant.slug}: {NOT_CONNECTED_TEXT} for {', '.join(unconnected)}; at {public_url}/connect"
+    message = say(
+        "{tenant}: {text} for {names}; at {url}/connect",
+        "{tenant}：{names} には{text}（{url}/connect）",
+        tenant=tenant.slug,
+        text=NOT_CONNECTED_TEXT,
+        names=", ".join(unconnected),
+        url=public_url,
+    )
     return [Finding("credential", "warning", message)] if unconnected else []
 
 
@@ -167,47 +217,101 @@ def _check_credential(
     public_url: str,
 ) -> Finding:
     if isinstance(status, UnconnectedModule):
-        credential = f"{tenant.slug}: {status.module} of {status.owner}"
-        message = f"{credential} is not connected; its owner connects it at {public_url}{status.link}"
-        return Finding("credential", "warning", message)
-    credential = f"{tenant.slug}: {status.module} of {'role ' if status.kind == 'shared' else ''}{status.owner}"
-    if status.state is not HealthState.CONNECTED:
-        return Finding(
-            "credential",
-            "warning",
-            f"{credential} {_STATE_TEXTS[status.state]}{_format_meaning(status)}"
-            f"{_format_remedy(tenant, status, public_url)}",
+        message = say(
+            "{of} is not connected; its owner connects it at {url}",
+            "{of}は接続されていません。所有者が {url} で接続します",
+            of=_name_credential(tenant, status.module, status.owner),
+            url=f"{public_url}{status.link}",
         )
-    if status.module not in catalogue.tools:
-        return Finding("credential", "warning", f"{credential} is not used: the module is not installed")
-    if status.module not in enabled:
-        message = f"{credential} is not used: mcpist service enable {status.module} --tenant {tenant.slug}"
         return Finding("credential", "warning", message)
-    return Finding("credential", "ok", f"{credential} is connected{f' as {status.account}' if status.account else ''}")
+    of = _name_credential(tenant, status.module, status.owner, shared=status.kind == "shared")
+    if status.state is not HealthState.CONNECTED:
+        message = say(
+            "{of} {state}{meaning}{remedy}",
+            "{of}{state}{meaning}{remedy}",
+            of=of,
+            state=_STATE_TEXTS[status.state],
+            meaning=_format_meaning(status),
+            remedy=_format_remedy(tenant, status, public_url),
+        )
+        return Finding("credential", "warning", message)
+    if status.module not in catalogue.tools:
+        message = say(
+            "{of} is not used: the module is not installed",
+            "{of}は使われていません。モジュールがインストールされていません",
+            of=of,
+        )
+        return Finding("credential", "warning", message)
+    if status.module not in enabled:
+        message = say(
+            "{of} is not used: mcpist service enable {module} --tenant {tenant}",
+            "{of}は使われていません：mcpist service enable {module} --tenant {tenant}",
+            of=of,
+            module=status.module,
+            tenant=tenant.slug,
+        )
+        return Finding("credential", "warning", message)
+    if not status.account:
+        return Finding("credential", "ok", say("{of} is connected", "{of}は接続済みです", of=of))
+    message = say(
+        "{of} is connected as {account}", "{of}は {account} として接続済みです", of=of, account=status.account
+    )
+    return Finding("credential", "ok", message)
 
 
-def _format_meaning(status: StoredCredential) -> str:
-    return f", {status.message}" if status.message else ""
+def _name_credential(tenant: Tenant, module: str, owner: str, *, shared: bool = False) -> BilingualText:
+    if shared:
+        return say(
+            "{tenant}: {module} of role {owner}",
+            "{tenant}：ロール {owner} の {module} ",
+            tenant=tenant.slug,
+            module=module,
+            owner=owner,
+        )
+    return say(
+        "{tenant}: {module} of {owner}",
+        "{tenant}：{owner} の {module} ",
+        tenant=tenant.slug,
+        module=module,
+        owner=owner,
+    )
 
 
-def _format_remedy(tenant: Tenant, status: StoredCredential, public_url: str) -> str:
+def _format_meaning(status: StoredCredential) -> BilingualText:
+    return say(", {meaning}", "（{meaning}）", meaning=status.message) if status.message else say("", "")
+
+
+def _format_remedy(tenant: Tenant, status: StoredCredential, public_url: str) -> BilingualText:
     if status.state is HealthState.NEEDS_RECONNECT and not status.provider:
         option = "--role" if status.kind == "shared" else "--user"
         command = f"mcpist credential set {status.module} {option} {shlex.quote(status.owner)} --tenant {tenant.slug}"
-        return f"; make a new one there, then: {command}"
+        return say("; make a new one there, then: {command}", "。新しいキーを作成して実行：{command}", command=command)
     if status.state is HealthState.NEEDS_RECONNECT:
-        responsible = "an administrator" if status.responsible is ResponsibleParty.ADMINISTRATOR else "its owner"
-        return f"; {responsible} connects it again at {public_url}{status.link}"
+        administers = status.responsible is ResponsibleParty.ADMINISTRATOR
+        return say(
+            "; {who} connects it again at {url}",
+            "。{who}が {url} で再接続します",
+            who=say("an administrator", "管理者") if administers else say("its owner", "所有者"),
+            url=f"{public_url}{status.link}",
+        )
     if status.state is HealthState.SERVICE_MISCONFIGURED:
-        return f"; an administrator looks at it: mcpist oauth-client list --tenant {tenant.slug}"
-    return f"; asked again at {status.next_retry_at:%Y-%m-%d %H:%M %Z}" if status.next_retry_at else ""
+        return say(
+            "; an administrator looks at it: mcpist oauth-client list --tenant {tenant}",
+            "。管理者が確認します：mcpist oauth-client list --tenant {tenant}",
+            tenant=tenant.slug,
+        )
+    if status.next_retry_at is None:
+        return say("", "")
+    return say("; asked again at {at:%Y-%m-%d %H:%M %Z}", "。再試行：{at:%Y-%m-%d %H:%M %Z}", at=status.next_retry_at)
 
 
 _STATE_TEXTS = {
-    HealthState.REFRESHING: "is being renewed",
-    HealthState.NEEDS_RECONNECT: "is broken",
-    HealthState.SERVICE_MISCONFIGURED: "waits: the vendor refuses the OAuth client",
-    HealthState.REFUSED: "waits",
-    HealthState.VENDOR_DOWN: "waits",
-    HealthState.DISABLED: "is switched off",
+    HealthState.REFRESHING: say("is being renewed", "は更新中です"),
+    HealthState.NEEDS_RECONNECT: say("is broken", "は使えません"),
+    HealthState.SERVICE_MISCONFIGURED: say(
+        "waits: the vendor refuses the OAuth client", "は待機中です：ベンダーが OAuth クライアントを拒否しています"
+    ),
+    HealthState.REFUSED: say("waits", "は待機中です"),
+    HealthState.VENDOR_DOWN: say("waits", "は待機中です"),
+    HealthState.DISABLED: say("is switched off", "は停止しています"),
 }

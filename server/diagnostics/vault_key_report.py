@@ -6,6 +6,7 @@ from pathlib import Path
 
 from broker.vault.key_checks import KeyState, count_data_keys, count_deployment_keys, list_key_states
 from broker.vault.reencryption import count_pending_secrets
+from core.bilingual_text import say
 from core.db import Database
 from core.directory.tenants import list_tenants
 from core.errors import Unavailable
@@ -97,7 +98,15 @@ async def inspect_vault_keys(deployment: Deployment, console: Database) -> Vault
 
 def _describe_key_state(state: KeyState, path: Path) -> str:
     if not state.available:
-        return f"missing: restore it to {path} from your copy of the keys, or name its key provider in MCPIST_KEYS"
+        return say(
+            "missing: restore it to {path} from your copy of the keys, or name its key provider in MCPIST_KEYS",
+            "ありません。鍵のコピーから {path} に復元するか、鍵プロバイダーを MCPIST_KEYS に指定してください",
+            path=path,
+        )
     if not state.is_genuine:
-        return f"not the key that credentials were encrypted with: restore the right one to {path}"
-    return "available and correct"
+        return say(
+            "not the key that credentials were encrypted with: restore the right one to {path}",
+            "認証情報を暗号化した鍵ではありません。正しい鍵を {path} に復元してください",
+            path=path,
+        )
+    return say("available and correct", "正しい鍵があります")

@@ -122,11 +122,11 @@ class Checks:
         return {"healthy": True, "file": "/keys", "key_providers": ["file"], "keys": [key | counts], **more}
 
     async def check_deployment(self) -> Sequence[object]:
-        return [{"check": "clock", "state": "error", "message": "it is late"}]
+        return [{"check": "clock", "state": "error", "message": "it is late", "message_ja": "遅れています"}]
 
     async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
         self.asked.append((tenant_id, user_id))
-        return [{"check": "credential", "state": "warning", "message": "one waits"}]
+        return [{"check": "credential", "state": "warning", "message": "one waits", "message_ja": "待機中です"}]
 
 
 SETTINGS_SCHEMA: Mapping[str, Any] = {

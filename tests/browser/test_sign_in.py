@@ -258,6 +258,27 @@ async def _press_by_keyboard(page: Page, name: str) -> None:
     raise AssertionError(f"{name} cannot be reached by Tab")
 
 
+async def test_a_one_time_link_leads_on_to_a_provider_whose_account_it_links(
+    database: ScratchDatabase, tmp_path: Path
+) -> None:
+    async with app(database, tmp_path, java_script_enabled=False) as now:
+        ada = await now.product.person(await now.product.tenant("acme"), ADA)
+        await now.identity.company.sign_in_as("ada@home.test")
+        await now.page.goto(await now.identity.link(ada, "/account"))
+        assert "signs you in as" in await now.page.inner_text("main")
+        await now.page.get_by_role("button", name="Sign in with Company").click()
+        await now.page.wait_for_url("**/account*")
+        linked = now.page.locator("section[aria-labelledby=identities]")
+        assert "ada@home.test" in await linked.inner_text()
+        await now.page.get_by_role("button", name="Sign out", exact=True).click()
+        await now.page.wait_for_url("**/signed-out")
+        await now.page.goto(f"{now.identity.url}/sign-in?next=%2Faccount")
+        await now.page.get_by_role("button", name="Company").click()
+        await now.page.wait_for_url("**/account")
+        assert f"{ADA} in acme" in await now.page.inner_text("main")
+        now.check()
+
+
 async def test_a_one_time_link_works_once_and_in_one_browser(database: ScratchDatabase, tmp_path: Path) -> None:
     async with app(database, tmp_path, providers=False) as now:
         acme = await now.product.tenant("acme")

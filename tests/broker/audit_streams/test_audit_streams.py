@@ -102,7 +102,14 @@ async def test_a_stream_from_tried_to_removed(app: AdminApp, acme: Tenant, colle
         tried = (await admin.post(f"{PATH}/test", json=given)).json()
         assert tried == {
             "passed": True,
-            "checks": [{"check": "message", "outcome": "ok", "message": "the collector has taken a trial record"}],
+            "checks": [
+                {
+                    "check": "message",
+                    "outcome": "ok",
+                    "message": "the collector has taken a trial record",
+                    "message_ja": "コレクターがテスト記録を受け付けました",
+                }
+            ],
         }
         assert (await admin.get(PATH)).status_code == 404
         wrong = await admin.put(PATH, json={"url": collector.url})

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from starlette.routing import BaseRoute, Route
 
+from admin_ui.console_files import is_console_built
 from broker.web.security_headers import CSRF_EXEMPT_PATHS
 from core.http.same_origin import SAFE_METHODS
 from tests.support.identity import Identity, identity_on
@@ -134,5 +135,6 @@ async def test_no_route_changes_anything_by_reading(identity: Identity, ada: Per
                 for method in ("GET", "HEAD"):
                     path = route.path.replace("{provider}", "company")
                     answer = await http.request(method, path + query)
-                    assert answer.status_code < 500, route.path
+                    is_missing = answer.status_code == 503 and path.startswith("/console") and not is_console_built()
+                    assert answer.status_code < 500 or is_missing, route.path
     assert await changed(identity) == before

@@ -7,6 +7,7 @@ import { Actions, ItemList } from './Facts.tsx'
 import { Checkbox } from './Field.tsx'
 import { ProblemNotice, useOnline } from './States.tsx'
 import { StatusBadge, type Tone } from './StatusBadge.tsx'
+import { Localized } from './Localized.tsx'
 import styles from './TrialForm.module.css'
 import { useAction } from './useAction.ts'
 import type { VersionedForm } from './useVersionedForm.ts'
@@ -14,7 +15,7 @@ import { type Messages, useMessages } from '../messages/index.tsx'
 
 export interface Trial {
   passed: boolean
-  checks: readonly { check: keyof Messages['trials']['checks']; outcome: 'ok' | 'failed' | 'unknown'; message: string }[]
+  checks: readonly { check: keyof Messages['trials']['checks']; outcome: 'ok' | 'failed' | 'unknown'; message: string; message_ja: string }[]
 }
 
 interface TrialFormProps<Values> {
@@ -101,7 +102,7 @@ function TrialResult({ trial }: { trial: Trial }) {
         items={trial.checks}
         itemKey={({ check }) => check}
         title={({ check }) => trials.checks[check]}
-        detail={({ message }) => <span lang="en">{message}</span>}
+        detail={({ message, message_ja }) => <Localized text={{ en: message, ja: message_ja }} />}
         end={({ outcome }) => <StatusBadge tone={TONES[outcome]} text={trials.outcomes[outcome]} />}
         empty=""
       />

@@ -5,11 +5,13 @@ import { hasRight, useMe } from '../../api/queries.ts'
 import type { SchemaDoctorView, SchemaFindingView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
 import { ItemList } from '../../components/Facts.tsx'
+import { Localized } from '../../components/Localized.tsx'
 import { PageHead } from '../../components/ListTools.tsx'
 import report from '../../components/Report.module.css'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { Time } from '../../components/Time.tsx'
+import { nameCheck } from '../../messages/checks.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 
 const TONES: Record<SchemaFindingView['state'], Tone> = { ok: 'ok', warning: 'warn', error: 'bad' }
@@ -57,8 +59,8 @@ function Report({ view, at }: { view: SchemaDoctorView; at: string }) {
         label={doctor.list}
         items={checks}
         itemKey={(one) => `${one.place} ${one.check}`}
-        title={(one) => <span lang="en">{one.check}</span>}
-        detail={(one) => <span lang="en">{one.message}</span>}
+        title={(one) => nameCheck(doctor, one.check)}
+        detail={(one) => <Localized text={{ en: one.message, ja: one.message_ja }} />}
         end={(one) => <StatusBadge tone={TONES[one.state]} text={doctor.states[one.state]} />}
         empty={doctor.empty}
       />

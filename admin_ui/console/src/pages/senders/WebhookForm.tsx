@@ -55,7 +55,7 @@ export function WebhookForm({ stored }: { stored: Versioned<WebhookValues> }) {
         name="secret"
         type="password"
         label={fields.secret}
-        help={isNew ? help.secretNew : help.stored}
+        help={isNew ? help.secretNew : help.storedSecret}
         value={secret}
         onChange={setSecret}
         isRequired={isNew || url !== stored.url}

@@ -2,8 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useMe } from '../../../api/queries.ts'
+import { Localized } from '../../../components/Localized.tsx'
 import { ProblemNotice, Skeleton } from '../../../components/States.tsx'
 import { StatusBadge, type Tone } from '../../../components/StatusBadge.tsx'
+import { nameCheck } from '../../../messages/checks.ts'
 import { useMessages } from '../../../messages/index.tsx'
 import styles from './dashboard.module.css'
 import { connectionsQuery, findingsQuery, openRequestsQuery } from './queries.ts'
@@ -13,7 +15,7 @@ const SHOWN = 8
 
 /** What waits for an administrator: requests, accounts that fail, and what the checks have found. */
 export function ToDo() {
-  const { dashboard, guidedStart } = useMessages()
+  const { dashboard, doctor, guidedStart } = useMessages()
   const me = useMe()
   const requests = useQuery(openRequestsQuery)
   const accounts = useQuery(connectionsQuery)
@@ -50,8 +52,8 @@ export function ToDo() {
           </Line>
         )}
         {findings.slice(0, SHOWN).map((one) => (
-          <Line key={`${one.check} ${one.message}`} tone={one.state === 'error' ? 'bad' : 'warn'} state={one.check}>
-            <span lang="en">{one.message}</span>
+          <Line key={`${one.check} ${one.message}`} tone={one.state === 'error' ? 'bad' : 'warn'} state={nameCheck(doctor, one.check)}>
+            <Localized text={{ en: one.message, ja: one.message_ja }} />
           </Line>
         ))}
       </ul>
