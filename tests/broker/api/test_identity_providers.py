@@ -116,3 +116,4 @@ async def test_two_operators_store_a_provider_at_once(app: AdminApp) -> None:
         assert (await operator.get(f"{PATH}/nobody")).status_code == 404
         wrong = await operator.put(f"{PATH}/acme", json=ACME | {"issuer": "http://login.acme.example"})
         assert [one["field"] for one in wrong.json()["errors"]] == ["issuer"]
+        assert wrong.json()["detail"].startswith("issuer: give a URL"), "and not by the name of a validator"
