@@ -45,6 +45,14 @@ async def test_a_provider_from_stored_to_removed(app: AdminApp) -> None:
         assert SECRET not in answer.text
 
 
+async def test_providers_are_searched(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
+        for words, count in (("github IV1", 1), ("OF-THE-FILE", 1), ("company", 0)):
+            found = await operator.get("/deployment/identity-providers", params={"q": words})
+            assert len(found.json()["items"]) == count, words
+
+
 async def test_what_the_file_has_is_changed_there(app: AdminApp) -> None:
     operators = await app.tenant(OPERATORS)
     async with app.browser(operators.admin) as operator:
