@@ -36,7 +36,7 @@ LARGER: dict[tuple[str, str], tuple[float, str]] = {
     ("supabase", "list_extensions"): (0.45, "the question to the database is ours, and asks for little more"),
     ("supabase", "list_migrations"): (1.1, "a version and a name is all that Supabase says; a total is added"),
     ("supabase", "get_logs"): (0.85, "most of a log is its messages, which are whole"),
-    ("supabase", "list_storage_buckets"): (0.6, "Supabase says six things of a bucket, of which two are left out"),
+    ("supabase", "list_storage_buckets"): (0.5, "an id and when it was made is half of what Supabase says of a bucket"),
     ("google_calendar", "query_freebusy"): (0.7, "beginnings and ends with their zones are the answer"),
     ("microsoft_todo", "list_task_lists"): (0.8, "an id of Graph's has 90 tokens, and nothing else that a tool takes "
      "stands for a list; Graph sends little else"),

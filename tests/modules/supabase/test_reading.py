@@ -10,7 +10,7 @@ from tests.support.module_app import ModuleApp
 from tests.support.supabase_double import SupabaseDouble
 from tests.support.supabase_double.world import REF, legacy_key
 
-pytestmark = pytest.mark.asyncio(loop_scope="package")
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.usefixtures("tidy_world")]
 MICROSECONDS = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
 
 
@@ -232,7 +232,11 @@ async def test_branches_and_buckets(app: ModuleApp, vendor: SupabaseDouble) -> N
     moment = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z", "owner": ""}
     vendor.world.buckets[:] = [{"id": f"b{n}", "name": f"b{n}", "public": n == 1, **moment} for n in range(3)]
     found = await read_all(app, "list_storage_buckets", "buckets", ref=REF, per_page=2)
-    assert [one["public"] for one in found] == [False, True, False]
+    assert [one.get("public") for one in found] == [None, True, None]
+    assert found[0] == {"id": "b0", "created_at": "2026-01-01T00:00:00Z"}
+    vendor.world.buckets[0]["name"] = "写真"
+    [named, *_] = (await read(app, "list_storage_buckets", ref=REF))["buckets"]
+    assert named["name"] == "写真"
 
 
 async def test_a_log_is_read_as_lines(app: ModuleApp, vendor: SupabaseDouble) -> None:
