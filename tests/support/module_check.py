@@ -13,7 +13,8 @@ from tests.support.plain_vendor import VendorCaller, vendor_callers
 async def check_module(
     module: Module, base_url: str, secret: str, hosts: Mapping[str, str] | None = None
 ) -> dict[str, CheckedTool]:
-    """Run the check with one credential; `hosts` are the double's further ones; what came of each reading tool, by its name."""
+    """Run the check with one credential; what came of each reading tool, by its name. `hosts` are the double's further
+    ones."""
     async with vendor_callers() as callers:
         caller: VendorCaller = callers(module, base_url, secret, hosts)
 
