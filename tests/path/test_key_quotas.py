@@ -1,4 +1,4 @@
-"""A quota that a vendor tells in a way of its own is a rate limit where its provider's data say so, whatever the module."""
+"""A quota that a vendor tells in a way of its own is a rate limit where its provider's data say so."""
 
 from pathlib import Path
 from typing import Any
