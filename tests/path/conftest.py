@@ -1,5 +1,6 @@
 """The real product on an own database, on the event loop that it has in production."""
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,28 @@ async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopAp
 def people(product: Product) -> People:
     """The people that are in the product's database."""
     return _POPULATED[0].people
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProduct:
+    """A product for all tests of a file that change nothing which another of them looks at."""
+
+    product: Product
+    node: Node
+    people: People
+    lab: Lab
+
+
+@contextlib.asynccontextmanager
+async def open_shared_product(server: DatabaseServer, folder: Path) -> AsyncIterator[SharedProduct]:
+    """Open a product with people and a gateway."""
+    lab = Lab()
+    async with (
+        server.database() as database,
+        product_on(database, folder / "home", catalogue=build_lab_catalogue(lab)) as product,
+        product.gateway() as node,
+    ):
+        yield SharedProduct(product, node, await create_people(product), lab)
 
 
 async def create_people(product: Product) -> People:
