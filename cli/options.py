@@ -9,6 +9,8 @@ TenantOption = Annotated[
     typer.Option("--tenant", metavar="SLUG", help="The tenant; where there are several and MCPIST_TENANT is not set."),
 ]
 ModuleName = Annotated[str, typer.Argument(metavar="MODULE", help="The module's name.")]
+OwnerOption = Annotated[str | None, typer.Option("--user", metavar="EMAIL", help="Whose; default your own.")]
+AllOwnersOption = Annotated[bool, typer.Option("--all", help="Everybody's in the tenant, for administrators.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
 TOOL_RESULT_FORMAT_HELP = (

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from admin_ui.api.installed_modules import InstalledModule, ModuleSettingValues
+from core.bilingual_text import BilingualText
 from core.module_manifest import ModuleManifest
+from server.tool_catalogue import load_translations
 
 if TYPE_CHECKING:  # a quarter of a second of import, which a command that lists roles does without
     from gateway.catalogue import Catalogue
@@ -16,14 +18,20 @@ def build_installed_modules(
 ) -> Mapping[str, InstalledModule]:
     """Describe modules by name. The catalogue is loaded when the settings of a service are changed: their form is code
     of the module."""
-    return {manifest.name: _build_installed_module(manifest, load_catalogue) for manifest in manifests}
+    translations = load_translations()
+    return {
+        manifest.name: _build_installed_module(manifest, translations.get(manifest.name, {}), load_catalogue)
+        for manifest in manifests
+    }
 
 
-def _build_installed_module(manifest: ModuleManifest, load_catalogue: "Callable[[], Catalogue]") -> InstalledModule:
+def _build_installed_module(
+    manifest: ModuleManifest, translation: Mapping[str, Any], load_catalogue: "Callable[[], Catalogue]"
+) -> InstalledModule:
     return InstalledModule(
         manifest.name,
-        manifest.title,
-        manifest.description,
+        BilingualText(manifest.title, translation.get("title", manifest.title)),
+        BilingualText(manifest.description, translation.get("description", manifest.description)),
         {name: tool.read_only for name, tool in manifest.tools.items()},
         partial(_apply_changes, load_catalogue, manifest.name) if manifest.settings else None,
         manifest.settings,

@@ -168,13 +168,14 @@ async def list_audit(
 
 @routes.get("/audit/export", response_class=Response, responses=EXPORT_RESPONSES)
 async def export_audit(
-    filters: Annotated[AuditExportQuery, Query()], caller: AdminRead, dependencies: AdminDeps
+    filters: Annotated[AuditExportQuery, Query()], caller: AdminRead, dependencies: AdminDeps, request: Request
 ) -> Response:
     """Export the audit log of the tenant.
 
     As CSV or JSON Lines, newest first, streamed. The export is recorded in the log itself.
     """
     console = dependencies.console
+    await _seal_for_operator(caller, console, request)
     async with console.tenant(caller.tenant_id) as work:
         await audit_change(work, caller.actor, AuditEventKind.AUDIT_EXPORTED, form=filters.form)
     existing, exports = dependencies.catalogue.list_modules(), dependencies.audit_exports

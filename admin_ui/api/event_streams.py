@@ -12,7 +12,15 @@ import msgspec
 
 from core.api.principal import AuthenticationRequired, CrossOriginRequest, Principal
 from core.audit.change_feed import ChangeFeed, Watch
-from core.audit.change_hints import MAX_HINTS_READ, ChangeHint, HintReader, load_chain_range, load_hint_events
+from core.audit.change_hints import (
+    MAX_HINTS_READ,
+    ChangeHint,
+    HintReader,
+    build_deployment_hint,
+    load_chain_range,
+    load_hint_events,
+)
+from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import Database
 from core.errors import Forbidden, LimitReached, Unavailable
 from core.scopes import ADMIN_READ
@@ -23,6 +31,9 @@ MIN_LIFETIME_SECONDS, MAX_LIFETIME_SECONDS = 240.0, 480.0
 """A stream ends after a while, not all at the same time: a load balancer shall be able to move them."""
 MAX_REPLAYED_EVENTS = 2 * MAX_HINTS_READ
 """Whoever is further behind is told to read everything again."""
+MAX_REPLAYED_DEPLOYMENT_EVENTS = 20
+"""An operator's stream that goes on begins with these: its id tells the place in the chain of the tenant alone, and a
+hint too many costs one request."""
 PING = b": ping\n\n"
 
 LoadPrincipal = Callable[[], Awaitable[Principal]]
@@ -97,6 +108,8 @@ class HintStream:
         self._stop_reason = ""
         self._reader = HintReader(principal.user_id, principal.email, principal.is_administrator_with(ADMIN_READ))
         self._position = 0
+        self._is_operator = principal.operator and principal.is_administrator_with(ADMIN_READ)
+        self._deployment_position = 0
 
     def stop(self, reason: str = "gone") -> None:
         """End the stream for a reason, which it tells."""
@@ -109,7 +122,9 @@ class HintStream:
         principal = self._principal
         async with (
             self._streams.count(self, principal.user_id),
-            self._streams.feed.watch(principal.tenant_id) as self._watch,
+            self._streams.feed.watch(
+                principal.tenant_id, *([DEPLOYMENT_CHAIN] if self._is_operator else [])
+            ) as self._watch,
         ):
             yield await self._begin(self._last_id)
             async for chunk in self._follow(self._watch):
@@ -120,9 +135,10 @@ class HintStream:
         ends_at = loop.time() + random.uniform(timing.min_lifetime, timing.max_lifetime)  # noqa: S311 spread, no secret
         while not self._stop_reason and loop.time() < ends_at:
             hints, check_rights = await self._read()
-            if hints:
-                yield b"".join(map(_encode_hint, hints))
-            if not hints and not check_rights:
+            deployment_hints = await self._read_deployment()
+            if hints or deployment_hints:
+                yield b"".join([*map(_encode_hint, hints), *map(_encode_deployment_hint, deployment_hints)])
+            if not hints and not deployment_hints and not check_rights:
                 check_rights = await watch.wait(max(0.0, min(timing.ping, ends_at - loop.time())))
                 yield PING
             if check_rights and not await self._may_go_on():
@@ -131,6 +147,10 @@ class HintStream:
 
     async def _begin(self, last_id: int | None) -> bytes:
         """The first event: from where the stream goes on, or that everything is to be read again."""
+        if self._is_operator:
+            gone, newest = await load_chain_range(self._streams.console, DEPLOYMENT_CHAIN)
+            replayed = 0 if last_id is None else MAX_REPLAYED_DEPLOYMENT_EVENTS
+            self._deployment_position = max(gone, newest - replayed)
         gone, newest = await load_chain_range(self._streams.console, self._principal.tenant_id)
         if last_id is None:
             self._position = newest
@@ -149,6 +169,15 @@ class HintStream:
         self._position = events[-1].seq
         hints = [hint for event in events if (hint := self._reader.build_hint(event)) is not None]
         return hints, any(not event.kind.startswith("call.") for event in events)
+
+    async def _read_deployment(self) -> list[ChangeHint]:
+        """Read the next hints of what belongs to no tenant, for an operator."""
+        if not self._is_operator:
+            return []
+        events = await load_hint_events(self._streams.console, DEPLOYMENT_CHAIN, self._deployment_position)
+        if events:
+            self._deployment_position = events[-1].seq
+        return [build_deployment_hint(event) for event in events]
 
     async def _may_go_on(self) -> bool:
         """Check that the credential still counts, and says the same of its person."""
@@ -169,5 +198,10 @@ class HintStream:
 
 
 def _encode_hint(hint: ChangeHint) -> bytes:
+    return b"id: %d\n%s" % (hint.seq, _encode_deployment_hint(hint))
+
+
+def _encode_deployment_hint(hint: ChangeHint) -> bytes:
+    """Encode a hint without an id: the stream goes on by the numbers of the tenant's chain."""
     data = {"resource": hint.resource, "kind": hint.kind, "object_id": hint.object_id}
-    return b"id: %d\nevent: change\ndata: %s\n\n" % (hint.seq, msgspec.json.encode(data))
+    return b"event: change\ndata: %s\n\n" % msgspec.json.encode(data)

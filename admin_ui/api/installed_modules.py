@@ -9,7 +9,8 @@ ModuleSettingValues = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class InstalledModule:
-    """One module. `tools` are the names of its tools, with whether each only reads.
+    """One module. `tools` are the names of its tools, with whether each only reads; title and description may be
+    bilingual.
 
     `settings_schema` is the JSON Schema of the settings, {} where there are none. `apply_change` makes new settings of
     the stored ones and of what is asked for (null: back to the default).

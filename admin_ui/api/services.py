@@ -16,6 +16,7 @@ from core.api.principal import Principal
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortText
 from core.api.sorted_lists import SortedList, SortKey, fold_key
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
+from core.bilingual_text import BilingualText, to_japanese
 from core.db import Database
 from core.directory import services
 from core.directory.services import TenantService
@@ -35,7 +36,9 @@ class TenantServiceView(ResponseModel):
 
     module: str = Field(description="Name of the module, such as `github`.")
     title: str = Field(description="Display name of the module.")
+    title_ja: str = Field(description="Japanese display name; without a translation the English one.")
     description: str = Field(description="Purpose of the module.")
+    description_ja: str = Field(description="Japanese text of `description`; without a translation the English one.")
     installed: bool = Field(description="False if the module is not installed.")
     enabled: bool = Field(description="True if the tenant has enabled the module.")
     tool_count: int = Field(description="Number of tools of the module.")
@@ -44,7 +47,7 @@ class TenantServiceView(ResponseModel):
 
 
 _SERVICES = SortedList[TenantServiceView](
-    lambda service: f"{service.module} {service.title}",
+    lambda service: f"{service.module} {service.title} {service.title_ja}",
     lambda service: service.module,
     {
         "module": SortKey(lambda service: service.module),
@@ -170,6 +173,9 @@ async def _find_service(console: Database, tenant_id: UUID, module: str) -> Tena
     return next((service for service in tenant_services if service.module == module), None)
 
 
+_NOT_INSTALLED = BilingualText("not installed", "インストールされていません")
+
+
 def _build_details(module: str, service: TenantService | None, installed: InstalledModules) -> TenantServiceDetails:
     installed_module = installed.get(module)
     schema = dict(installed_module.settings_schema) if installed_module else {}
@@ -178,10 +184,14 @@ def _build_details(module: str, service: TenantService | None, installed: Instal
 
 def _build_view(module: str, service: TenantService | None, installed: InstalledModules) -> TenantServiceView:
     installed_module = installed.get(module)
+    title = installed_module.title if installed_module else module
+    description = installed_module.description if installed_module else _NOT_INSTALLED
     return TenantServiceView(
         module=module,
-        title=installed_module.title if installed_module else module,
-        description=installed_module.description if installed_module else "not installed",
+        title=title,
+        title_ja=str(to_japanese(title)),
+        description=description,
+        description_ja=str(to_japanese(description)),
         installed=installed_module is not None,
         enabled=service is not None and service.enabled,
         tool_count=len(installed_module.tools) if installed_module else 0,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import Response
 from pydantic import Field, StringConstraints
 
-from broker.api.deployment_dependencies import DeploymentDeps
+from broker.api.deployment_dependencies import DeploymentDependencies, DeploymentDeps
 from broker.authorization_server.client_trust import ClientTrustOverview
 from broker.identity.settings import MAX_TRUSTED_HOSTS
 from core.api.app import create_router
@@ -32,6 +32,10 @@ class ClientTrustView(ResponseModel):
         description="Place of the trust: `file` for identity.toml, which can only be changed there."
     )
     updated_at: datetime | None = Field(description="Time of the latest change; null if nothing is stored.")
+    in_effect: bool = Field(
+        description="False where another authorization server lets clients in (`external` of identity.toml), which "
+        "knows nothing of this trust."
+    )
 
 
 class ClientTrustUpdate(RequestModel):
@@ -49,7 +53,7 @@ async def show_client_trust(caller: OperatorRead, parts: DeploymentDeps, respons
     """
     overview = await parts.client_trust.get()
     set_version(response, overview.version)
-    return _build_view(overview)
+    return _build_view(overview, parts)
 
 
 @routes.put("/deployment/client-trust")
@@ -68,14 +72,14 @@ async def put_client_trust(
     """
 
     async def load_state() -> ClientTrustView:
-        return _build_view(await parts.client_trust.get())
+        return _build_view(await parts.client_trust.get(), parts)
 
     saving = parts.client_trust.put(
         caller.actor, body.dynamic_registration, body.client_metadata_hosts, expected_version=expected_version
     )
     saved = await describe_conflict(saving, load_state)
     set_version(response, saved.version)
-    return _build_view(saved)
+    return _build_view(saved, parts)
 
 
 @routes.delete("/deployment/client-trust", status_code=204)
@@ -88,10 +92,11 @@ async def remove_client_trust(caller: RecentlySignedInOperator, parts: Deploymen
     await parts.client_trust.remove(caller.actor)
 
 
-def _build_view(overview: ClientTrustOverview) -> ClientTrustView:
+def _build_view(overview: ClientTrustOverview, parts: DeploymentDependencies) -> ClientTrustView:
     return ClientTrustView(
         dynamic_registration=overview.trust.dynamic_registration,
         client_metadata_hosts=list(overview.trust.client_metadata_hosts),
         source=overview.source,
         updated_at=overview.updated_at,
+        in_effect=parts.has_own_authorization_server,
     )

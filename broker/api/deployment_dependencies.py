@@ -20,6 +20,8 @@ class DeploymentDependencies:
     tenant_contents: TenantContentsCounter
     client_trust: ClientTrustAdministration
     public_url: str
+    has_own_authorization_server: bool = True
+    """False where another one makes the access tokens."""
 
 
 async def _get_dependencies(request: Request) -> DeploymentDependencies:

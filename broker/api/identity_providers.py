@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 from pydantic import Field, SecretStr, StringConstraints
 
 from broker.api.deployment_dependencies import DeploymentDeps
@@ -15,9 +15,10 @@ from broker.vault.deployment_settings import MAX_SECRET_LENGTH
 from core.api.app import create_router
 from core.api.dependencies import OperatorRead, OperatorWrite, RecentlySignedInOperator
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
-from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel
+from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortText
 from core.api.versions import ExpectedVersion, describe_conflict, set_version
 from core.secret import Secret
+from core.text_folding import fold_text, matches_all_words
 
 routes = create_router("deployment")
 
@@ -117,13 +118,19 @@ class IdentityProviderUpsert(IdentityProviderSettings):
 
 @routes.get("/deployment/identity-providers")
 async def list_identity_providers(
-    caller: OperatorRead, parts: DeploymentDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: OperatorRead,
+    parts: DeploymentDeps,
+    q: Annotated[ShortText, Query(description="Words that identifier, label, kind, issuer or client contain.")] = "",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[IdentityProviderView]:
     """List identity providers.
 
-    Those of identity.toml come first; both are ordered by identifier.
+    Those of identity.toml come first; both are ordered by identifier. Width, case and kana do not count in `q`.
     """
-    providers = sorted(await parts.identity_providers.list(), key=_get_key)
+    words = fold_text(q)
+    found = [one for one in await parts.identity_providers.list() if matches_all_words(words, _describe(one))]
+    providers = sorted(found, key=_get_key)
     if cursor is not None:
         last: str = decode_cursor(cursor, SourceKey)
         providers = [provider for provider in providers if _get_key(provider) > _order(last)]
@@ -198,6 +205,11 @@ async def remove_identity_provider(
     Nobody signs in there any more; sessions that have begun go on.
     """
     await parts.identity_providers.remove(caller.actor, identity_provider_id)
+
+
+def _describe(provider: ProviderOverview) -> str:
+    settings = provider.settings
+    return fold_text(f"{settings.id} {settings.label} {settings.kind} {settings.issuer} {settings.client_id}")
 
 
 def _get_key(provider: ProviderOverview) -> tuple[bool, str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 from pydantic import Field, SecretStr, StringConstraints
 
 from broker.api.deployment_dependencies import DeploymentDependencies, DeploymentDeps
@@ -16,9 +16,10 @@ from core.api.app import create_router
 from core.api.dependencies import OperatorRead, OperatorWrite, RecentlySignedInOperator
 from core.api.pagination import Cursor, PageLimit, decode_cursor, split_page
 from core.api.principal import Principal
-from core.api.schemas import NO_CONTROL_CHARACTERS, Email, PageOf, RequestModel, ResponseModel
+from core.api.schemas import NO_CONTROL_CHARACTERS, Email, PageOf, RequestModel, ResponseModel, ShortText
 from core.api.versions import ExpectedVersion, describe_conflict, set_version
 from core.secret import Secret
+from core.text_folding import fold_text, matches_all_words
 
 routes = create_router("deployment")
 
@@ -122,13 +123,18 @@ class WebhookSenderUpsert(WebhookSenderSettings):
 
 @routes.get("/deployment/notification-senders")
 async def list_notification_senders(
-    caller: OperatorRead, parts: DeploymentDeps, limit: PageLimit = 50, cursor: Cursor = None
+    caller: OperatorRead,
+    parts: DeploymentDeps,
+    q: Annotated[ShortText, Query(description="Words that kind, server, user, sender or URL contain.")] = "",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[NotificationSenderView]:
     """List the senders of notifications.
 
-    Those of notices.toml come first.
+    Those of notices.toml come first. Width, case and kana do not count in `q`.
     """
-    senders = await parts.notification_senders.list()
+    words = fold_text(q)
+    senders = [one for one in await parts.notification_senders.list() if matches_all_words(words, _describe(one))]
     if cursor is not None:
         last = decode_cursor(cursor, SourceKey)
         senders = [sender for sender in senders if _get_key(sender) > last]
@@ -225,6 +231,10 @@ async def _put(
     saved, checks = await describe_conflict(saving, load_state)
     set_version(response, saved.version)
     return SavedSenderView(sender=_build_view(saved), checks=_build_check_views(checks))
+
+
+def _describe(sender: SenderOverview) -> str:
+    return fold_text(" ".join([sender.kind, *(str(value) for value in sender.values.values())]))
 
 
 def _get_key(sender: SenderOverview) -> tuple[bool, str]:

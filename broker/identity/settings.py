@@ -57,7 +57,9 @@ def _wrap_secret(value: object) -> object:
 
 
 Url = Annotated[str, Field(max_length=500), AfterValidator(_validate_url)]
-BaseUrl = Annotated[Url, AfterValidator(lambda url: url.removesuffix("/"))]
+# No unions with "": an error would name the field and the kind of its validator.
+OptionalUrl = Annotated[str, Field(max_length=500), AfterValidator(lambda url: _validate_url(url) if url else "")]
+BaseUrl = Annotated[OptionalUrl, AfterValidator(lambda url: url.removesuffix("/"))]
 HostPattern = Annotated[str, AfterValidator(_validate_host_pattern)]
 ClaimName = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -79,10 +81,10 @@ class ProviderSettings(_Table):
     label: Annotated[str, Field(max_length=60)] = ""
     client_id: Annotated[str, Field(min_length=1, max_length=500)]
     client_secret: Annotated[Secret, BeforeValidator(_wrap_secret)]
-    issuer: Url | Literal[""] = ""
+    issuer: OptionalUrl = ""
     tenant: Annotated[str, Field(pattern=r"^([0-9A-Za-z][0-9A-Za-z.-]{0,252})?$")] = ""
-    base_url: BaseUrl | Literal[""] = ""
-    api_url: BaseUrl | Literal[""] = ""
+    base_url: BaseUrl = ""
+    api_url: BaseUrl = ""
     groups_claim: Annotated[str, Field(max_length=200)] = ""
 
     @model_validator(mode="before")

@@ -56,3 +56,8 @@ def decline_request(api: AdminApiClient, request_id: str, reason: str) -> Access
         missing="there is no request of this id",
     )
     return msgspec.convert(response.json(), AccessRequestEntry)
+
+
+def withdraw_request(api: AdminApiClient, request_id: UUID) -> None:
+    """Withdraw an open request of one's own."""
+    api.delete("/access-requests/{}", str(request_id), missing="you have no open request of this id")

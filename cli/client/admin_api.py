@@ -4,8 +4,9 @@ What makes a credential needs a new sign-in: where the API says so, the person i
 sent again.
 """
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -20,6 +21,7 @@ from core.secret import Secret
 
 API_PREFIX = "/api/v1"
 PAGE_SIZE = 200
+MAX_DOWNLOAD_BYTES = 64 * 2**30
 
 _View = TypeVar("_View")
 
@@ -33,6 +35,16 @@ class HttpSender(Protocol):
         url: str,
         *,
         body: Any = None,
+        bearer: Secret | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ServerResponse: ...
+
+    def download(
+        self,
+        url: str,
+        file: BinaryIO,
+        *,
+        max_bytes: int,
         bearer: Secret | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> ServerResponse: ...
@@ -95,6 +107,20 @@ class AdminApiClient:
     def delete(self, path: str, *names: str, missing: str = "", **query: Any) -> ServerResponse:
         """Delete something; raises as :meth:`change` does."""
         return self.change("DELETE", path, None, *names, missing=missing, **query)
+
+    def download(self, path: str, file: BinaryIO, **query: Any) -> None:
+        """Write what an address answers to a file, part by part where it comes from a server.
+
+        Raises:
+            Unavailable: it stops before its end, or has more than `MAX_DOWNLOAD_BYTES`.
+        """
+        url, bearer = self.server + _build_path(path, (), query), self._access.get_token()
+        fetch = functools.partial(self._http.download, url, file, max_bytes=MAX_DOWNLOAD_BYTES, headers=self._headers)
+        response = fetch(bearer=bearer)
+        if response.status == 401 and (renewed := self._access.renew_token(bearer)) is not None:
+            response = fetch(bearer=renewed)
+        if response.status != 200:
+            raise build_api_error(response)
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> ServerResponse:
         try:

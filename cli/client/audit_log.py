@@ -1,6 +1,7 @@
 """The audit log at a server: one page of it, as the person may see it."""
 
 from datetime import datetime
+from typing import BinaryIO
 from uuid import UUID
 
 import msgspec
@@ -8,7 +9,7 @@ import msgspec
 from cli.client.admin_api import PAGE_SIZE, AdminApiClient
 from cli.client.me import fetch_profile
 from cli.client.users import fetch_user, fetch_users
-from core.audit.query import AuditEntry, AuditFilter, AuditPage
+from core.audit.query import AuditEntry, AuditFilter, AuditPage, ChainAnchor, ChainVerification
 
 
 class _AuditItem(msgspec.Struct):
@@ -27,6 +28,21 @@ class _AuditItem(msgspec.Struct):
     arguments_digest: str
     arguments: str | None
     detail: dict[str, str | int]
+
+
+class _ChainPosition(msgspec.Struct):
+    seq: int
+    hash: str
+
+
+class _VerificationView(msgspec.Struct):
+    ok: bool
+    complete: bool
+    checked: int
+    first_bad: int | None
+    problem: str
+    position: _ChainPosition | None
+    head: _ChainPosition | None
 
 
 class _AuditPage(msgspec.Struct):
@@ -61,6 +77,27 @@ def fetch_deployment_audit(
     return _fetch_entries(api, "/deployment/audit", filter, cursor, limit), {}
 
 
+def download_audit(api: AdminApiClient, filter: AuditFilter, user: str | None, form: str, file: BinaryIO) -> None:
+    """Write a tenant's entries to a file, as `csv` or `jsonl`, newest first."""
+    user_id = None if user is None else fetch_user(api, user).id
+    api.download("/audit/export", file, **_build_query(filter), user=user_id, form=form)
+
+
+def verify_audit(api: AdminApiClient) -> ChainVerification:
+    """Verify the chain of a tenant's log from the first event that is kept to the newest, in as many requests as that
+    takes."""
+    position: dict[str, str | int] | None = None
+    checked = 0
+    while True:
+        found = msgspec.convert(api.change("POST", "/audit/verification", position or {}).json(), _VerificationView)
+        checked += found.checked
+        if found.complete or found.position is None:
+            tenant_id = fetch_profile(api).tenant.id
+            head = found.head and ChainAnchor(tenant_id, found.head.seq, bytes.fromhex(found.head.hash))
+            return ChainVerification(tenant_id, checked, head, found.first_bad, found.problem)
+        position = {"seq": found.position.seq, "hash": found.position.hash}
+
+
 def _fetch_entries(
     api: AdminApiClient, path: str, filter: AuditFilter, cursor: str | None, limit: int, **owner: UUID | None
 ) -> AuditPage:
@@ -76,20 +113,19 @@ def _fetch_entries(
 def _fetch_page(
     api: AdminApiClient, path: str, filter: AuditFilter, cursor: str | None, limit: int, **owner: UUID | None
 ) -> AuditPage:
-    page = api.get(
-        path,
-        _AuditPage,
-        since=None if filter.since is None else filter.since.isoformat(),
-        until=None if filter.until is None else filter.until.isoformat(),
-        kind=filter.kind,
-        module=filter.module,
-        tool=filter.tool,
-        outcome=filter.outcome,
-        limit=limit,
-        cursor=cursor,
-        **owner,
-    )
+    page = api.get(path, _AuditPage, **_build_query(filter), limit=limit, cursor=cursor, **owner)
     return AuditPage(tuple(map(_to_audit_item, page.items)), page.next_cursor)
+
+
+def _build_query(filter: AuditFilter) -> dict[str, str | None]:
+    return {
+        "since": None if filter.since is None else filter.since.isoformat(),
+        "until": None if filter.until is None else filter.until.isoformat(),
+        "kind": filter.kind,
+        "module": filter.module,
+        "tool": filter.tool,
+        "outcome": filter.outcome,
+    }
 
 
 def _to_audit_item(item: _AuditItem) -> AuditEntry:

@@ -15,6 +15,7 @@ class ClientTrustEntry(msgspec.Struct, frozen=True):
     dynamic_registration: bool
     client_metadata_hosts: list[str]
     source: str
+    in_effect: bool = True
 
 
 def fetch_client_trust(api: AdminApiClient) -> ClientTrustEntry:

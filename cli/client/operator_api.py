@@ -3,7 +3,7 @@
 import asyncio
 import http.client
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
 import httpx2
@@ -14,6 +14,7 @@ from cli.client.bearer_auth import OperatorAuth
 from cli.client.server_http import ServerResponse
 from cli.client.tenants import select_tenant
 from core.config.settings import Settings
+from core.errors import Unavailable
 from core.secret import Secret
 from server.endpoint_file import find_running_server
 from server.operator_access import TENANT_HEADER, is_loopback
@@ -89,3 +90,21 @@ class InProcessHttp:
             self._client.request(method, url, content=content, headers=sent), self._loop
         ).result()
         return ServerResponse(url, response.status_code, response.content)
+
+    def download(
+        self,
+        url: str,
+        file: BinaryIO,
+        *,
+        max_bytes: int,
+        bearer: Secret | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ServerResponse:
+        """Write the body of a successful response to a file. The transport gathers it before, in memory."""
+        response = self.send("GET", url, bearer=bearer, headers=headers)
+        if response.status != 200:
+            return response
+        if len(response.body) > max_bytes:
+            raise Unavailable(f"the answer has more than {max_bytes} bytes")
+        file.write(response.body)
+        return ServerResponse(url, 200, b"")

@@ -1,6 +1,6 @@
 """Roles at a server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cli.client.admin_api import AdminApiClient, parse_remaining_accounts
@@ -48,6 +48,17 @@ def create_role(api: AdminApiClient, name: str, priority: int) -> None:
     _, new = api.create("/roles", RoleRecord, {"name": name, "priority": priority})
     if not new:
         raise Conflict(f"there is a role {name!r} already")
+
+
+def change_role(api: AdminApiClient, name: str, changes: Mapping[str, str | int]) -> RoleRecord:
+    """Change a role's name or priority; the role as it is now.
+
+    Raises:
+        Conflict: there is one of the new name.
+    """
+    role = fetch_role(api, name)
+    api.change("PATCH", "/roles/{}", changes, str(role.id))
+    return api.get("/roles/{}", RoleRecord, str(role.id))
 
 
 def delete_role(api: AdminApiClient, name: str) -> Sequence[RevocationResult]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import httpx2
@@ -98,6 +98,36 @@ class ServerHttp:
                 retries += 1
         except httpx2.InvalidURL:
             raise Invalid("this is no URL; write it as https://mcp.example.com") from None
+        except httpx2.HTTPError as error:
+            raise Unavailable(f"{_get_origin(url)} {_explain_error(error)}") from None
+
+    def download(
+        self,
+        url: str,
+        file: BinaryIO,
+        *,
+        max_bytes: int,
+        bearer: Secret | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ServerResponse:
+        """Write the body of a successful response to a file as it comes; of any other response return it, as
+        :meth:`send` does. The time limit is between two parts.
+
+        Raises:
+            Unavailable: the server cannot be reached, stops, or sends more than `max_bytes`.
+        """
+        sent = {**(headers or {}), **({} if bearer is None else {"Authorization": f"Bearer {bearer.reveal()}"})}
+        try:
+            with self._client.stream("GET", url, headers={**sent, "Accept": "*/*"}) as response:
+                if response.status_code != 200:
+                    return ServerResponse(url, response.status_code, _read_body(response))
+                written = 0
+                for part in response.iter_bytes():
+                    written += len(part)
+                    if written > max_bytes:
+                        raise Unavailable(f"{_get_origin(url)} sends more than {max_bytes} bytes")
+                    file.write(part)
+                return ServerResponse(url, 200, b"")
         except httpx2.HTTPError as error:
             raise Unavailable(f"{_get_origin(url)} {_explain_error(error)}") from None
 

@@ -42,10 +42,8 @@ def remove_tenant(api: AdminApiClient, slug: str, confirmation: str) -> Sequence
     return parse_remaining_accounts(api.delete("/tenants/{}", str(_fetch_tenant(api, slug).id), confirm=confirmation))
 
 
-def set_switch(api: AdminApiClient, slug: str | None, default: str, name: str, *, on: bool) -> str:
-    """Set one of a tenant's switches, by the name of its field; the tenant's slug. `default` is the operator's where
-    none is named."""
-    change = {name: on}
+def change_tenant(api: AdminApiClient, slug: str | None, default: str, change: Mapping[str, str | int | None]) -> str:
+    """Change fields of a tenant; its slug. `default` is the operator's where none is named."""
     if api.is_operator:
         selected = select_tenant(api, slug, default)
         api.change("PATCH", "/tenants/{}", change, str(_fetch_tenant(api, selected).id))

@@ -1,7 +1,8 @@
 """Users, their roles, browser sessions and the allow list at a server; identified by address and name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -55,6 +56,22 @@ def resolve_user(api: AdminApiClient, email: str | None) -> User:
     return user
 
 
+def resolve_owner_query(api: AdminApiClient, user: str | None, *, all_owners: bool) -> dict[str, str]:
+    """Return the query for lists of what belongs to somebody: one's own, a user's or everybody's. The operator, who is
+    no user, gets everybody's where none is named.
+
+    Raises:
+        Invalid: a user and everybody.
+        NotFound: there is no such user.
+    """
+    if user is not None and all_owners:
+        raise Invalid("--all goes without --user")
+    if user is not None:
+        own = not api.is_operator and normalize_email(user) == fetch_profile(api).email
+        return {} if own else {"user": str(fetch_user(api, user).id)}
+    return {"all_owners": "true"} if all_owners or api.is_operator else {}
+
+
 def create_user(api: AdminApiClient, email: str, name: str, system_role: str, roles: tuple[str, ...]) -> User:
     """Make a user with roles, all of which are there.
 
@@ -75,6 +92,22 @@ def create_user(api: AdminApiClient, email: str, name: str, system_role: str, ro
 def set_status(api: AdminApiClient, email: str, status: str) -> None:
     """Suspend a user, or let them in again."""
     api.change("PATCH", "/users/{}", {"status": status}, str(fetch_user(api, email).id))
+
+
+def change_user(api: AdminApiClient, email: str, changes: Mapping[str, str]) -> User:
+    """Change a user's fields; the user as they are now.
+
+    Raises:
+        Conflict: the tenant's last active administrator would be none any more.
+    """
+    user = fetch_user(api, email)
+    api.change("PATCH", "/users/{}", changes, str(user.id))
+    return api.get("/users/{}", User, str(user.id))
+
+
+def fetch_model_view_of_user(api: AdminApiClient, email: str) -> dict[str, Any]:
+    """Fetch what a model is shown for a user, by all of their roles, and its cost in tokens."""
+    return api.get("/users/{}/model-view", dict[str, Any], str(fetch_user(api, email).id))
 
 
 def remove_user(api: AdminApiClient, email: str) -> Sequence[RevocationResult]:
@@ -147,6 +180,12 @@ def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[Ses
             return profile.email, list(api.iterate("/sessions", SessionEntry))
         owner = fetch_user(api, user)
     return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
+
+
+def end_all_sessions(api: AdminApiClient, user: str | None) -> None:
+    """End all of one's own browser sessions, or those of a user."""
+    owner = resolve_user(api, user) if api.is_operator or user is not None else None
+    api.delete("/sessions", user=None if owner is None else str(owner.id))
 
 
 def end_session(api: AdminApiClient, session_id: str) -> None:

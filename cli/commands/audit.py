@@ -5,11 +5,12 @@ from uuid import UUID
 
 import typer
 
-from cli.commands import audit_stream
+from cli.commands import audit_export, audit_stream
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
 from cli.output import escape_control_characters, print_line, print_note, print_result, print_table
-from cli.runner import run_api_command, run_on_data_folder
+from cli.runner import run_api_command, run_local_or_remote, run_on_data_folder
+from core.errors import Invalid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +30,9 @@ app = typer.Typer(
 )
 
 app.add_typer(audit_stream.app, name="stream")
+app.command("export", epilog="Example: mcpist audit export october.csv --since 2026-10-01 --until 2026-11-01")(
+    audit_export.export
+)
 Text = str | None
 
 
@@ -91,7 +95,10 @@ def verify(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the chain of the log: nothing was changed, removed or put in. Exit code 1 if something was."""
+    """Check the chain of the log: nothing was changed, removed or put in. Exit code 1 if something was.
+
+    At a server it is your tenant's, and what the server says of its own log: a sign and no proof.
+    """
     from pathlib import Path
 
     async def work(context: "OperatorContext") -> "list[tuple[str, ChainVerification]]":
@@ -104,7 +111,15 @@ def verify(
         chains = await _list_chains(context, tenant)
         return [(slug, await verify_chain(context.console, chain, against=expected)) for slug, chain in chains]
 
-    results = run_on_data_folder(work)
+    def call_api(api: "AdminApiClient") -> "list[tuple[str, ChainVerification]]":
+        from cli.client.audit_log import verify_audit
+        from cli.client.me import fetch_profile
+
+        if anchors is not None:
+            raise Invalid("a server does not compare with anchors of elsewhere: run this where its data folder is")
+        return [(fetch_profile(api).tenant.slug, verify_audit(api))]
+
+    results = run_local_or_remote(lambda: run_on_data_folder(work), call_api, tenant=tenant)
     document = [
         {
             "tenant": slug,
@@ -193,7 +208,6 @@ def _read_anchors(path: "Path") -> list[Any]:
     import json
 
     from core.audit.query import ChainAnchor
-    from core.errors import Invalid
 
     try:
         documents: Any = json.loads(path.read_text())

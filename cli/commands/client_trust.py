@@ -67,6 +67,6 @@ def _print_trust(trust: "ClientTrustEntry", as_json: bool) -> None:
     from msgspec import to_builtins
 
     hosts = ", ".join(trust.client_metadata_hosts) or "none"
-    rows = [(hosts, trust.dynamic_registration, trust.source)]
-    columns = ("Hosts of client documents", "Clients register themselves", "From")
+    rows = [(hosts, trust.dynamic_registration, trust.source, trust.in_effect)]
+    columns = ("Hosts of client documents", "Clients register themselves", "From", "In effect")
     print_result(as_json, to_builtins(trust), lambda: print_table(columns, rows, empty=""))

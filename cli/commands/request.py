@@ -1,6 +1,7 @@
 """`mcpist request`: what people ask for, and what becomes of it."""
 
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
@@ -65,6 +66,22 @@ def add(
 
     request = run_api_command(call_api, needs_tenant=False)
     print_result(as_json, request, lambda: print_line(f"Asked; the request is {request.id}."))
+
+
+@app.command("withdraw", epilog="Example: mcpist request withdraw 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10")
+def withdraw(
+    request_id: Annotated[UUID, typer.Argument(metavar="ID", help="The request's id, as `mcpist request add` says.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Take back an open request of your own, at a server where you are signed in."""
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.access_requests import withdraw_request
+
+        withdraw_request(api, request_id)
+
+    run_api_command(call_api, needs_tenant=False)
+    print_result(as_json, {"id": request_id, "withdrawn": True}, lambda: print_line("The request is withdrawn."))
 
 
 @app.command("approve", epilog="Example: mcpist request approve 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10 --role reader")

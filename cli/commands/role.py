@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.model_view_output import print_model_view
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
@@ -69,15 +70,7 @@ def see_as(name: Name, tenant: TenantOption = None, as_json: JsonOption = False)
 
         return fetch_model_view(api, name)
 
-    view = run_api_command(call_api, tenant=tenant)
-    rows = [(module["module"], len(module["tools"]), module["estimated_tokens"]) for module in view["modules"]]
-
-    def print_text() -> None:
-        print_table(("Module", "Tools", "Tokens of its schemas"), rows, empty="No tool exists for it.")
-        start, schemas = view["estimated_start_tokens"], view["estimated_schema_tokens"]
-        print_line(f"About {start} tokens at the start, {schemas} more if the schemas of all modules are read.")
-
-    print_result(as_json, view, print_text)
+    print_model_view(run_api_command(call_api, tenant=tenant), as_json)
 
 
 @app.command("list", epilog="Example: mcpist role list --json")
@@ -121,6 +114,31 @@ def show(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -
         print_line(f"Members: {', '.join(having) or 'none'}")
 
     print_result(as_json, document, print_text)
+
+
+@app.command("change", epilog="Example: mcpist role change reader --name readers --priority 20")
+def change(
+    name: Name,
+    new_name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="The new name.")] = None,
+    priority: Annotated[int | None, typer.Option("--priority", help="The new priority.")] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change a role's name or priority. What is not named stays, and so do its members and permissions."""
+    changes: dict[str, str | int] = {} if new_name is None else {"name": new_name}
+    if priority is not None:
+        changes["priority"] = priority
+    if not changes:
+        raise typer.BadParameter("say what is to change: --name, --priority")
+
+    def call_api(api: "AdminApiClient") -> "RoleRecord":
+        from cli.client.roles import change_role
+
+        return change_role(api, name, changes)
+
+    role = run_api_command(call_api, tenant=tenant)
+    document = {"name": role.name, "priority": role.priority}
+    print_result(as_json, document, lambda: print_line(f"The role is {role.name}, priority {role.priority}."))
 
 
 @app.command("delete", epilog="Example: mcpist role delete reader")

@@ -72,6 +72,26 @@ def end(
     print_result(as_json, {"id": parsed, "ended": True}, lambda: print_line(f"Session {parsed} has ended."))
 
 
+@app.command("end-all", epilog="Example: mcpist session end-all --user ada@acme.example")
+def end_all(
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="EMAIL", help="Whose; default your own, or the only administrator's."),
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End all browser sessions of a user at once. Clients that they have let in go on, as API tokens do."""
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.users import end_all_sessions
+
+        end_all_sessions(api, user)
+
+    run_api_command(call_api, tenant=tenant)
+    print_result(as_json, {"user": user, "ended": True}, lambda: print_line("All sessions have ended."))
+
+
 def _parse_session_id(text: str) -> UUID:
     try:
         return UUID(text)

@@ -141,11 +141,45 @@ def access_requests(switch: Switch, tenant: NamedTenant = None, as_json: JsonOpt
     _set_switch("accepts_access_requests", "Requesting of access", switch, tenant, as_json)
 
 
+@app.command("change", epilog="Example: mcpist tenant change --name 'Acme Ltd' --tenant acme")
+def change(
+    name: Annotated[str | None, typer.Option("--name", help="The new full name.")] = None,
+    max_token_lifetime: Annotated[
+        str | None,
+        typer.Option("--max-token-lifetime", metavar="DAYS", help="How long new API tokens may live: days, or none."),
+    ] = None,
+    tenant: NamedTenant = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change a tenant's name, or how long new API tokens may live. What is not named stays."""
+    changes: dict[str, str | int | None] = {} if name is None else {"name": name}
+    if max_token_lifetime is not None:
+        changes["max_token_lifetime_days"] = _parse_lifetime(max_token_lifetime)
+    if not changes:
+        raise typer.BadParameter("say what is to change: --name, --max-token-lifetime")
+
+    def call_api(api: "AdminApiClient") -> str:
+        from cli.client.tenants import change_tenant
+
+        return change_tenant(api, tenant, read_settings().tenant, changes)
+
+    slug = run_api_command(call_api, needs_tenant=False)
+    print_result(as_json, {"slug": slug, **changes}, lambda: print_line(f"Changed {slug}."))
+
+
+def _parse_lifetime(text: str) -> int | None:
+    if text == "none":
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 6):
+        raise typer.BadParameter("--max-token-lifetime takes a number of days, or none")
+    return int(text)
+
+
 def _set_switch(name: str, title: str, switch: OnOff, tenant: str | None, as_json: bool) -> None:
     def call_api(api: "AdminApiClient") -> str:
-        from cli.client.tenants import set_switch
+        from cli.client.tenants import change_tenant
 
-        return set_switch(api, tenant, read_settings().tenant, name, on=switch is OnOff.ON)
+        return change_tenant(api, tenant, read_settings().tenant, {name: switch is OnOff.ON})
 
     slug = run_api_command(call_api, needs_tenant=False)
     document = {"slug": slug, name: switch is OnOff.ON}

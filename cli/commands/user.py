@@ -1,9 +1,11 @@
 """`mcpist user`: the people of a tenant, and the roles that they have."""
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.model_view_output import print_model_view
 from cli.options import JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.revocation_output import print_remaining_accounts
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
 app = create_group("People of a tenant, and their roles.")
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The person's e-mail address.")]
+
+
+class SystemRole(StrEnum):
+    """What somebody may do in the tenant beside their roles."""
+
+    ADMIN = "admin"
+    USER = "user"
+
+
 RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="The role's name.")]
 
 
@@ -73,6 +84,44 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     print_result(
         as_json, users, lambda: print_table(columns, rows, empty="No user yet: `mcpist user create` makes one.")
     )
+
+
+@app.command("change", epilog="Example: mcpist user change ada@acme.example --name 'Ada Lovelace' --system-role admin")
+def change(
+    email: Email,
+    name: Annotated[str | None, typer.Option("--name", help="The new name.")] = None,
+    system_role: Annotated[
+        SystemRole | None, typer.Option("--system-role", help="May administer the tenant (admin), or not (user).")
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change a user's name or system role. What is not named stays; the last active administrator stays one."""
+    changes = {} if name is None else {"name": name}
+    if system_role is not None:
+        changes["system_role"] = system_role.value
+    if not changes:
+        raise typer.BadParameter("say what is to change: --name, --system-role")
+
+    def call_api(api: "AdminApiClient") -> "User":
+        from cli.client.users import change_user
+
+        return change_user(api, email, changes)
+
+    changed = run_api_command(call_api, tenant=tenant)
+    print_result(as_json, changed, lambda: print_line(f"{changed.email}: {changed.name}, {changed.system_role}."))
+
+
+@app.command("see-as", epilog="Example: mcpist user see-as ada@acme.example")
+def see_as(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show what a model sees for somebody, by all of their roles, and how many tokens it costs (an estimate)."""
+
+    def call_api(api: "AdminApiClient") -> "dict[str, Any]":
+        from cli.client.users import fetch_model_view_of_user
+
+        return fetch_model_view_of_user(api, email)
+
+    print_model_view(run_api_command(call_api, tenant=tenant), as_json)
 
 
 @app.command("suspend", epilog="Example: mcpist user suspend ada@acme.example")

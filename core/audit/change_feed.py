@@ -28,10 +28,10 @@ log = logging.getLogger(__name__)
 
 
 class Watch:
-    """One who waits for news of one tenant."""
+    """One who waits for news of some chains: a tenant's, and an operator of the deployment's too."""
 
-    def __init__(self, tenant_id: UUID) -> None:
-        self.tenant_id = tenant_id
+    def __init__(self, tenant_ids: tuple[UUID, ...]) -> None:
+        self.tenant_ids = tenant_ids
         self._news = asyncio.Event()
         self._rights_changed = False
 
@@ -68,10 +68,11 @@ class ChangeFeed:
         self._task: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
-    async def watch(self, tenant_id: UUID) -> AsyncGenerator[Watch]:
-        """Watch a tenant for as long as the block runs."""
-        watch = Watch(tenant_id)
-        self._watches.setdefault(tenant_id, set()).add(watch)
+    async def watch(self, *tenant_ids: UUID) -> AsyncGenerator[Watch]:
+        """Watch tenants for as long as the block runs."""
+        watch = Watch(tenant_ids)
+        for tenant_id in tenant_ids:
+            self._watches.setdefault(tenant_id, set()).add(watch)
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="change feed")
         try:
@@ -80,11 +81,12 @@ class ChangeFeed:
             self._forget(watch)
 
     def _forget(self, watch: Watch) -> None:
-        watches = self._watches[watch.tenant_id]
-        watches.discard(watch)
-        if not watches:
-            del self._watches[watch.tenant_id]
-            self._known.pop(watch.tenant_id, None)
+        for tenant_id in watch.tenant_ids:
+            watches = self._watches[tenant_id]
+            watches.discard(watch)
+            if not watches:
+                del self._watches[tenant_id]
+                self._known.pop(tenant_id, None)
         if not self._watches and self._task is not None:
             self._task.cancel()
             self._task = None

@@ -47,6 +47,7 @@ RESOURCES: Mapping[str, str] = {
     "key": "keys",
     "identity_provider": "deployment/identity-providers",
     "notification_sender": "deployment/notification-senders",
+    "client_trust": "deployment/client-trust",
     "notifications": "notification-settings",
     "role_mapping": "role-mappings",
 }
@@ -60,6 +61,8 @@ _FOR_EVERYBODY: Mapping[str, str] = {
     "account": "connections",
 }
 """What anybody's tools and connections may depend on, whoever did it: told without a kind or an id."""
+_DEPLOYMENT_RESOURCES: Mapping[str, str] = {"tenant": "tenants"}
+"""What stands for other paths in the chain of the deployment; calls and sign-ins of nobody are its audit log."""
 _ID_DETAILS = ("request", "credential", "grant", "session", "user")
 
 
@@ -97,6 +100,13 @@ class HintReader:
 
     def _concerns(self, event: "HintEvent") -> bool:
         return event.user_id == self.user_id or not event.people.isdisjoint((str(self.user_id), self.email))
+
+
+def build_deployment_hint(event: "HintEvent") -> ChangeHint:
+    """Build the hint of an event of the deployment's chain, for an operator."""
+    word = event.kind.partition(".")[0]
+    resource = _DEPLOYMENT_RESOURCES.get(word, RESOURCES.get(word, "audit"))
+    return ChangeHint(event.seq, "deployment/audit" if resource == "audit" else resource, event.kind, event.object_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import asyncpg
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.allow_list import insert_entry
-from core.directory.audit_trail import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change, audit_deployment_change
 from core.directory.tenants import Tenant, get_tenant, validate_tenant
 from core.directory.users import normalize_email
 from core.errors import Conflict
@@ -34,6 +34,9 @@ async def provision_tenant(
         async with console.tenant(tenant_id) as work:
             await work.execute("INSERT INTO core.tenants (tenant_id, slug, name) VALUES ($1, $2, $3)", slug, name)
             await audit_change(work, actor, AuditEventKind.TENANT_CREATED, slug=slug)
+            await audit_deployment_change(
+                work, actor, AuditEventKind.TENANT_CREATED, tenant=str(work.tenant_id), slug=slug
+            )
             await _enable_modules(work, actor, modules)
             await _create_administrator(work, actor, administrator)
     except asyncpg.UniqueViolationError:

@@ -8,7 +8,7 @@ import asyncpg
 
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.audit_trail import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change, audit_deployment_change
 from core.directory.versions import lock_version, record_change
 from core.errors import Conflict, Invalid, NotFound
 
@@ -138,6 +138,8 @@ async def change_tenant(
             await record_change(work, actor, "tenant", str(tenant_id))
             await work.execute(_CHANGE, *requested.values())
             await audit_change(work, actor, AuditEventKind.TENANT_CHANGED, **detail)
+            if name != before.name:
+                await audit_deployment_change(work, actor, AuditEventKind.TENANT_CHANGED, tenant=str(tenant_id))
         return await _fetch_tenant(work)
 
 
@@ -167,6 +169,7 @@ async def set_status(
         await record_change(work, actor, "tenant", str(tenant_id))
         await work.execute("UPDATE core.tenants SET status = $2 WHERE tenant_id = $1", status)
         await audit_change(work, actor, _STATUS[status])
+        await audit_deployment_change(work, actor, _STATUS[status], tenant=str(tenant_id))
 
 
 TENANT_FIELDS = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days, shows_hidden_tools,

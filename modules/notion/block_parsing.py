@@ -16,7 +16,7 @@ from modules.kit.markup.markdown_tree import (
     get_paragraph_text,
     get_table,
 )
-from modules.kit.turns import count_each
+from modules.kit.turns import count_each, count_work
 from modules.notion.block_formatting import HEADINGS, MEDIA
 from modules.notion.rich_text import make_plain_text, parse_rich_text
 
@@ -24,6 +24,8 @@ Block = dict[str, Any]
 
 MAX_LENGTH = 500_000
 """Of the Markdown of one call."""
+_BLOCK_WORK = 30
+"""What a block costs beside its text (see `turns.py`)."""
 _MAX_EQUATION = 1_000
 _MAX_ADDRESS = 2_000
 
@@ -114,6 +116,7 @@ def _classify(container: Container, text: str) -> tuple[str, str, Block]:
 
 
 def _make_text_block(kind: str, text: str, children: list[Block], extra: Mapping[str, Any] | None = None) -> Block:
+    count_work(_BLOCK_WORK)
     content: Block = dict(extra or {})
     if text.endswith("}") and (color := _COLOR.search(text)):
         content["color"] = color[1]

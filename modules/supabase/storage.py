@@ -1,8 +1,8 @@
 """Storage of a project: buckets and configuration."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.parameters import CHANGE_HINTS, READ_HINTS, CursorText, OptionalParameter, PerPage, drop_bounds
@@ -15,10 +15,20 @@ _CONFIG = "/v1/projects/{}/config/storage"
 
 
 class BucketRow(ResultModel):
+    """`name` is missing where it is the id, `public` where it is not."""
+
     id: Identifier
     name: Word = ""
-    public: bool = False
+    public: Flag = False
     created_at: Word = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_name(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            return raw
+        found = cast("dict[str, Any]", raw)
+        return {**found, "name": ""} if found.get("name") == found.get("id") else found
 
 
 class BucketList(CountedPage):

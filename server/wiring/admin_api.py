@@ -74,6 +74,7 @@ def build_admin_api(
             TenantContentsCounter(zone.database, clock=zone.clock),
             ClientTrustAdministration(zone.deployment_settings, zone.identity.authorization_server.trust),
             dependencies.settings.public_url,
+            zone.own_tokens is not None,
         )
     )
     if control_plane is None:

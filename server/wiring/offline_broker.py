@@ -113,4 +113,5 @@ async def open_deployment_section(
         senders = build_sender_administration(store, vendor_http, settings, get_utc_now)
         contents = TenantContentsCounter(database, clock=get_utc_now)
         trust = ClientTrustAdministration(store, identity.authorization_server.trust)
-        yield build_deployment_section(DeploymentDependencies(providers, senders, contents, trust, public_url))
+        own = identity.external is None
+        yield build_deployment_section(DeploymentDependencies(providers, senders, contents, trust, public_url, own))

@@ -17,8 +17,10 @@ from core.audit.event import AuditEvent, AuditEventKind, build_outcome_event
 from core.audit.sealer import AuditSealer
 from core.audit.writer import append_events
 from core.scopes import MCP_SCOPES
-from tests.admin_ui.admin_app import COOKIE, URL, AdminApp, Person, Tenant
+from tests.admin_ui.admin_app import COOKIE, OPERATORS, URL, AdminApp, Person, Tenant
 from tests.support.http_server import served
+
+TRUST = {"dynamic_registration": False, "client_metadata_hosts": ["*.example"]}
 
 
 @dataclass
@@ -123,6 +125,33 @@ async def test_each_person_is_told_what_concerns_them(live: Live, acme: Tenant) 
         with pytest.raises(TimeoutError):
             await stranger.next(1)
         assert stranger.pings
+
+
+@pytest.mark.guarantee("G9")
+async def test_operators_are_told_of_the_deployment_and_nobody_else_is(live: Live, acme: Tenant) -> None:
+    operators = await live.app.tenant(OPERATORS)
+    await live.app.seal()
+    async with (
+        live.stream(operators.admin) as operator,
+        live.stream(operators.user) as user,
+        live.stream(acme.admin) as stranger,
+        live.app.browser(operators.admin) as browser,
+    ):
+        for stream in (operator, user, stranger):
+            assert (await stream.next())["event"] == "ready"
+        trust = await browser.put("/deployment/client-trust", json=TRUST)
+        assert trust.status_code == 200, trust.text
+        told = await operator.next()
+        assert "id" not in told
+        assert told["data"] == {"resource": "deployment/client-trust", "kind": "client_trust.set", "object_id": ""}
+        assert (await browser.patch(f"/tenants/{acme.id}", json={"status": "suspended"})).status_code == 200
+        assert (await operator.next())["data"]["resource"] == "tenants"
+        with pytest.raises(TimeoutError):
+            await user.next(1)
+    async with live.stream(operators.admin, **{"Last-Event-ID": "1"}) as resumed:
+        wanted = {"deployment/client-trust", "tenants"}
+        while wanted:  # what happened while it was away is told again
+            wanted.discard((await resumed.until("change"))["data"]["resource"])
 
 
 async def test_it_goes_on_where_it_was_left_or_says_reset(live: Live, acme: Tenant) -> None:

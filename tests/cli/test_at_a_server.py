@@ -336,7 +336,6 @@ ONLY_HERE = [
     ("schema",),
     ("keys", "rewrap"),
     ("keys", "signing", "rotate"),
-    ("audit", "verify"),
     ("audit", "anchors"),
     ("audit", "drop", "--keep-months", "12"),
 ]

@@ -1,7 +1,7 @@
 """Which credentials a command tests, by what the API lists: a server that plays the API."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 import orjson
@@ -45,6 +45,17 @@ class Api:
     ) -> ServerResponse:
         status, answer = self._answer(url.partition("/api/v1")[2].partition("?")[0])
         return ServerResponse(url, status, orjson.dumps(answer))
+
+    def download(
+        self,
+        url: str,
+        file: BinaryIO,
+        *,
+        max_bytes: int,
+        bearer: Secret | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ServerResponse:
+        raise AssertionError(f"nothing here downloads {url} of at most {max_bytes} bytes: {file}, {bearer}, {headers}")
 
     def _answer(self, path: str) -> tuple[int, Any]:
         if path == "/me":

@@ -44,6 +44,8 @@ VIEWS: Mapping[str, Mapping[str, Any]] = {
     "japanese": {"locale": "ja-JP"},
     "narrow-dark-japanese": {"viewport": NARROW, "color_scheme": "dark", "locale": "ja-JP"},
 }
+LOADING = "[aria-busy=true], [class*=_skeleton]"
+"""What a page shows, by CSS, as long as something of it is not there."""
 SHORT_VIEW = "narrow-dark-japanese"
 in_every_view = pytest.mark.parametrize(
     "view",

@@ -18,7 +18,7 @@ from core.directory.services import set_service
 from core.secret import Secret
 from tests.console.attack_writer import AttackWriter, open_writer
 from tests.console.attacks import ATTACKS, FIELDS, MARK, REFUSED, STORED, find_kind, find_text_fields
-from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, in_every_view
+from tests.console.console_app import LOADING, SHORT_VIEW, VIEWS, ConsoleApp, in_every_view
 from tests.console.test_views import PAGES, PAGES_OF_OPERATORS
 from tests.support.canary import SUITE
 from tests.support.mcp_client import Client
@@ -136,7 +136,7 @@ async def _visit(app: ConsoleApp, page: Page, path: str) -> None:
     if not page.url.endswith(f"/console{path}"):
         await page.goto(f"{app.identity.url}/console{path}")
     await page.get_by_role("heading", level=1).first.wait_for()
-    await expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    await expect(page.locator(LOADING)).to_have_count(0)
     assert await page.evaluate(INJECTED) == [], path
     wide, visible = await page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert wide <= visible, f"{path} scrolls sideways: {wide} px of {visible}"

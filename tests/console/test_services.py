@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from core.directory.services import list_services
-from tests.console.console_app import NARROW, ConsoleApp
+from tests.console.console_app import NARROW, SHORT_VIEW, VIEWS, ConsoleApp
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -39,6 +39,10 @@ async def test_a_service_is_switched_and_set(app: ConsoleApp) -> None:
     await page.get_by_role("link", name="Knowledge graph").click()
     panel = page.get_by_role("dialog")
     await app.look(page, "service-general")
+    japanese = await app.open(app.admin, "/services?q=ナレッジ", **VIEWS[SHORT_VIEW])
+    await japanese.get_by_role("link", name="ナレッジグラフ").click()
+    await expect(japanese.get_by_role("dialog", name="ナレッジグラフ").locator("[lang=en]")).to_have_count(0)
+    await app.look(japanese, f"service-general-{SHORT_VIEW}")
     await panel.get_by_role("button", name="Switch off").click()
     await page.get_by_text("nobody has its tools any more").wait_for()
     assert not await _is_enabled(app, app.admin.tenant.id, "knowledge_graph")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.console.console_app import VIEWS, ConsoleApp
+from tests.console.console_app import LOADING, VIEWS, ConsoleApp
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.asyncio(loop_scope="session")]
 PAGES = {
@@ -39,6 +39,6 @@ async def test_every_page_in_every_view(app: ConsoleApp, view: str) -> None:
     for person, name, path in visits:
         page = await app.open(person, path, **VIEWS[view])
         await page.get_by_role("heading", level=1).wait_for()
-        await expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        await expect(page.locator(LOADING)).to_have_count(0)
         await app.look(page, f"page-{name}-{view}")
         await page.close()

@@ -56,6 +56,7 @@ class ToolWalk(PeopleWalk):
         answer, seen = await self.run(app, vendor, tool)
         assert not answer.failed, answer.text
         assert bool(seen) == (tool.name not in self.local)
+        assert answer.is_marked, "the answer does not say that it is a vendor's"
         if not tool.hints.read_only:
             assert any(self.is_write(tool, one) for one in seen), seen
 

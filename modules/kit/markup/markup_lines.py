@@ -32,7 +32,7 @@ def build_cell_pattern(attributes: str = "") -> str:
 
 ATTRIBUTES = r"(?: (?:ac:)?local-id=\"[\w-]*+\")?+"
 """The pattern of attributes that say nothing."""
-_ATTRIBUTE = re.compile(ATTRIBUTES)
+_TAG_WITH_ATTRIBUTE = re.compile(r"(<[a-z]++[1-6]?+) (?:ac:)?local-id=\"[\w-]*+\"")
 _ITEM = rf"<li{ATTRIBUTES}>(?:<p{ATTRIBUTES}>{LINE}</p>|{LINE})"
 _LIST_OF_LINES = re.compile(
     rf"<([uo]l){ATTRIBUTES}>(?:{_ITEM}(?:<([uo]l){ATTRIBUTES}>(?:{_ITEM}</li>)++</\2>)?+</li>)++</\1>"
@@ -114,7 +114,7 @@ class ListElement(Element):
 
 def drop_attributes(source: str) -> str:
     """The source of lines without attributes that say nothing."""
-    return _ATTRIBUTE.sub("", source) if "local-id=" in source else source
+    return _TAG_WITH_ATTRIBUTE.sub(r"\1", source) if "local-id=" in source else source
 
 
 def find_list(text: str, place: int) -> "tuple[ListElement, int] | None":

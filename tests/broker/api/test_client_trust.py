@@ -27,6 +27,7 @@ async def test_trust_from_the_default_to_stored_and_back(app: AdminApp, acme: Te
             "client_metadata_hosts": ["*"],
             "source": "default",
             "updated_at": None,
+            "in_effect": True,
         }
         saved = await operator.put(PATH, json=CHOSEN, headers={"If-Match": '"v0"'})
         assert (saved.status_code, saved.headers["etag"], saved.json()["source"]) == (200, '"v1"', "database")
@@ -43,6 +44,13 @@ async def test_trust_from_the_default_to_stored_and_back(app: AdminApp, acme: Te
         await app.seal()
         told = (await operator.get("/deployment/audit", params={"kind": "client_trust"})).json()["items"]
     assert [one["kind"] for one in told] == ["client_trust.removed", "client_trust.set"]
+
+
+async def test_it_says_where_another_authorization_server_lets_clients_in(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
+    app.deployment = replace(app.deployment, has_own_authorization_server=False)
+    async with app.browser(operators.admin) as operator:
+        assert (await operator.get(PATH)).json()["in_effect"] is False
 
 
 async def test_what_is_stored_counts_elsewhere_within_a_second(app: AdminApp) -> None:

@@ -45,6 +45,14 @@ async def test_a_provider_from_stored_to_removed(app: AdminApp) -> None:
         assert SECRET not in answer.text
 
 
+async def test_providers_are_searched(app: AdminApp) -> None:
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
+        for words, count in (("github IV1", 1), ("OF-THE-FILE", 1), ("company", 0)):
+            found = await operator.get("/deployment/identity-providers", params={"q": words})
+            assert len(found.json()["items"]) == count, words
+
+
 async def test_what_the_file_has_is_changed_there(app: AdminApp) -> None:
     operators = await app.tenant(OPERATORS)
     async with app.browser(operators.admin) as operator:
@@ -108,3 +116,4 @@ async def test_two_operators_store_a_provider_at_once(app: AdminApp) -> None:
         assert (await operator.get(f"{PATH}/nobody")).status_code == 404
         wrong = await operator.put(f"{PATH}/acme", json=ACME | {"issuer": "http://login.acme.example"})
         assert [one["field"] for one in wrong.json()["errors"]] == ["issuer"]
+        assert wrong.json()["detail"].startswith("issuer: give a URL"), "and not by the name of a validator"

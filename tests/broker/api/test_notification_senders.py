@@ -74,6 +74,8 @@ async def test_a_mail_server_from_tried_to_removed(app: AdminApp, operators: Ten
             post.port,
             True,
         )
+        for words, count in (("MAIL 127.0", 1), ("acme.example", 1), ("webhook", 0)):
+            assert len((await operator.get(PATH, params={"q": words})).json()["items"]) == count, words
         again = await operator.put(f"{PATH}/mail", json=mail(post.port), headers={"If-Match": '"v0"'})
         assert (again.status_code, again.json()["current"]["state"]["port"]) == (412, post.port)
         read = await operator.get(f"{PATH}/mail")

@@ -10,6 +10,7 @@ from uuid import UUID
 from broker.identity.api_tokens import ApiTokens, Peppers
 from broker.interface import CredentialRefusal
 from core.audit import query
+from core.audit.event import DEPLOYMENT_CHAIN
 from core.audit.sealer import AuditSealer
 from core.caller import Credential
 from core.db import Database
@@ -113,7 +114,9 @@ class Stories:
                 [
                     tuple(row)
                     for row in await admin.fetch(
-                        f"SELECT * FROM {table} WHERE tenant_id <> $1 ORDER BY 1, 2, 3", tenant_id
+                        f"SELECT * FROM {table} WHERE tenant_id <> $1 AND tenant_id <> $2 ORDER BY 1, 2, 3",
+                        tenant_id,
+                        DEPLOYMENT_CHAIN,  # which is told of tenants, and is none
                     )
                 ]
                 for table in self._tables

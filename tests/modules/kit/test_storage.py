@@ -292,6 +292,7 @@ LISTS = {
     '<ul><li><a href="https://e.test/">https://e.test/</a><ul><li>b</li></ul></li></ul>':
         "- <https://e.test/>\n\n  - b",
     "<ul><li>a<ul><li>b<ul><li>c</li></ul></li></ul></li></ul>": "- a\n  - b\n    - c",
+    '<ul local-id="1"><li>say local-id="2" to it</li><li>b</li></ul>': '- say local-id="2" to it\n- b',
     "<ul>" + "<li>a word</li>" * 2_000 + "</ul>": "\n".join(["- a word"] * 2_000),
 }  # fmt: skip
 
@@ -303,5 +304,11 @@ def test_lists_of_lines_are_the_same_as_any_list(storage: str) -> None:
     assert convert_storage_to_markdown(storage.replace("</li>", "<!-- --></li>")) == LISTS[storage]
     assert convert_html_to_markdown(storage) == LISTS[storage]
     piece = f"<table><tbody><tr><td>{storage}</td></tr></tbody></table>"
-    kept = re.sub(' local-id="."', "", piece)
+    kept = re.sub('(<[a-z]+) local-id="."', r"\1", piece)
     assert convert_storage_to_markdown(piece) == f"```{{=storage}}\n{kept}\n```"
+
+
+def test_what_looks_like_an_attribute_stays_in_a_cell() -> None:
+    row = '<tr><td local-id="1">set local-id="2" here</td><td><p local-id="3">b</p></td></tr>'
+    markdown = convert_storage_to_markdown(f"<table><tbody>{row}</tbody></table>")
+    assert markdown.endswith('| set local-id="2" here | b |')

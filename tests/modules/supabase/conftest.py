@@ -50,3 +50,11 @@ async def app(
         await app.connect(app.ada, "full")
         await app.connect(app.eve, "reader")
         yield app
+
+
+@pytest.fixture
+def tidy_world(vendor: SupabaseDouble) -> None:
+    """Takes away what a test before it left in the world that all share; which one that is depends on the workers."""
+    world = vendor.world
+    for left in (world.lints, world.branches, world.functions, world.sources):
+        left.clear()

@@ -10,7 +10,7 @@ from tests.support.supabase_double import Refused, SupabaseDouble
 from tests.support.supabase_double.world import REF
 from tests.support.vendor_double import VendorReply
 
-pytestmark = pytest.mark.asyncio(loop_scope="package")
+pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.usefixtures("tidy_world")]
 PASSWORD = "correct horse battery staple"
 
 

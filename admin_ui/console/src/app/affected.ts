@@ -18,6 +18,9 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   sessions: ['users'],
   tokens: ['users'],
   keys: ['doctor'],
+  'deployment/identity-providers': ['identity-providers'],
+  'deployment/notification-senders': ['senders'],
+  'deployment/client-trust': ['client-trust'],
   'notification-settings': ['notification-preferences'],
   'role-mappings': ['roles'],
 }

@@ -66,6 +66,7 @@ export const identity = {
 
 /** Which clients the deployment trusts that nobody has registered. */
 export const trust = {
+  noEffect: 'Another authorization server lets clients in. What is set here has no effect.',
   title: 'Client trust',
   help: 'Which programs may ask people of all tenants for access although no administrator has registered them. People still decide for themselves.',
   sources: { file: 'File', database: 'Console', default: 'Default' },

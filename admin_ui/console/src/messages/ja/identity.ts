@@ -66,6 +66,7 @@ export const identity: Messages['identity'] = {
 }
 
 export const trust: Messages['trust'] = {
+  noEffect: '別の認可サーバーがクライアントを受け入れています。ここの設定は効果がありません。',
   title: 'クライアントの信頼',
   help: '管理者が登録していないプログラムのうち、どれがすべてのテナントのユーザーにアクセスを求められるかを決めます。許可するかどうかは各自が決めます。',
   sources: { file: 'ファイル', database: 'コンソール', default: '既定値' },

@@ -11,6 +11,7 @@ import { Actions, Facts } from '../../components/Facts.tsx'
 import { Checkbox, Field } from '../../components/Field.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, useOnline } from '../../components/States.tsx'
+import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useVersionedForm } from '../../components/useVersionedForm.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
@@ -29,6 +30,7 @@ export function ClientTrust({ asks }: { asks: boolean }) {
       <Loaded query={query}>
         {(stored) => (
           <>
+            {!stored.in_effect && <StatusBadge tone="warn" text={trust.noEffect} />}
             <Facts facts={[[trust.source, trust.sources[stored.source]]]} />
             {stored.source === 'file' ? <TrustOfFile stored={stored} /> : <TrustForm stored={stored} />}
             {asks && stored.source === 'database' && <ResetTrust stored={stored} onClose={close} />}

@@ -6,6 +6,7 @@ import { expect, sendMerging, type Versioned } from '../../api/versions.ts'
 import { Button } from '../../components/Button.tsx'
 import { DetailPanel, PanelTabs } from '../../components/DetailPanel.tsx'
 import { Actions, Facts } from '../../components/Facts.tsx'
+import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { showToast } from '../../components/toasts.tsx'
@@ -24,16 +25,18 @@ export function ServicePanel({ module, search }: { module: string; search: Servi
   const { services } = useMessages()
   const { data: service, error, refetch } = useQuery(serviceQuery(module))
   const { close, replace } = useOverlay(OF_PANEL)
+  const localized = useLocalized()
   if (!service)
     return (
       <DetailPanel title={services.title} onClose={close} padded>
         {error ? <ProblemNotice error={error} onRetry={() => void refetch()} /> : <Skeleton lines={6} />}
       </DetailPanel>
     )
+  const title = localized({ en: service.title, ja: service.title_ja })
   return (
-    <DetailPanel title={service.title} subtitle={service.module} onClose={close}>
+    <DetailPanel title={title} subtitle={service.module} onClose={close}>
       <PanelTabs
-        label={service.title}
+        label={title}
         selected={search.tab ?? 'general'}
         onSelect={(tab) => replace({ tab })}
         tabs={[
@@ -53,7 +56,8 @@ function ServiceGeneral({ service }: { service: Versioned<SchemaTenantServiceDet
   const queries = useQueryClient()
   const online = useOnline()
   const { busy, problem, run } = useAction()
-  const { title, module } = service
+  const { module } = service
+  const title = useLocalized()({ en: service.title, ja: service.title_ja })
   const setEnabled = async (enabled: boolean) => {
     // Only the switch is sent, so whatever else somebody has changed meanwhile stays.
     await sendMerging(service.etag, (etag) =>
@@ -70,7 +74,9 @@ function ServiceGeneral({ service }: { service: Versioned<SchemaTenantServiceDet
     })
   return (
     <>
-      <p lang="en">{service.description}</p>
+      <p>
+        <Localized text={{ en: service.description, ja: service.description_ja }} />
+      </p>
       <Facts
         facts={[
           [services.columns.state, <ServiceState key="state" service={service} />],

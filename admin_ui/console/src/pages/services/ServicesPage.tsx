@@ -4,6 +4,7 @@ import type { SchemaTenantServiceView } from '../../api/schema.d.ts'
 import { readSort, type Sort, writeSort } from '../../app/search.ts'
 import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
+import { Localized } from '../../components/Localized.tsx'
 import { ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { Empty } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
@@ -84,7 +85,7 @@ export function ServiceState({ service }: { service: SchemaTenantServiceView }) 
 function buildColumns(services: Messages['services'], number: (value: number) => string): Column<SchemaTenantServiceView, SortKey>[] {
   const { columns } = services
   return [
-    { id: 'service', header: columns.service, width: 'minmax(0, 2fr)', sort: 'title', cell: (service) => service.title },
+    { id: 'service', header: columns.service, width: 'minmax(0, 2fr)', sort: 'title', cell: (service) => <Localized text={{ en: service.title, ja: service.title_ja }} /> },
     { id: 'state', header: columns.state, width: '9rem', sort: 'enabled', narrow: true, cell: (service) => <ServiceState service={service} /> },
     { id: 'tools', header: columns.tools, width: '6rem', cell: (service) => number(service.tool_count) },
     {
