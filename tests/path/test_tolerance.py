@@ -14,13 +14,13 @@ from core.audit.event import AuditEventKind
 from gateway.catalogue import build_catalogue
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import Context, Module, tool
-from tests.path.conftest import People, SharedProduct, open_shared_product
+from tests.path.conftest import People
 from tests.support.mcp_client import NEWEST, REVISIONS, Answer
 from tests.support.postgres import DatabaseServer
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import READS, WRITES, Lab
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.shared_product, pytest.mark.asyncio(loop_scope="module")]
 
 LOOK = {"module": "lab", "tool_name": "look", "params": {"at": "x"}}
 WRITE = {"module": "lab", "tool_name": "write", "params": {"text": "x"}}
@@ -68,36 +68,6 @@ class Form:
             return Part(name=text)
 
         return Module("form", "Form", "Forms to fill in.", frozenset({"form"}), (show, save))
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(
-    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[SharedProduct]:
-    """One product for all tests: they look at answers, and at records only by how many are new."""
-    async with open_shared_product(database_server, tmp_path_factory.mktemp("shared")) as shared:
-        yield shared
-
-
-@pytest.fixture
-def product(shared: SharedProduct) -> Product:
-    return shared.product
-
-
-@pytest.fixture
-def node(shared: SharedProduct) -> Node:
-    return shared.node
-
-
-@pytest.fixture
-def people(shared: SharedProduct) -> People:
-    return shared.people
-
-
-@pytest.fixture
-def lab(shared: SharedProduct) -> Lab:
-    shared.lab.effects.clear()
-    return shared.lab
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
