@@ -64,13 +64,15 @@ class _NoSuchTool(Exception):
 
 class ToolOutcome(msgspec.Struct, frozen=True, eq=False):
     """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
-    first, `question` where the person has to confirm first; `error_object` where the error has a code."""
+    first, `question` where the person has to confirm first; `error_object` where the error has a code. `untrusted`: the
+    result holds a vendor's data, and is marked so where it is shown."""
 
     result: BaseModel | None = None
     error: str | None = None
     not_connected: NotConnected | None = None
     error_object: dict[str, Any] | None = None
     question: ConfirmationQuestion | None = None
+    untrusted: bool = False
 
 
 _NOTHING = ToolOutcome()
@@ -144,7 +146,8 @@ class ToolRunner:
             context = ToolContext(self._database, self._vendors, request, tool, changes, self._settings)
             try:
                 with self._traces.span(tool.full_name):
-                    outcome = ToolOutcome(await tool.tool.run(context, **model.__dict__))
+                    result = await tool.tool.run(context, **model.__dict__)
+                outcome = ToolOutcome(result, untrusted=tool.owner.vendor is not None)
             except ConfirmationNeeded as needed:
                 outcome = ToolOutcome(question=needed.question)
             except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log

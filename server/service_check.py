@@ -88,7 +88,8 @@ class ServiceCheck:
         return None if outcome.result is None else outcome.result.model_dump(mode="json", by_alias=True)
 
     async def _find_arguments(self, one: CatalogueTool) -> dict[str, Any]:
-        return {name: await self._find_value(one, name) for name in one.input_schema.get("required", ())}
+        names = dict.fromkeys((*one.input_schema.get("required", ()), *_list_sampled(one)))
+        return {name: await self._find_value(one, name) for name in names}
 
     async def _find_value(self, one: CatalogueTool, parameter: str) -> Any:
         sample = one.owner.get_sample(one.tool.name, parameter)
@@ -104,6 +105,11 @@ class ServiceCheck:
         if one.input_schema["properties"][parameter].get("type") != "array" or isinstance(value, list):
             return cast("Any", value)
         return [value]
+
+
+def _list_sampled(one: CatalogueTool) -> list[str]:
+    """List the parameters for which the module has a sample for this tool alone."""
+    return [name for name in one.input_schema.get("properties", {}) if f"{one.tool.name}.{name}" in one.owner.samples]
 
 
 def _take_part(sample: ParameterSample, value: Any) -> Any:

@@ -15,6 +15,7 @@ from broker.providers.catalogue import load_builtin_providers
 from gateway.catalogue import CatalogueTool, load_installed_modules
 from gateway.sieve.schema_summary import summarize_schema
 from modules.kit import Module, build_json_schema
+from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 from tests.support.tokens import tokens
 
 ROOT = Path(__file__).parent.parent
@@ -69,6 +70,7 @@ def _facts(module: Module) -> Iterator[str]:
         ]
         links = ", ".join(f"[{title}](../providers/{name}.md)" for name, title in providers)
         yield f"* Accounts are connected by: {links or 'no provider of the product'}"
+        yield f"* Each answer begins with `{UNTRUSTED_FIELD}`: {UNTRUSTED}"
     yield f"* Scopes: {_code_list(sorted(module.scopes))}\n"
 
 

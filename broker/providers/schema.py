@@ -20,7 +20,7 @@ from broker.providers.field_types import (
     Url,
     Word,
 )
-from core.http.credential_headers import CredentialScheme, SchemeKind, is_reserved
+from core.http.credential_headers import CredentialScheme, QuotaRule, SchemeKind, is_reserved
 
 ClientAuth = Literal["basic", "basic_raw", "post", "private_key_jwt", "none"]
 """How our client proves itself: Basic as RFC 6749 §2.3.1 has it, Basic without its encoding, in the body, by a signed
@@ -46,6 +46,7 @@ def _check_key_header(name: str) -> str:
 
 
 Reason = Annotated[str, AfterValidator(_check_reason)]
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")]
 
 
 class ProviderSetting(Table):
@@ -232,6 +233,22 @@ class ReachEndpoint(Table):
     help_url: Url
 
 
+class KeyQuota(Table):
+    """How the vendor tells that the requests of a key are used up, where it does not say 429 (RFC 6585 §4)."""
+
+    status: Annotated[int, Field(ge=400, le=499)]
+    resets_in: HeaderName
+    """Header with the seconds until there are new ones."""
+    remaining: HeaderName | None = None
+    """Header with the requests that are left: the status is a refusal of another kind while there are any."""
+
+    @model_validator(mode="after")
+    def _check_status(self) -> "KeyQuota":
+        if self.status == 401:
+            raise ValueError("401 says that a key is not accepted; give the status of a quota, such as 402")
+        return self
+
+
 class ApiKeyAuth(AccountPointers):
     """A long-lived key or token that a person copies, how it is sent, and the harmless request that checks it."""
 
@@ -242,7 +259,7 @@ class ApiKeyAuth(AccountPointers):
     user: Annotated[str, Field(max_length=100, pattern=r"^[!-9;-~]*$")] = ""
     user_kind: Literal["name", "email"] | None = None
     """Second part of the pair beside the key: a user name or an e-mail address."""
-    header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$"), AfterValidator(_check_key_header)] = ""
+    header: Annotated[HeaderName, AfterValidator(_check_key_header)] = ""
     word: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,39}$")] = ""
     """Word before the key in `header`, such as ``Token``."""
     prefixes: Annotated[tuple[Line, ...], Field(max_length=10, strict=False)] = ()
@@ -253,11 +270,16 @@ class ApiKeyAuth(AccountPointers):
     id: Pointer | None = None
     """Pointer to the account's id in the response."""
     help_url: Url | None = None
+    quota: KeyQuota | None = None
 
     @property
     def credential_scheme(self) -> CredentialScheme:
-        """How such a key is sent."""
-        return CredentialScheme(self.scheme, fixed=self.password or self.user, name=self.header, word=self.word)
+        """How such a key is sent, and how its quota is told."""
+        quota = self.quota and QuotaRule(
+            self.quota.status, self.quota.resets_in.lower(), (self.quota.remaining or "").lower()
+        )
+        fixed = self.password or self.user
+        return CredentialScheme(self.scheme, fixed=fixed, name=self.header, word=self.word, quota=quota)
 
     @model_validator(mode="after")
     def _check_scheme(self) -> "ApiKeyAuth":

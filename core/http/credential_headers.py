@@ -35,8 +35,17 @@ class InvalidCredentialForm(Exception):
         self.part = part
 
 
+class QuotaRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a vendor tells that the requests of a credential are used up, where it does not say 429: a `status`, and in
+    lower case the headers with the requests that are left and with the seconds until there are new ones."""
+
+    status: int
+    resets_in: str
+    remaining: str = ""
+
+
 class CredentialScheme(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Scheme by which a credential is sent.
+    """Scheme by which a credential is sent, and the `quota` that is told to whoever sends it.
 
     ``bearer``: RFC 6750. ``basic_user``: the user name of Basic (RFC 7617), with `fixed` as the password.
     ``basic_password``: the password of Basic, with `fixed` as the user name. ``basic_pair``: Basic with a user name and
@@ -48,6 +57,7 @@ class CredentialScheme(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     fixed: str = ""
     name: str = ""
     word: str = ""
+    quota: QuotaRule | None = None
 
 
 BEARER = CredentialScheme()

@@ -114,7 +114,7 @@ class BatchTool:
         outcome = await self._runner.run(step_request, step.module, step.tool_name, arguments)
         if outcome.result is None:
             return StepResult(None, outcome.error or TOOL_FAILED, is_error=True, error_object=outcome.error_object)
-        return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "")
+        return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "", untrusted=outcome.untrusted)
 
 
 def _check_arguments(tool: CatalogueTool, arguments: dict[str, Any]) -> str | None:

@@ -93,7 +93,7 @@ class MetaTools:
             await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
-            return build_model_result(outcome.result, short=request.short_text)
+            return build_model_result(outcome.result, short=request.short_text, untrusted=outcome.untrusted)
         if outcome.not_connected is not None and request.elicit_url is not None:
             not_connected = outcome.not_connected
             return request.elicit_url(

@@ -11,10 +11,12 @@ from pydantic import BaseModel
 
 from gateway.mcp.request_context import Result
 from modules.kit.result_texts import TextResult, build_result_text
+from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 
 TOOL_FAILED = "the tool failed"
 """Where nothing else is known."""
 SHORT_TEXT = "The result is in structuredContent."
+_MARK = orjson.dumps({UNTRUSTED_FIELD: UNTRUSTED})
 
 
 def build_error_result(text: str, error_object: dict[str, Any] | None = None, *, short: bool = False) -> Result:
@@ -36,9 +38,11 @@ def build_value_result(value: dict[str, Any], *, short: bool) -> Result:
     return _build_result(orjson.dumps(value), short)
 
 
-def build_model_result(model: BaseModel, *, short: bool) -> Result:
-    """Build a result from a tool's own model, encoded once."""
+def build_model_result(model: BaseModel, *, short: bool, untrusted: bool = False) -> Result:
+    """Build a result from a tool's own model, encoded once. One that is `untrusted` begins with the mark."""
     encoded = model.__pydantic_serializer__.to_json(model, by_alias=True)
+    if untrusted:
+        encoded = _MARK if encoded == b"{}" else b"%b,%b" % (_MARK[:-1], encoded[1:])
     own_text = build_result_text(model) if not short and isinstance(model, TextResult) else None
     return _build_result(encoded, short, own_text)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
+from core.http.credential_headers import QuotaRule
 from core.log_events import describe_error
 from gateway.vendor_session.answer_reader import ExchangeFailure
 from modules.kit import RateLimit, VendorAnswer
@@ -30,6 +31,7 @@ _ISO_MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
 )
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
+_NOTHING_LEFT = re.compile(r"0|-[0-9]{1,9}", re.ASCII)
 
 Clock = Callable[[], float]
 Read = TypeVar("Read")
@@ -38,15 +40,17 @@ LimitReader = Callable[[VendorAnswer], RateLimit | None]
 log = logging.getLogger(__name__)
 
 
-def find_rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | None = None) -> RateLimit | None:
-    """Find the rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, or as the vendor's
-    module `reads` it.
+def find_rate_limit(
+    answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | None = None, quota: QuotaRule | None = None
+) -> RateLimit | None:
+    """Find the rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, as the provider's
+    data say of a `quota`, or as the vendor's module `reads` it.
 
     A spent quota (GitHub's x-ratelimit-remaining) holds for what shares it; Retry-After for everything.
     """
     if not 400 <= answer.status < 500:
         return None
-    limit = _read_header_limit(answer, wall_clock) or _read_module_limit(reads, answer)
+    limit = _read_header_limit(answer, wall_clock) or _read_quota(quota, answer) or _read_module_limit(reads, answer)
     if limit is not None:
         return replace(limit, seconds=min(max(0.0, limit.seconds), MAX_ANNOUNCED_PAUSE))
     is_unannounced = answer.status == 429 or (answer.status == 403 and _is_spent(answer))
@@ -63,6 +67,18 @@ def _read_header_limit(answer: VendorAnswer, wall_clock: Clock) -> RateLimit | N
         return None
     seconds = _parse_reset_seconds(answer, wall_clock)
     return None if seconds is None else RateLimit(seconds, everything=False)
+
+
+def _read_quota(quota: QuotaRule | None, answer: VendorAnswer) -> RateLimit | None:
+    """Read the limit of a provider's own quota; None for an answer of the same status that speaks of no quota."""
+    if quota is None or answer.status != quota.status:
+        return None
+    seconds = answer.headers.get(quota.resets_in, "").strip()
+    left = answer.headers.get(quota.remaining, "").strip() if quota.remaining else ""
+    if (left and not _NOTHING_LEFT.fullmatch(left)) or not (left or _SECONDS.fullmatch(seconds)):
+        return None
+    pause = float(seconds) if _SECONDS.fullmatch(seconds) else DEFAULT_RATE_LIMIT_PAUSE
+    return RateLimit(pause, everything=False)
 
 
 def _read_module_limit(reads: LimitReader | None, answer: VendorAnswer) -> RateLimit | None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from core.http.credential_headers import InvalidCredentialForm, build_credential_header
+from core.http.credential_headers import InvalidCredentialForm, QuotaRule, build_credential_header
 from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.connection_pool import ConnectionPool
 from gateway.vendor_session.credential_limits import CredentialLimits
@@ -57,6 +57,11 @@ class VendorAccess:
         self._lease: LeaseLike | None = None
         self._credential = ("", "")
         self._lines = ""
+
+    @property
+    def quota(self) -> QuotaRule | None:
+        """How the vendor tells that the requests of the last lease's credential are used up."""
+        return None if self._lease is None else self._lease.scheme.quota
 
     def may_use(self, lease: LeaseLike) -> bool:
         """Check whether the lease's credential may be sent to this endpoint."""

@@ -208,7 +208,8 @@ class VendorClient(msgspec.Struct, eq=False):
         return read_with_module(self._access.endpoint.api.lacks_scope, answer) is True
 
     def _read_rate_limit(self, answer: VendorAnswer) -> RateLimit | None:
-        return find_rate_limit(answer, self._access.transport.wall_clock, self._access.endpoint.api.rate_limit)
+        access = self._access
+        return find_rate_limit(answer, access.transport.wall_clock, access.endpoint.api.rate_limit, access.quota)
 
     async def _send(self, request: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
         """Send one attempt within the limits of the credential."""

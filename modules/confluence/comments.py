@@ -23,7 +23,6 @@ from modules.kit.results import (
     read_at,
     read_object,
 )
-from modules.kit.untrusted import UntrustedResult
 
 TEXT_CHARACTERS = 20_000
 """Characters of one comment that are shown at once."""
@@ -63,13 +62,13 @@ class ConfluenceCommentRow(ConfluenceComment):
     truncated: Flag = False
 
 
-class OneConfluenceComment(UntrustedResult, ConfluenceComment):
+class OneConfluenceComment(ConfluenceComment):
     """`next_offset` leads to the rest of a long one."""
 
     next_offset: Count = 0
 
 
-class ConfluenceComments(UntrustedResult, ListPage):
+class ConfluenceComments(ListPage):
     """What is `truncated` can be read on, one comment at a time."""
 
     comments: list[ConfluenceCommentRow]

@@ -10,7 +10,6 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from modules.kit.result_texts import TextResult
 from modules.kit.results import Count, Flag, Identifier, ListPage, OptionalUrl, ResultModel, Text, Word, read_at
-from modules.kit.untrusted import UntrustedResult
 
 _BASE = re.compile(r"https://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]{1,100}){0,3}")
 _USUAL_MOMENT = re.compile(r"....-..-..T..:..:..(?:\.[0-9]{1,6})?Z$")
@@ -124,7 +123,7 @@ class ConfluencePages(ListPage):
     pages: list[ConfluencePageRow]
 
 
-class ConfluencePage(TextResult, UntrustedResult):
+class ConfluencePage(TextResult):
     """A page in full. The first version has no `updated`, the author's own none `editor`. `next_offset` leads to the
     rest of a long one. `markup`: its body is no well-formed storage format, and is shown as it is."""
 

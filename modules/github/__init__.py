@@ -72,12 +72,17 @@ MODULE = Module(
         "owner": ParameterSample("octocat", "list_repositories", "/repositories/0/full_name", part=0),
         "repo": ParameterSample("hello-world", "list_repositories", "/repositories/0/full_name", part=1),
         "ref": ParameterSample("main", "list_branches", "/branches/0/sha"),
-        "issue_number": ParameterSample(1347, "list_issues", "/issues/0/number", arguments={"state": "all"}),
+        "get_diff.ref": ParameterSample("main", "list_branches", "/branches/0/sha"),
+        "issue_number": ParameterSample(
+            1347, "list_issues", "/issues/0/number", arguments={"state": "all", "sort": "comments"}
+        ),
         "pull_number": ParameterSample(
             1347, "list_pull_requests", "/pull_requests/0/number", arguments={"state": "all"}
         ),
         "comment_id": ParameterSample(1, "get_issue", "/comments/0/id", arguments={"comments": True}),
-        "run_id": ParameterSample(30433642, "list_workflow_runs", "/workflow_runs/0/id"),
+        "run_id": ParameterSample(
+            30433642, "list_workflow_runs", "/workflow_runs/0/id", arguments={"status": "success"}
+        ),
         "job_id": ParameterSample(399444496, "list_workflow_jobs", "/jobs/0/id"),
         "asset_id": ParameterSample(1, "list_release_assets", "/assets/0/id"),
         "release_id": ParameterSample(1, "list_releases", "/releases/0/id"),

@@ -53,7 +53,8 @@ class ParameterSample:
     `tool` is a reading tool of the module, called with `arguments` beside its own samples, and `pointer` the JSON
     pointer (RFC 6901) of the value in its result. `part` takes one part of a value of several, separated by slashes or
     blanks: 1 of ``octocat/hello`` is ``hello``. Without a `tool` the check uses the example itself, such as a word to
-    search for.
+    search for. The sample of an optional parameter, which is always named ``<tool>.<parameter>``, is used as well: the
+    tool needs one of several, such as a pull request or a commit.
     """
 
     example: Any

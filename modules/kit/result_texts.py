@@ -40,7 +40,5 @@ def build_result_text(result: TextResult) -> str | None:
     own = result.format_text()
     if not own or len(own) > MAX_TEXT_CHARACTERS:
         return None
-    head = result.__pydantic_serializer__.to_json(
-        result, by_alias=True, exclude={result.text_field, "untrusted"}
-    ).decode()
+    head = result.__pydantic_serializer__.to_json(result, by_alias=True, exclude={result.text_field}).decode()
     return f"{head}\n{UNTRUSTED}\n\n{clean_text(own)}"

@@ -12,8 +12,7 @@ from modules.kit import Context, ToolError, build_path, tool
 from modules.kit.paging import parse_cursor
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter
 from modules.kit.result_texts import TextResult
-from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Line, Name, ResultModel, Url, Word, read_rows
-from modules.kit.untrusted import UntrustedPage
+from modules.kit.results import LEFT_OUT_IF_EMPTY, Count, Line, Name, ResultModel, ResultPage, Url, Word, read_rows
 from modules.kit.whole_lists import WHOLE, cut_text
 from modules.supabase import rest_client
 from modules.supabase.parameters import READ_DATABASE, READ_PROJECTS, READ_SECRETS, ProjectRef, SchemaNames
@@ -40,7 +39,7 @@ class PublishableKeys(ResultModel):
     unreadable: Count = 0
 
 
-class TypescriptTypes(TextResult, UntrustedPage):
+class TypescriptTypes(TextResult, ResultPage):
     text_field = "types"
 
     types: str

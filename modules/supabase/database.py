@@ -16,8 +16,18 @@ from modules.kit.parameters import (
     ShortText,
     limit_length,
 )
-from modules.kit.results import Count, CountedPage, Flag, Line, ResultModel, Word, read_at, read_each, read_rows
-from modules.kit.untrusted import UntrustedPage, UntrustedResult
+from modules.kit.results import (
+    Count,
+    CountedPage,
+    Flag,
+    Line,
+    ResultModel,
+    ResultPage,
+    Word,
+    read_at,
+    read_each,
+    read_rows,
+)
 from modules.kit.whole_lists import WHOLE, cut_page, cut_text, format_cursor_from, get_start
 from modules.supabase import rest_client
 from modules.supabase.catalogue_queries import EXTENSIONS, TABLES
@@ -65,7 +75,7 @@ class TableRow(ResultModel):
         return {**given, "name": f"{row.get('schema')}.{row.get('name')}"} if "schema" in row else given
 
 
-class TableList(UntrustedResult, CountedPage):
+class TableList(CountedPage):
     """Tables and views, each as schema.name."""
 
     tables: list[TableRow]
@@ -91,7 +101,7 @@ class MigrationList(CountedPage):
     migrations: list[MigrationRow]
 
 
-class MigrationDetails(UntrustedPage):
+class MigrationDetails(ResultPage):
     version: Line
     name: Word = ""
     created_by: Word = ""

@@ -12,7 +12,6 @@ from modules.kit.parameters import READ_HINTS, CursorText, PerPage, ShortText, T
 from modules.kit.result_texts import TextResult
 from modules.kit.results import CountedPage, Flag, Line, ListPage, ResultModel, Text, Word, read_at, read_rows
 from modules.kit.text_cleaning import clean_block
-from modules.kit.untrusted import UntrustedResult
 from modules.kit.whole_lists import WHOLE, cut_page
 from modules.supabase import rest_client
 from modules.supabase.log_queries import LogService, build_log_query
@@ -63,7 +62,7 @@ class LogRow(ResultModel):
         return " ".join([*words, message])
 
 
-class LogPage(TextResult, UntrustedResult, ListPage):
+class LogPage(TextResult, ListPage):
     """Newest first, from `start` to `end`. As text a line of the log each, without the day where it is that of
     `start`."""
 
@@ -88,7 +87,7 @@ class AdvisorFinding(ResultModel):
     found: list[Line]
 
 
-class AdvisorPage(UntrustedResult, CountedPage):
+class AdvisorPage(CountedPage):
     findings: list[AdvisorFinding]
 
 

@@ -19,8 +19,7 @@ from modules.kit.parameters import (
     limit_items,
     limit_length,
 )
-from modules.kit.results import CountedPage, Line, Name, ResultModel, Word
-from modules.kit.untrusted import UntrustedPage
+from modules.kit.results import CountedPage, Line, Name, ResultModel, ResultPage, Word
 from modules.kit.whole_lists import WHOLE, cut_text
 from modules.supabase import rest_client
 from modules.supabase.multipart_reading import SourceFile, parse_boundary, parse_files, shorten_path
@@ -79,7 +78,7 @@ class FunctionFile(ResultModel):
     bytes: int
 
 
-class FunctionSource(UntrustedPage):
+class FunctionSource(ResultPage):
     """A function and one of its files; `files` are all of them."""
 
     function: FunctionDetails

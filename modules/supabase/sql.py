@@ -9,9 +9,8 @@ from pydantic import Field
 from modules.kit import Context, SensitiveParameter, VendorAnswer, tool
 from modules.kit.paging import RequestedPage, parse_cursor
 from modules.kit.parameters import ACTION_HINTS, READ_HINTS, CursorText, OptionalParameter, drop_bounds, limit_length
-from modules.kit.results import PAGE_CHARACTERS
+from modules.kit.results import PAGE_CHARACTERS, ResultPage
 from modules.kit.text_cleaning import clean_text
-from modules.kit.untrusted import UntrustedPage
 from modules.kit.whole_lists import WHOLE, check_start, format_cursor_from, get_start
 from modules.supabase import rest_client
 from modules.supabase.parameters import READ_DATABASE, WRITE_DATABASE, ProjectRef, SqlText
@@ -37,7 +36,7 @@ class CutCell(NamedTuple):
     length: int
 
 
-class QueryRows(UntrustedPage):
+class QueryRows(ResultPage):
     """Rows in the order of `columns`. Values in `cut` are longer than what is shown: read on with substr().
     `hidden_characters`: some values hold characters that are not visible."""
 

@@ -10,13 +10,15 @@ from typing import Any
 import orjson
 import pytest
 
-from modules.kit.result_texts import TextResult, build_result_text
+from gateway.meta_tools.results import build_model_result
+from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 from tests.modules.answer_scenes import SCENES, SENTENCE, Scene, open_walked_scene
 from tests.support.postgres import DatabaseServer
 from tests.support.tokens import tokens
 
 FOLDER = Path(__file__).parents[1] / "snapshots" / "answers"
 WRITTEN = (SENTENCE.strip(), "議事録 ملاحظات", orjson.dumps("議事録 ملاحظات").decode().strip('"'))
+MARK = f'"{UNTRUSTED_FIELD}":"{UNTRUSTED}",'
 LARGEST = 1 / 3
 LARGER: dict[tuple[str, str], tuple[float, str]] = {
     ("notion", "get_database"): (0.45, "the names and ids of its data sources are what other tools take"),
@@ -26,7 +28,6 @@ LARGER: dict[tuple[str, str], tuple[float, str]] = {
     ("notion", "get_self"): (0.45, "an id, a name and a type is nearly all that Notion says of a connection"),
     ("confluence", "get_page_children"): (0.45, "Confluence says little more than an id and a title"),
     ("confluence", "list_versions"): (0.75, "the name of its author stands beside each, which Confluence does not say"),
-    ("confluence", "get_comment"): (0.4, "the name of its author stands beside it, which Confluence does not say"),
     ("supabase", "get_project"): (0.8, "Supabase's own JSON has 110 tokens, and nothing in it is said twice"),
     ("supabase", "list_organizations"): (0.7, "Supabase says a slug, a name and the slug again"),
     ("supabase", "get_organization"): (0.5, "Supabase's own JSON has 32 tokens"),
@@ -44,7 +45,6 @@ LARGER: dict[tuple[str, str], tuple[float, str]] = {
     ("github", "list_tags"): (0.5, "a name and the whole SHA of its commit is the answer"),
     ("github", "get_file_contents"): (0.5, "of a small file, its path, SHA and size are most of the answer"),
     ("github", "get_release_asset"): (0.4, "of a small file, its name, type and address are most of the answer"),
-    ("supabase", "get_edge_function"): (0.4, "of a small file, what is said of its function is most of the answer"),
     ("github", "list_review_threads"): (0.6, "the question is GraphQL, and asks for little more than is shown"),
 }  # fmt: skip
 """Tools of which a typical answer costs more than a third: at most how much of the vendor's, and why."""
@@ -91,8 +91,7 @@ async def measure(scene: Scene, name: str, tool: str) -> dict[str, Any]:
     and a count."""
     scene.vendor.bodies.clear()
     result = await scene.caller.run(tool, scene.calls[tool])
-    own = build_result_text(result) if isinstance(result, TextResult) else None
-    answer = own or result.__pydantic_serializer__.to_json(result, by_alias=True).decode()
+    answer = build_model_result(result, short=False, untrusted=True)["content"][0]["text"]
     bodies = scene.vendor.bodies if (name, tool) in COMBINED else [max(scene.vendor.bodies, key=len)]
     raw = b"".join(bodies).decode("utf-8", "replace")
     ours, theirs = count_around(answer), count_around(raw)
@@ -109,7 +108,7 @@ async def measure(scene: Scene, name: str, tool: str) -> dict[str, Any]:
 
 
 def count_around(text: str) -> int:
-    """Tokens of a text without what people wrote."""
-    for written in WRITTEN:
+    """Tokens of a text without what people wrote, and without the mark that says so."""
+    for written in (MARK, *WRITTEN):
         text = text.replace(written, "")
     return tokens(text)

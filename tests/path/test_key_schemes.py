@@ -47,12 +47,16 @@ class Vendor:
     seen: list[tuple[str, str, str]] = field(default_factory=list)
     url: str = ""
     host: str = ""
+    refusal: tuple[int, dict[str, str]] | None = None
+    """Status and headers of every answer to the key that it knows, if any."""
 
     async def answer(self, request: web.Request) -> web.Response:
         given = [(name.lower(), value) for name, value in request.headers.items() if _holds_a_credential(name)]
         self.seen += [(request.path, *one) for one in given]
         if given != [self.taken]:
             return web.json_response({}, status=401)
+        if self.refusal is not None:
+            return web.json_response("a vendor's own words", status=self.refusal[0], headers=self.refusal[1])
         return web.json_response({"id": 7, "name": "ada", "said": "tea"})
 
 
@@ -87,7 +91,7 @@ class Shops:
         product = self.identity.product
         return await product.person(await product.tenant(slug), f"ada@{slug}.test", allow=["*"])
 
-    async def provider(self, tenant: Tenant, scheme: str, *, check: bool, id: str = "kiosk_keys", **more: str) -> None:
+    async def provider(self, tenant: Tenant, scheme: str, *, check: bool, id: str = "kiosk_keys", **more: Any) -> None:
         """A provider of the tenant's own for the kiosk's keys; with `check` it has a request that checks them."""
         url = self.vendor.url
         request: dict[str, Any] = {"check_url": f"{url}/whose", "id": "/id", "name": ["/name"]} if check else {}
@@ -177,7 +181,15 @@ async def test_toggl_as_it_comes_at_an_address_of_its_own(database: ScratchDatab
         assert app.vendor.seen == [("/me", *header), ("/look", *header)]
         (stored,) = await app.stored()
         assert (json.loads(stored["scheme"]), stored["origins"]) == (
-            {"kind": "basic_user", "fixed": "api_token"},
+            {
+                "kind": "basic_user",
+                "fixed": "api_token",
+                "quota": {
+                    "status": 402,
+                    "resets_in": "x-toggl-quota-resets-in",
+                    "remaining": "x-toggl-quota-remaining",
+                },
+            },
             [app.vendor.url],
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import orjson
 
-from modules.kit.untrusted import UNTRUSTED
+from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 from tests.support.mcp_schema import available, check_message
 
 URL = "http://127.0.0.1:8080"
@@ -56,7 +56,17 @@ class Answer:
         own."""
         assert not self.result.get("isError"), self.text
         has_own_text = f"}}\n{UNTRUSTED}\n\n" in self.text
-        return self.result["structuredContent"] if has_own_text else orjson.loads(self.text)
+        value = self.result["structuredContent"] if has_own_text else orjson.loads(self.text)
+        return without_mark(value) if self.is_marked else value
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a tool's answer begins with the mark of texts of strangers, in both of its parts."""
+        marked = next(iter(self.result.get("structuredContent", {}).items()), None) == (UNTRUSTED_FIELD, UNTRUSTED)
+        if not marked and "structuredContent" in self.result:
+            assert UNTRUSTED not in self.text
+            return False
+        return self.text.startswith(f'{{"{UNTRUSTED_FIELD}":"{UNTRUSTED}"') or f"}}\n{UNTRUSTED}\n\n" in self.text
 
     @property
     def failed(self) -> bool:
@@ -69,6 +79,11 @@ class Answer:
     def comparable(self) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
         """All that a client could tell two answers apart by, but what differs between any two."""
         return self.status, tuple(one for one in self.headers if one[0] not in NOT_COMPARED), self.body
+
+
+def without_mark(value: dict[str, Any]) -> dict[str, Any]:
+    """The data of a tool's answer as the tool has given it."""
+    return {name: one for name, one in value.items() if name != UNTRUSTED_FIELD}
 
 
 def messages_in(body: bytes, content_type: str) -> list[Any]:

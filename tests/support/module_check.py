@@ -1,5 +1,6 @@
 """What ``mcpist service check`` tells of a module, in front of a double, without the gateway."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from gateway.catalogue import build_catalogue
@@ -9,10 +10,13 @@ from server.service_check import CheckedTool, ServiceCheck
 from tests.support.plain_vendor import VendorCaller, vendor_callers
 
 
-async def check_module(module: Module, base_url: str, secret: str) -> dict[str, CheckedTool]:
-    """Run the check with one credential; what came of each reading tool, by its name."""
+async def check_module(
+    module: Module, base_url: str, secret: str, hosts: Mapping[str, str] | None = None
+) -> dict[str, CheckedTool]:
+    """Run the check with one credential; what came of each reading tool, by its name. `hosts` are the double's further
+    ones."""
     async with vendor_callers() as callers:
-        caller: VendorCaller = callers(module, base_url, secret)
+        caller: VendorCaller = callers(module, base_url, secret, hosts)
 
         async def call(name: str, arguments: dict[str, Any]) -> ToolOutcome:
             try:

@@ -9,6 +9,7 @@ from gateway.meta_tools.batch.plan import Plan
 from gateway.meta_tools.batch.run import BatchOutcome, StepOutcome
 from gateway.meta_tools.batch.step import BatchProblem
 from gateway.meta_tools.batch.text_format import encode_compact_json, make_printable
+from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 
 _MAX_PROBLEMS = 50
 
@@ -34,8 +35,10 @@ class ProblemReport(BaseModel):
 
 
 class BatchResult(BaseModel):
-    """The structured content of a batch. What is empty is left out."""
+    """The structured content of a batch. What is empty is left out. `untrusted` is the mark of texts of strangers: it
+    stands there once, where a step shows what a vendor has answered."""
 
+    untrusted: str = ""
     steps: list[StepReport] = []
     problems: list[ProblemReport] = []
 
@@ -70,7 +73,10 @@ def report_outcome(outcome: BatchOutcome, *, short: bool = False) -> BatchReport
     """Report which steps ran, with the results that steps asked for. A `short` text leaves the results out."""
     steps = [_render_step(step) for step in outcome.steps]
     lines = [_render_line(replace(step, result=None) if short else step) for step in outcome.steps]
-    return BatchReport({"steps": steps}, "\n".join(lines), outcome.is_error)
+    if not any(step.untrusted and step.result is not None for step in outcome.steps):
+        return BatchReport({"steps": steps}, "\n".join(lines), outcome.is_error)
+    marked = lines if short else [UNTRUSTED, *lines]
+    return BatchReport({UNTRUSTED_FIELD: UNTRUSTED, "steps": steps}, "\n".join(marked), outcome.is_error)
 
 
 def report_plan(plan: Plan) -> BatchReport:

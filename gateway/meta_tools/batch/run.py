@@ -27,24 +27,26 @@ _INTERNAL = "internal error; whether it took effect is unknown"
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """Result of a tool. `structured` is None where it answered text alone; references then read the text.
-    `error_object` is that of an error with a code."""
+    `error_object` is that of an error with a code. `untrusted`: it holds a vendor's data."""
 
     structured: Any | None
     text: str
     is_error: bool = False
     error_object: dict[str, Any] | None = None
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
     """Outcome of one step. `error` says why it failed or was skipped, or why a good result is left out; `error_object`
-    is that of an error with a code."""
+    is that of an error with a code. `untrusted`: `result` holds a vendor's data."""
 
     id: str
     status: Literal["ok", "error", "skipped"]
     error: str = ""
     result: Any = None
     error_object: dict[str, Any] | None = None
+    untrusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ class _PlanRun:
         if result.is_error:
             outcome = StepOutcome(step.id, "error", cut_text(result.text, _MAX_ERROR), error_object=result.error_object)
         else:
-            outcome = StepOutcome(step.id, "ok", result=value if step.output else None)
+            outcome = StepOutcome(step.id, "ok", result=value if step.output else None, untrusted=result.untrusted)
             if step.id in self._referenced_ids:
                 self._results[step.id] = value
         self.outcomes[step.id] = outcome

@@ -1,6 +1,7 @@
 """Providers as data: those that come along, and what an administrator may add."""
 
 import copy
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from broker.oauth_client.vendor_scopes import covers_module
 from broker.providers.catalogue import PROVIDERS_FILE, load_builtin_providers, parse_provider_text, parse_providers_toml
 from broker.providers.schema import Provider
 from broker.providers.templates import fill_url, list_outbound_urls, resolve_settings
@@ -186,6 +188,34 @@ def test_the_government_cloud_of_the_page_is_atlassian_elsewhere() -> None:
     assert made.oauth.refresh == known.oauth.refresh
     assert made.oauth.pkce == "S256"
     assert not [one for one in (made.api, made.oauth.token_url, made.sites) if "atlassian.com" in str(one)]
+
+
+NATIONAL_CLOUDS = {
+    "microsoft_us_government": ("login.microsoftonline.us", "https://graph.microsoft.us"),
+    "microsoft_us_dod": ("login.microsoftonline.us", "https://dod-graph.microsoft.us"),
+    "microsoft_china": ("login.partner.microsoftonline.cn", "https://microsoftgraph.chinacloudapi.cn"),
+}
+
+
+def test_the_national_clouds_of_the_page_are_microsoft_elsewhere() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "providers" / "microsoft_national_clouds.md").read_text()
+    documents = dict(map(parse_provider_text, re.findall(r"```toml\n(.*?)```", page, re.DOTALL)))
+    known = OWN.get("microsoft")
+    assert documents.keys() == NATIONAL_CLOUDS.keys()
+    assert known.oauth is not None
+    for provider_id, (sign_in, graph) in NATIONAL_CLOUDS.items():
+        made = OWN.parse_custom(provider_id, documents[provider_id], PUBLIC)
+        assert made.oauth is not None
+        values = resolve_settings(made, {"tenant": "acme.example"})
+        assert fill_url(made.oauth.authorize_url, values) == f"https://{sign_in}/acme.example/oauth2/v2.0/authorize"
+        assert fill_url(made.oauth.token_url, values) == f"https://{sign_in}/acme.example/oauth2/v2.0/token"
+        assert made.api == (graph,), "a token is sent to the Graph of its own cloud alone"
+        assert f"`{graph}/v1.0` |" in page
+        assert covers_module(made, "microsoft_todo", [f"{graph}/Tasks.ReadWrite"], reading=True)
+        assert not covers_module(made, "microsoft_todo", ["https://graph.microsoft.com/Tasks.Read"], reading=True)
+        elsewhere = {"authorize_url", "token_url", "scope_prefix"}
+        assert made.oauth.model_dump(exclude=elsewhere) == known.oauth.model_dump(exclude=elsewhere)
+        assert (made.account, made.modules) == (known.account, known.modules)
 
 
 @pytest.mark.parametrize(

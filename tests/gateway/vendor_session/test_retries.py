@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from core.http.credential_headers import QuotaRule
 from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.answer_reader import ExchangeFailure
 from gateway.vendor_session.client_factory import VendorClientFactory
@@ -181,6 +182,20 @@ def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> No
 def test_what_counts_as_a_rate_limit(status: int, headers: dict[str, str], limit: tuple[float, bool] | None) -> None:
     found = find_rate_limit(VendorAnswer(status, headers, b"", write=False), lambda: NOW)
     assert (None if found is None else (found.seconds, found.everything)) == limit
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "seconds"),
+    [(402, {"left": "0", "again": "1800"}, 1800.0), (402, {"left": "-1", "again": "9"}, 9.0),
+     (402, {"left": "0"}, 10.0), (402, {"left": "0", "again": "9e9"}, 10.0), (402, {"again": "60"}, 60.0),
+     (402, {"left": "0", "again": "999999999"}, 604_800.0), (402, {"left": "x", "again": "60"}, None),
+     (402, {"left": "1", "again": "60"}, None), (402, {"again": ""}, None), (402, {}, None),
+     (403, {"left": "0", "again": "60"}, None), (402, {"left": "0", "again": "60", "retry-after": "5"}, 5.0)],
+)  # fmt: skip
+def test_a_quota_as_the_providers_data_say(status: int, headers: dict[str, str], seconds: float | None) -> None:
+    rule = QuotaRule(402, "again", "left")
+    found = find_rate_limit(VendorAnswer(status, headers, b"", write=False), lambda: NOW, quota=rule)
+    assert (found and found.seconds) == seconds
 
 
 def _google(answer: VendorAnswer) -> RateLimit | None:

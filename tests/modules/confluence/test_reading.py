@@ -70,7 +70,7 @@ async def test_lists_that_are_empty(app: ModuleApp, world: World) -> None:
     assert await call(app, "list_spaces", archived=True) == {"spaces": []}
     assert await call(app, "list_labels", page=page) == {"labels": []}
     assert await call(app, "list_attachments", page=page) == {"attachments": []}
-    assert await call(app, "list_comments", page=page) == {"untrusted": UNTRUSTED, "comments": []}
+    assert await call(app, "list_comments", page=page) == {"comments": []}
 
 
 async def test_pages_and_spaces_are_found(app: ModuleApp, world: World) -> None:
@@ -105,7 +105,7 @@ async def test_hidden_text_and_odd_answers(app: ModuleApp, vendor: ConfluenceDou
     assert (found["title"], found["body"]) == ("AB", "Hi there")
     for links in ({"base": "javascript://x", "webui": "/spaces/ENG/pages/1"}, {"base": BASE, "webui": "//else.test x"}):
         vendor.refusals = [VendorReply(200, {"id": "1", "future": {"a": 1}, "_links": links, "version": None})]
-        assert await call(app, "get_page", page=page) == {"untrusted": UNTRUSTED, "id": "1"} | (
+        assert await call(app, "get_page", page=page) == {"id": "1"} | (
             {"space": "ENG"} if "/spaces" in links["webui"] else {}
         ) | ({"url": "/spaces/ENG/pages/1"} if "/spaces" in links["webui"] else {})
     for tool, params in (("get_page", {"page": page}), ("get_comment", {"comment": "1"})):

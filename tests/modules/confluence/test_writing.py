@@ -2,7 +2,6 @@
 
 import pytest
 
-from modules.kit.untrusted import UNTRUSTED
 from tests.modules.confluence.cases import WRITES, call
 from tests.support.confluence_double import ConfluenceDouble, refuse
 from tests.support.confluence_double.world import BASE, World, encode_tiny
@@ -31,7 +30,7 @@ async def test_a_page_is_made_read_changed_and_deleted(app: ModuleApp, world: Wo
     assert world.pages[made["id"]].space == "98306"
     assert world.pages[made["id"]].body == "<h1>議題</h1><ul><li>予算</li><li><strong>مهم</strong></li></ul>"
     assert await call(app, "get_page", page=made["url"]) == {
-        "untrusted": UNTRUSTED, "id": made["id"], "title": "議事録 ملاحظات", "space": "ENG (98306)", "parent": home,
+        "id": made["id"], "title": "議事録 ملاحظات", "space": "ENG (98306)", "parent": home,
         "version": 1, "created": "2026-01-31T12:00:00Z", "author": ADA, "url": made["url"],
         "body": "# 議題\n\n- 予算\n- **مهم**",
     }  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 from gateway.meta_tools.results import SHORT_TEXT, build_model_result
 from modules.kit.result_texts import MAX_TEXT_CHARACTERS, TextResult
 from modules.kit.results import ResultPage
-from modules.kit.untrusted import UNTRUSTED, UntrustedPage
+from modules.kit.untrusted import UNTRUSTED, UNTRUSTED_FIELD
 from tests.support.tokens import tokens
 
 
@@ -15,12 +15,6 @@ class Log(TextResult, ResultPage):
 
     size: int
     text: str = ""
-
-
-class MarkedLog(TextResult, UntrustedPage):
-    text_field = "text"
-
-    text: str
 
 
 class CountedLog(Log):
@@ -41,8 +35,14 @@ def test_the_text_stands_behind_the_other_fields_and_the_mark() -> None:
     assert read_text(log, short=True) == SHORT_TEXT
 
 
-def test_the_mark_of_an_untrusted_result_stands_there_once() -> None:
-    assert read_text(MarkedLog(text="a")) == f"{{}}\n{UNTRUSTED}\n\na"
+@pytest.mark.parametrize("log", [Log(size=1, text="a"), Log(size=1), ResultPage()])
+@pytest.mark.parametrize("short", [False, True])
+def test_a_vendors_result_begins_with_the_mark_once(log: ResultPage, short: bool) -> None:
+    built = build_model_result(log, short=short, untrusted=True)
+    structured = orjson.loads(orjson.dumps(built["structuredContent"]))
+    assert list(structured.items()) == [(UNTRUSTED_FIELD, UNTRUSTED), *log.model_dump().items()]
+    text = built["content"][0]["text"]
+    assert text == SHORT_TEXT if short else text.count(UNTRUSTED) == 1
 
 
 def test_invisible_characters_are_taken_out() -> None:

@@ -16,7 +16,6 @@ from modules.kit.parameters import (
     limit_items,
 )
 from modules.kit.results import CountedPage, Line, ResultModel, Text, Word, read_at, read_part
-from modules.kit.untrusted import UntrustedResult
 
 READ, WRITE = "raindrop:read", "raindrop:write"
 PAGING = PageNumber(size="perpage", parameter="page", first=0, total="count")
@@ -37,7 +36,7 @@ class ListedBookmark(ResultModel):
     tags: tuple[Line, ...] = ()
 
 
-class Bookmark(ListedBookmark, UntrustedResult):
+class Bookmark(ListedBookmark):
     longest = {"note": 10_000, "excerpt": 10_000}  # noqa: RUF012
 
     excerpt: Text = ""
