@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Header, Path
+from fastapi import Header, Path, Query
 from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
@@ -91,17 +91,18 @@ async def list_tokens(
     parts: IdentityDeps,
     user: UserFilter = None,
     all_owners: AllOwners = False,
+    revoked: Annotated[bool, Query(description="Return revoked tokens too.")] = True,
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[TokenView]:
     """List API tokens.
 
-    Returns the caller's own, newest first, including revoked and expired ones. Administrators can name a `user`, or
-    list all of the tenant with `all_owners`.
+    Returns the caller's own, newest first, including expired ones, and revoked ones unless `revoked=false`.
+    Administrators can name a `user`, or list all of the tenant with `all_owners`.
     """
     owner = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[datetime, TextKey])
-    tokens = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1)
+    tokens = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1, revoked=revoked)
     shown, following = split_page(tokens, limit, lambda token: (token.created_at, token.id))
     views = [TokenView.model_validate(token) for token in shown]
     current = caller.credential_id if caller.authentication_method == "token" else None

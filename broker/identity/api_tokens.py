@@ -124,12 +124,19 @@ class ApiTokens:
         return [*await self.list_page(tenant_id, user_id, None, 1000)]
 
     async def list_page(
-        self, tenant_id: UUID, user_id: UUID | None, after: tuple[datetime, str] | None, limit: int
+        self,
+        tenant_id: UUID,
+        user_id: UUID | None,
+        after: tuple[datetime, str] | None,
+        limit: int,
+        *,
+        revoked: bool = True,
     ) -> Sequence[ApiToken]:
-        """Like :meth:`list`, after the token made at that time with that id; at most `limit`."""
+        """Like :meth:`list`, after the token made at that time with that id; at most `limit`, and without revoked ones
+        on demand."""
         created_at, token_id = after or (None, None)
         async with self._database.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST, user_id, created_at, token_id, limit)
+            rows = await work.fetch(_LIST, user_id, created_at, token_id, limit, revoked)
             return [ApiToken(**_read_columns(row)) for row in rows]
 
     async def list_live(self, tenant_id: UUID, user_id: UUID) -> Sequence[ApiToken]:
@@ -196,7 +203,8 @@ _LIST = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.re
     a.revoked_at, a.last_used_at, a.result_text AS tool_result_format
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
-    AND ($3::timestamptz IS NULL OR (a.created_at, a.id) < ($3, $4)) ORDER BY a.created_at DESC, a.id DESC LIMIT $5"""
+    AND ($3::timestamptz IS NULL OR (a.created_at, a.id) < ($3, $4))
+    AND ($6 OR a.revoked_at IS NULL) ORDER BY a.created_at DESC, a.id DESC LIMIT $5"""
 _LIST_LIVE = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at,
     a.expires_at, a.revoked_at, a.last_used_at
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id

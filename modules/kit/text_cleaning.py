@@ -7,7 +7,8 @@ code in another order than it has (CVE-2021-42574).
 import re
 from typing import NamedTuple
 
-MAX_LINE_LENGTH = 300
+MAX_LINE_LENGTH = 1_024
+"""Of a title, a name or a place: more than vendors take, or people write."""
 MAX_NAME_LENGTH = 4_096
 MAX_URL_LENGTH = 4_096
 MAX_IDENTIFIER_LENGTH = 4_096

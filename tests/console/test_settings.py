@@ -5,7 +5,9 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp
+from core.audit.sealer import seal_pending_events
+from server.role_database import get_utc_now
+from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, confirm_by_typing
 from tests.support.directory import create_role
 from tests.support.product import ACTOR
 
@@ -76,6 +78,35 @@ async def test_an_administrator_sets_what_counts_for_the_company(app: ConsoleApp
     await page.get_by_text("Nothing is mapped").wait_for()
     await page.get_by_role("button", name="Undo").click()
     await expect(page.get_by_role("list", name="Groups and domains")).to_contain_text("acme.test → Engineers")
+
+
+async def test_an_identity_provider_gets_a_token_for_provisioning(app: ConsoleApp) -> None:
+    page = await app.open(app.admin, "/settings?view=mappings")
+    url = await page.get_by_role("textbox", name="SCIM address").inner_text()
+    await page.get_by_text("No token: people are invited by hand").wait_for()
+    await page.get_by_role("button", name="Create a token").click()
+    form = page.get_by_role("dialog", name="Create a SCIM token")
+    await form.get_by_label("Name").fill("Entra <b>ID</b>")
+    await form.get_by_role("button", name="Create").click()
+    token = await page.get_by_role("textbox", name="Token").inner_text()
+    await app.look(page, "settings-scim-token")
+    asked = {"Authorization": f"Bearer {token}"}
+    assert (await page.request.get(f"{url}/ServiceProviderConfig", headers=asked)).status == 200
+    await page.keyboard.press("Escape")
+    tokens = page.get_by_role("list", name="Provisioning (SCIM)")
+    await expect(tokens).to_contain_text("Entra <b>ID</b>")
+    assert token not in await page.content()
+    seen = await app.open(app.admin, "/settings?view=mappings", **VIEWS[SHORT_VIEW])
+    await seen.get_by_text("Entra <b>ID</b>").wait_for()
+    await app.look(seen, f"settings-scim-{SHORT_VIEW}")
+    other = await app.open(app.other_admin, "/settings?view=mappings")
+    await other.get_by_text("No token: people are invited by hand").wait_for()
+    await page.get_by_role("button", name="Revoke Entra <b>ID</b>").click()
+    await confirm_by_typing(page, "Entra <b>ID</b>", "Revoke")
+    await page.get_by_text("No token: people are invited by hand").wait_for()
+    await seal_pending_events(app.product.console, get_utc_now)
+    await seen.get_by_text("Entra <b>ID</b>").wait_for(state="detached")
+    assert (await page.request.get(f"{url}/ServiceProviderConfig", headers=asked)).status == 401
 
 
 async def test_settings_are_for_administrators_of_the_tenant(app: ConsoleApp) -> None:

@@ -5,8 +5,11 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
+from broker.identity.providers.identity_provider import VerifiedAccount
+from broker.vault.credential_store import CredentialOwner, CredentialStore
 from core.audit.sealer import seal_pending_events
 from core.directory.users import create_user
+from core.secret import Secret
 from server.role_database import get_utc_now
 from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.directory import create_role
@@ -159,20 +162,67 @@ async def test_a_token_is_revoked_and_a_suspension_is_undone(app: ConsoleApp) ->
 
 
 async def test_a_removal_says_what_ends_and_has_to_be_typed(app: ConsoleApp) -> None:
-    await _create(app, "leaver@acme.test")
+    person = await _create(app, "leaver@acme.test")
+    await app.identity.session(person)
+    await app.connect_client(person, "Their client")
+    zone = app.identity.zone
+    store = CredentialStore(zone.database, zone.vault, clock=zone.clock)
+    own = CredentialOwner("personal", person.id)
+    await store.put(ACTOR, person.tenant.id, "github", own, Secret("a key"), "leaver-at-github")
+    ends = ("1 signed-in browser", "1 API token", "1 connected application", "1 account at a service")
     page = await app.open(app.admin, "/users")
     await _row(page, "leaver@acme.test").click()
     await page.get_by_role("button", name="Remove").click()
     dialog = page.get_by_role("alertdialog")
-    await expect(dialog).to_contain_text("1 API token")
+    for text in ends:
+        await expect(dialog).to_contain_text(text)
     button = dialog.get_by_role("button", name="Remove")
     await expect(button).to_be_disabled()
     await dialog.get_by_label("Type leaver@acme.test to confirm").fill("leaver@acme.test")
     await app.look(page, "user-remove")
     await button.click()
     await page.get_by_text("leaver@acme.test was removed").wait_for()
+    ended = page.get_by_role("dialog", name="What ended with leaver@acme.test")
+    for text in ends:
+        await expect(ended).to_contain_text(text)
+    await app.look(page, "user-removed")
+    await ended.get_by_role("button", name="Close").click()
     await expect(_row(page, "leaver@acme.test")).to_have_count(0)
     await page.wait_for_url(re.compile(r"/console/users$"))
+
+
+async def test_more_than_a_page_and_the_accounts_to_sign_in_with(app: ConsoleApp) -> None:
+    """Lists of a panel go on, what is revoked is not in them, and an account is unlinked by whoever may."""
+    person = await _create(app, "many@acme.test")
+    async with app.product.database.admin_connection() as admin:
+        await admin.execute(
+            """INSERT INTO auth.api_tokens
+            (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, created_at, revoked_at)
+            SELECT tenant_id, 'more' || lpad(n::text, 8, '0'), user_id, 'token ' || n, pepper_kid, secret_hmac, scopes,
+            read_only, created_at - n * interval '1 minute', CASE WHEN n > 130 THEN now() END
+            FROM auth.api_tokens, generate_series(1, 330) n WHERE user_id = $1""",
+            person.id,
+        )
+    linked = VerifiedAccount("https://idp.example", "1", "many@home.test", True, "")
+    await app.identity.zone.identity_services.identities.link(ACTOR, person.tenant.id, person.id, linked)
+    page = await app.open(app.admin, f"/users?id={person.id}&tab=access")
+    tokens = page.get_by_role("list", name="API tokens").get_by_role("listitem")
+    await expect(tokens).to_have_count(100)
+    await page.get_by_role("button", name="Load more").click()
+    await expect(tokens).to_have_count(131)
+    await expect(page.get_by_role("button", name="Load more")).to_have_count(0)
+    accounts = page.get_by_role("list", name="Accounts to sign in with")
+    await expect(accounts).to_contain_text("https://idp.example")
+    own = await app.open(person, "/profile")
+    await own.get_by_role("list", name="Accounts to sign in with").get_by_text("many@home.test").wait_for()
+    await expect(own.get_by_role("list", name="API tokens").get_by_role("listitem")).to_have_count(50)
+    await app.look(own, "profile-many")
+    await page.get_by_role("button", name="Unlink many@home.test").click()
+    await app.look(page, "user-unlink")
+    await confirm_by_typing(page, "many@home.test", "Unlink")
+    await page.get_by_text("No account is linked.").wait_for()
+    await seal_pending_events(app.product.console, get_utc_now)
+    await own.get_by_text("No account is linked.").wait_for()
 
 
 @pytest.mark.long

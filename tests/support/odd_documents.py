@@ -1,5 +1,6 @@
 """Vendors' JSON that is not as described, and arguments that are none."""
 
+import re
 from collections.abc import Iterator, Set
 from typing import Any, get_args
 
@@ -115,3 +116,27 @@ def add_unknown_fields(value: Any, apart: Set[str]) -> Any:
         return value
     grown = {name: one if name in apart else add_unknown_fields(one, apart) for name, one in value.items()}
     return {**grown, "brandNewField": {"x": [1]}, "brand_new": "x"}
+
+
+def lengthen_texts(document: Any, written: str, length: int) -> Any:
+    """The document with each text in which `written` matches repeated up to `length` characters, as one line."""
+    if isinstance(document, dict):
+        return {name: lengthen_texts(value, written, length) for name, value in document.items()}
+    if isinstance(document, list):
+        return [lengthen_texts(value, written, length) for value in document]
+    if not isinstance(document, str) or "\n" in document or len(document) > length or not re.search(written, document):
+        return document
+    return (f"{document} " * length)[: length - 1] + "."
+
+
+def find_cut_texts(value: Any, written: str) -> list[str]:
+    """The texts in an answer in which `written` matches and that end with an ellipsis, where no field beside them or
+    around them says that something was cut: such a field has a name with ``truncated`` or ``next``. An excerpt of a
+    search is a part by its name."""
+    if isinstance(value, dict):
+        if any(flag for name, flag in value.items() if "truncated" in name or "next" in name):
+            return []
+        return [text for name, one in value.items() if name != "excerpt" for text in find_cut_texts(one, written)]
+    if isinstance(value, list):
+        return [text for one in value for text in find_cut_texts(one, written)]
+    return [value] if isinstance(value, str) and re.search(written, value) and value.endswith("…") else []

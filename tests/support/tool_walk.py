@@ -22,11 +22,13 @@ from tests.support.module_app import ModuleApp
 from tests.support.odd_documents import (
     add_unknown_fields,
     find_bad_values,
+    find_cut_texts,
     find_inner_rows,
     find_max_length,
     find_raw_rows,
     find_rows,
     get_inner_rows,
+    lengthen_texts,
     list_broken_documents,
     list_odd_rows,
     replace_inner_rows,
@@ -151,6 +153,21 @@ class ToolWalk(PeopleWalk):
             answer = await app.call(tool.name, **{**calls[tool.name], name: lines[:most]})
             is_told = name in answer.text or re.search("divide it|exactly one block", answer.text)
             assert not answer.failed or is_told, (name, most, answer.text)
+
+    async def test_what_people_write_is_not_cut_without_saying_so(
+        self, app: ModuleApp, vendor: Any, tool: Tool
+    ) -> None:
+        """Titles, names and places of a thousand characters are whole, or a field beside them says what is not."""
+        if not tool.hints.read_only or tool.name in self.local | self.parallel:
+            return
+        before = len(self.list_replies(vendor))
+        await self.run(app, vendor, tool)
+        documents = [copy.deepcopy(one) for one in self.list_replies(vendor)[before:]]
+        for place, reply in enumerate(documents):
+            if isinstance(reply.body, dict | list):
+                long = replace(reply, body=lengthen_texts(reply.body, self.secret, 1_000))
+                answer, _ = await self.run(app, vendor, tool, [*[None] * place, long])
+                assert answer.failed or find_cut_texts(answer.value, self.secret) == []
 
     async def test_a_list_is_read_to_its_end(self, app: ModuleApp, vendor: Any, tool: Tool) -> None:
         if not {"cursor", "per_page"} <= tool.arguments.model_fields.keys():

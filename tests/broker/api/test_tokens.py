@@ -35,6 +35,9 @@ async def test_a_token_from_making_to_revoking(app: AdminApp, acme: Tenant) -> N
         async with app.script(Secret(made.json()["token"])) as script:
             assert (await script.get("/me")).status_code == 401
         assert (await browser.delete(f"/tokens/{newest['id']}")).status_code == 404
+        for revoked, listed in ((True, [newest["id"], first["id"]]), (False, [first["id"]])):
+            items = (await browser.get("/tokens", params={"revoked": revoked})).json()["items"]
+            assert [item["id"] for item in items] == listed
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   'oauth/clients': ['clients', 'grants'],
   'oauth/issuers': ['issuers', 'grants'],
   sessions: ['users'],
-  tokens: ['users'],
+  tokens: ['users', 'scim-tokens'],
   keys: ['doctor'],
   'deployment/identity-providers': ['identity-providers'],
   'deployment/notification-senders': ['senders'],

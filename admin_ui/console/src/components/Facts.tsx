@@ -15,7 +15,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   )
 }
 
-interface ItemListProps<Item> {
+export interface ItemListProps<Item> {
   label: string
   items: readonly Item[]
   itemKey: (item: Item) => string

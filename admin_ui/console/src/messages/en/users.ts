@@ -49,6 +49,7 @@ export const users = {
     nothing: 'Nothing else: no browser, token, application or account.',
     more: 'and more',
   },
+  endedWith: (email: string) => `What ended with ${email}`,
   leftTitle: 'Access that is still open',
   leftText: (count: number) =>
     `${countOf(count, 'account', 'accounts')} could not be closed at the service. Close it there by hand.`,

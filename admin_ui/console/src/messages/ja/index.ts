@@ -7,6 +7,7 @@ import { dashboard } from './dashboard.ts'
 import { doctor, keys } from './deployment.ts'
 import { guidedStart } from './guidedStart.ts'
 import { home } from './home.ts'
+import { identities } from './identities.ts'
 import { identity, trials, trust } from './identity.ts'
 import { logs } from './logs.ts'
 import { modelView } from './modelView.ts'
@@ -35,6 +36,7 @@ export const messages: Messages = {
   doctor,
   guidedStart,
   home,
+  identities,
   identity,
   keys,
   logs,

@@ -49,6 +49,7 @@ export const users: Messages['users'] = {
     nothing: 'ほかに失われるものはありません（ブラウザー、トークン、アプリケーション、アカウントはありません）。',
     more: 'ほか',
   },
+  endedWith: (email) => `${email} とともに終了したもの`,
   leftTitle: 'まだ有効なアクセス',
   leftText: (count) => `${count} 件のアカウントはサービス側で無効にできませんでした。サービスの画面で無効にしてください。`,
   closeAt: (provider) => `${provider} で無効にする`,

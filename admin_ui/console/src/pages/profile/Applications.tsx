@@ -1,22 +1,26 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
-import { ownGrantsQuery } from '../../api/queries.ts'
 import type { SchemaGrantView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
-import { Card, Loaded } from '../../components/Card.tsx'
+import { Card } from '../../components/Card.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
-import { ItemList } from '../../components/Facts.tsx'
+import { PagedItems } from '../../components/PagedItems.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
+
+const PAGE = 50
 
 /** The applications that the person has let in. */
 export function Applications() {
   const { profile } = useMessages()
   const queries = useQueryClient()
   const [asked, setAsked] = useState<SchemaGrantView | null>(null)
-  const query = useQuery(ownGrantsQuery)
+  const list = usePagedList(['grants', 'own', 'list'], (cursor) =>
+    read(api.GET('/api/v1/oauth/grants', { params: { query: { limit: PAGE, ...(cursor && { cursor }) } } })),
+  )
   const revoke = async (grant: SchemaGrantView) => {
     await read(api.DELETE('/api/v1/oauth/grants/{grant_id}', { params: { path: { grant_id: grant.id } } }))
     await queries.invalidateQueries({ queryKey: ['grants'] })
@@ -25,24 +29,20 @@ export function Applications() {
   }
   return (
     <Card title={profile.applications} help={profile.applicationsHelp}>
-      <Loaded query={query}>
-        {({ items }) => (
-          <ItemList
-            label={profile.applications}
-            items={items}
-            itemKey={(grant) => grant.id}
-            title={nameGrant}
-            detail={(grant) => (
-              <>
-                {grant.scopes.join(' ')} · {profile.lastUsed} <Time at={grant.last_used_at} /> · {profile.ends}{' '}
-                <Time at={grant.expires_at} />
-              </>
-            )}
-            end={(grant) => <Button onPress={() => setAsked(grant)}>{profile.revoke}</Button>}
-            empty={profile.noApplications}
-          />
+      <PagedItems
+        label={profile.applications}
+        list={list}
+        itemKey={(grant) => grant.id}
+        title={nameGrant}
+        detail={(grant) => (
+          <>
+            {grant.scopes.join(' ')} · {profile.lastUsed} <Time at={grant.last_used_at} /> · {profile.ends}{' '}
+            <Time at={grant.expires_at} />
+          </>
         )}
-      </Loaded>
+        end={(grant) => <Button onPress={() => setAsked(grant)}>{profile.revoke}</Button>}
+        empty={profile.noApplications}
+      />
       {asked && (
         <ConfirmDestroy
           title={profile.revokeTitle(nameGrant(asked))}

@@ -1,26 +1,29 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { LogOut } from 'lucide-react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaSessionView } from '../../api/schema.d.ts'
 import { signOut } from '../../api/session.ts'
 import { Button } from '../../components/Button.tsx'
-import { Card, Loaded } from '../../components/Card.tsx'
-import { Actions, ItemList } from '../../components/Facts.tsx'
+import { Card } from '../../components/Card.tsx'
+import { Actions } from '../../components/Facts.tsx'
+import { PagedItems } from '../../components/PagedItems.tsx'
 import { ProblemNotice } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
+import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
+
+const PAGE = 50
 
 /** The browsers that the person is signed in with. */
 export function Browsers() {
   const { problems, profile } = useMessages()
   const queries = useQueryClient()
-  const query = useQuery({
-    queryKey: ['sessions', 'own'],
-    queryFn: () => read(api.GET('/api/v1/sessions', { params: { query: { limit: 100 } } })),
-  })
+  const list = usePagedList(['sessions', 'own', 'list'], (cursor) =>
+    read(api.GET('/api/v1/sessions', { params: { query: { limit: PAGE, ...(cursor && { cursor }) } } })),
+  )
   const { busy, problem, run } = useAction()
   const end = (work: () => Promise<unknown>, done: string) =>
     void run(async () => {
@@ -39,46 +42,40 @@ export function Browsers() {
     })
   return (
     <Card title={profile.browsers} help={profile.browsersHelp}>
-      <Loaded query={query}>
-        {({ items }) => (
+      <PagedItems
+        label={profile.browsers}
+        list={list}
+        itemKey={(session) => session.id}
+        title={(session) => <BrowserName session={session} />}
+        detail={(session) => (
           <>
-            <ItemList
-              label={profile.browsers}
-              items={items}
-              itemKey={(session) => session.id}
-              title={(session) => <BrowserName session={session} />}
-              detail={(session) => (
-                <>
-                  {session.address && `${session.address} · `}
-                  {profile.lastSeen} <Time at={session.last_seen_at} /> · {profile.ends}{' '}
-                  <Time at={session.idle_expires_at} />
-                </>
-              )}
-              end={(session) =>
-                session.current ? (
-                  <StatusBadge tone="info" text={profile.thisBrowser} />
-                ) : (
-                  <Button isPending={busy} onPress={() => endOne(session.id)}>
-                    {profile.signOut}
-                  </Button>
-                )
-              }
-              empty={profile.noBrowsers}
-            />
-            {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
-            <Actions>
-              {items.length > 1 && (
-                <Button isPending={busy} onPress={endOthers}>
-                  {profile.signOutOthers}
-                </Button>
-              )}
-              <Button kind="danger" icon={LogOut} isPending={busy} onPress={endAll}>
-                {profile.signOutAll}
-              </Button>
-            </Actions>
+            {session.address && `${session.address} · `}
+            {profile.lastSeen} <Time at={session.last_seen_at} /> · {profile.ends}{' '}
+            <Time at={session.idle_expires_at} />
           </>
         )}
-      </Loaded>
+        end={(session) =>
+          session.current ? (
+            <StatusBadge tone="info" text={profile.thisBrowser} />
+          ) : (
+            <Button isPending={busy} onPress={() => endOne(session.id)}>
+              {profile.signOut}
+            </Button>
+          )
+        }
+        empty={profile.noBrowsers}
+      />
+      {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
+      <Actions>
+        {list.rows.length > 1 && (
+          <Button isPending={busy} onPress={endOthers}>
+            {profile.signOutOthers}
+          </Button>
+        )}
+        <Button kind="danger" icon={LogOut} isPending={busy} onPress={endAll}>
+          {profile.signOutAll}
+        </Button>
+      </Actions>
     </Card>
   )
 }

@@ -6,6 +6,7 @@ import { Browsers } from './Browsers.tsx'
 import { Notices } from './Notices.tsx'
 import { PersonalSettings } from './PersonalSettings.tsx'
 import styles from './profile.module.css'
+import { SignInAccounts } from './SignInAccounts.tsx'
 import { Tokens } from './Tokens.tsx'
 
 /** Somebody's own settings, and every way in that is theirs: browsers, applications, tokens. */
@@ -18,6 +19,7 @@ export function ProfilePage() {
       <p className={styles.email}>{me.email}</p>
       <PersonalSettings />
       <Browsers />
+      <SignInAccounts />
       <Applications />
       <Tokens />
       <Notices />

@@ -1,22 +1,24 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaTokenView } from '../../api/schema.d.ts'
 import { useShortcut } from '../../app/shortcuts.tsx'
 import { Button } from '../../components/Button.tsx'
-import { Card, Loaded } from '../../components/Card.tsx'
+import { Card } from '../../components/Card.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
-import { ItemList } from '../../components/Facts.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { PagedItems } from '../../components/PagedItems.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { profileRoute } from './route.ts'
 import { TokenForm } from './TokenForm.tsx'
 
 const OVERLAYS = ['dialog'] as const
+const PAGE = 50
 
 /** The person's API tokens that are not revoked. */
 export function Tokens() {
@@ -25,13 +27,9 @@ export function Tokens() {
   const { dialog } = profileRoute.useSearch()
   const { open, close } = useOverlay(OVERLAYS)
   const [asked, setAsked] = useState<SchemaTokenView | null>(null)
-  const query = useQuery({
-    queryKey: ['tokens', 'own'],
-    queryFn: async () => {
-      const page = await read(api.GET('/api/v1/tokens', { params: { query: { limit: 200 } } }))
-      return page.items.filter((token) => token.revoked_at === null)
-    },
-  })
+  const list = usePagedList(['tokens', 'own', 'list'], (cursor) =>
+    read(api.GET('/api/v1/tokens', { params: { query: { limit: PAGE, revoked: false, ...(cursor && { cursor }) } } })),
+  )
   const create = () => open({ dialog: 'token' })
   useShortcut('n', profile.createToken, create)
   const revoke = async (token: SchemaTokenView) => {
@@ -47,19 +45,15 @@ export function Tokens() {
   )
   return (
     <Card title={profile.tokens} help={profile.tokensHelp} action={action}>
-      <Loaded query={query}>
-        {(tokens) => (
-          <ItemList
-            label={profile.tokens}
-            items={tokens}
-            itemKey={(token) => token.id}
-            title={(token) => token.name}
-            detail={(token) => <TokenDetail token={token} />}
-            end={(token) => <Button onPress={() => setAsked(token)}>{profile.revoke}</Button>}
-            empty={profile.noTokens}
-          />
-        )}
-      </Loaded>
+      <PagedItems
+        label={profile.tokens}
+        list={list}
+        itemKey={(token) => token.id}
+        title={(token) => token.name}
+        detail={(token) => <TokenDetail token={token} />}
+        end={(token) => <Button onPress={() => setAsked(token)}>{profile.revoke}</Button>}
+        empty={profile.noTokens}
+      />
       {dialog === 'token' && <TokenForm onClose={close} />}
       {asked && (
         <ConfirmDestroy

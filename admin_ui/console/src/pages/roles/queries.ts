@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, read, readVersioned } from '../../api/client.ts'
-import type { SchemaServiceToolView } from '../../api/schema.d.ts'
+import { readAll } from '../../api/pages.ts'
 
 export const roleQuery = (id: string) =>
   queryOptions({
@@ -11,17 +11,7 @@ export const roleQuery = (id: string) =>
 /** All tools of all installed modules: some hundred, and the same for every role. */
 export const serviceToolsQuery = queryOptions({
   queryKey: ['service-tools'],
-  queryFn: async () => {
-    const tools: SchemaServiceToolView[] = []
-    let cursor: string | null = null
-    do {
-      const query: { limit: number; cursor?: string } = { limit: 200, ...(cursor && { cursor }) }
-      const page = await read(api.GET('/api/v1/service-tools', { params: { query } }))
-      tools.push(...page.items)
-      cursor = page.next_cursor
-    } while (cursor)
-    return tools
-  },
+  queryFn: () => readAll((query) => read(api.GET('/api/v1/service-tools', { params: { query } }))),
   staleTime: 60_000,
 })
 
@@ -31,12 +21,12 @@ export const orderedRolesQuery = queryOptions({
   queryFn: () => read(api.GET('/api/v1/roles', { params: { query: { sort: '-priority', limit: 200 } } })),
 })
 
-/** The services that are on and need an account at a vendor: as many as a page of the API has. */
+/** The services that are on and need an account at a vendor. */
 export const vendorServicesQuery = queryOptions({
   queryKey: ['services', 'with-vendor'],
   queryFn: async () => {
-    const page = await read(api.GET('/api/v1/services', { params: { query: { limit: 200 } } }))
-    return page.items.filter((service) => service.enabled && service.installed && service.has_vendor)
+    const services = await readAll((query) => read(api.GET('/api/v1/services', { params: { query } })))
+    return services.filter((service) => service.enabled && service.installed && service.has_vendor)
   },
 })
 
@@ -44,7 +34,7 @@ export const vendorServicesQuery = queryOptions({
 export const roleCredentialsQuery = (id: string) =>
   queryOptions({
     queryKey: ['credentials', 'role', id],
-    queryFn: async () => (await read(api.GET('/api/v1/credentials', { params: { query: { role: id, limit: 200 } } }))).items,
+    queryFn: () => readAll((query) => read(api.GET('/api/v1/credentials', { params: { query: { ...query, role: id } } }))),
   })
 
 /** The role's own OAuth clients, one a provider at most, with the services that each is for. */
@@ -53,11 +43,11 @@ export const roleClientsQuery = (id: string) =>
     queryKey: ['oauth-clients', 'role', id],
     queryFn: async () => {
       const [clients, providers] = await Promise.all([
-        read(api.GET('/api/v1/oauth-clients', { params: { query: { role: id, limit: 200 } } })),
-        read(api.GET('/api/v1/providers', { params: { query: { limit: 200 } } })),
+        readAll((query) => read(api.GET('/api/v1/oauth-clients', { params: { query: { ...query, role: id } } }))),
+        readAll((query) => read(api.GET('/api/v1/providers', { params: { query } }))),
       ])
-      const modules = new Map(providers.items.map((provider) => [provider.id, provider.modules]))
-      return clients.items.map(({ client_id, provider }) => ({ clientId: client_id, modules: modules.get(provider) ?? [] }))
+      const modules = new Map(providers.map((provider) => [provider.id, provider.modules]))
+      return clients.map(({ client_id, provider }) => ({ clientId: client_id, modules: modules.get(provider) ?? [] }))
     },
   })
 

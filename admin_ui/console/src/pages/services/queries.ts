@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api, read, readVersioned } from '../../api/client.ts'
-import type { SchemaProviderView } from '../../api/schema.d.ts'
+import { readAll } from '../../api/pages.ts'
 
 export const serviceQuery = (module: string) =>
   queryOptions({
@@ -13,15 +13,8 @@ export const oauthProvidersQuery = (module: string) =>
   queryOptions({
     queryKey: ['providers', 'of', module],
     queryFn: async () => {
-      const found: SchemaProviderView[] = []
-      let cursor: string | null = null
-      do {
-        const query: { limit: number; cursor?: string } = { limit: 200, ...(cursor && { cursor }) }
-        const page = await read(api.GET('/api/v1/providers', { params: { query } }))
-        found.push(...page.items.filter((one) => one.oauth && one.modules.includes(module)))
-        cursor = page.next_cursor
-      } while (cursor)
-      return found
+      const all = await readAll((query) => read(api.GET('/api/v1/providers', { params: { query } })))
+      return all.filter((one) => one.oauth && one.modules.includes(module))
     },
   })
 

@@ -6,8 +6,19 @@ import { LogCollector } from './LogCollector.tsx'
 import { Notices } from './Notices.tsx'
 import { RoleMappings } from './RoleMappings.tsx'
 import { settingsRoute, VIEWS } from './route.ts'
+import { ScimTokens } from './ScimTokens.tsx'
 
-const CONTENT = { company: CompanySettings, notices: Notices, mappings: RoleMappings, collector: LogCollector } as const
+/** What an identity provider tells of people: which roles they get, and who they are. */
+function Groups() {
+  return (
+    <>
+      <RoleMappings />
+      <ScimTokens />
+    </>
+  )
+}
+
+const CONTENT = { company: CompanySettings, notices: Notices, mappings: Groups, collector: LogCollector } as const
 
 /** What counts for the whole company. */
 export function SettingsPage() {

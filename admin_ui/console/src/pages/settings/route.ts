@@ -12,7 +12,7 @@ export interface SettingsSearch {
   view?: SettingsView | undefined
   /** The alert whose form is open. */
   id?: AlertName | undefined
-  dialog?: 'add' | 'remove' | undefined
+  dialog?: 'add' | 'remove' | 'scim' | undefined
 }
 
 export const settingsRoute = createRoute({
@@ -22,7 +22,7 @@ export const settingsRoute = createRoute({
   validateSearch: (query: Query): SettingsSearch => ({
     view: readOneOf(query.view, VIEWS),
     id: readOneOf(query.id, ALERTS),
-    dialog: readOneOf(query.dialog, ['add', 'remove']),
+    dialog: readOneOf(query.dialog, ['add', 'remove', 'scim']),
   }),
   component: lazyRouteComponent(() => import('./SettingsPage.tsx'), 'SettingsPage'),
 })

@@ -25,7 +25,7 @@ export function DisconnectDialog({ module, onClose }: DisconnectDialogProps) {
   const credentials = useQuery(ownCredentialsQuery)
   const [left, setLeft] = useState<SchemaDisconnectionView | null>(null)
   const title = described.data ? localized(described.data.title) : module
-  const credential = credentials.data?.items.find((one) => one.module === module && one.kind === 'personal')
+  const credential = credentials.data?.find((one) => one.module === module && one.kind === 'personal')
   if (left) return <StillOpen title={title} left={left} onClose={onClose} />
   const disconnect = async () => {
     const params = { path: { credential_id: credential!.id } }
@@ -69,7 +69,7 @@ export function DisconnectDialog({ module, onClose }: DisconnectDialogProps) {
       onConfirm={disconnect}
       onClose={onClose}
     >
-      <WhatEnds credential={credential} all={credentials.data!.items} toolCount={described.data?.tool_count ?? 0} />
+      <WhatEnds credential={credential} all={credentials.data!} toolCount={described.data?.tool_count ?? 0} />
     </ConfirmDestroy>
   )
 }

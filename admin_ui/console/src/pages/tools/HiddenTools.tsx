@@ -58,7 +58,7 @@ function HiddenList({ q }: { q: string }) {
             key={`${tool.module}.${tool.name}`}
             tool={tool}
             asks={asks}
-            request={findRequest(requests.data?.items ?? [], tool)}
+            request={findRequest(requests.data ?? [], tool)}
           />
         ))}
       </ul>

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, read } from '../../api/client.ts'
+import { readAll } from '../../api/pages.ts'
 import type { StateFilter } from './route.ts'
 
 /** As many tools as are shown at a time. */
@@ -52,12 +53,12 @@ export const toolQuery = (module: string, tool: string) =>
 /** The person's own requests for tools, newest first. */
 export const ownRequestsQuery = queryOptions({
   queryKey: ['access-requests', 'own'],
-  queryFn: () => read(api.GET('/api/v1/access-requests', { params: { query: { limit: 200 } } })),
+  queryFn: () => readAll((query) => read(api.GET('/api/v1/access-requests', { params: { query } }))),
 })
 
 export const ownCredentialsQuery = queryOptions({
   queryKey: ['credentials', 'own'],
-  queryFn: () => read(api.GET('/api/v1/credentials', { params: { query: { limit: 200 } } })),
+  queryFn: () => readAll((query) => read(api.GET('/api/v1/credentials', { params: { query } }))),
 })
 
 export const lastConnectSessionQuery = queryOptions({

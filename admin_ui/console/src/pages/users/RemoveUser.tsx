@@ -6,7 +6,7 @@ import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { RemainingAccounts } from '../../components/RemainingAccounts.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
-import { WhatEnds } from './WhatEnds.tsx'
+import { useWhatEnds, WhatEnds } from './WhatEnds.tsx'
 
 interface RemoveUserProps {
   user: SchemaUserView
@@ -15,11 +15,12 @@ interface RemoveUserProps {
   onRemoved: () => void
 }
 
-/** Removes a person: says beforehand what ends, and afterwards what could not be ended at a service. */
+/** Removes a person: says beforehand what ends, and afterwards what has ended and what could not be ended at a service. */
 export function RemoveUser({ user, onClose, onRemoved }: RemoveUserProps) {
   const { users } = useMessages()
   const queries = useQueryClient()
-  const [removal, setRemoval] = useState<SchemaRemovalView | null>(null)
+  const ends = useWhatEnds(user.id, true)
+  const [removal, setRemoval] = useState<{ done: SchemaRemovalView; parts: readonly string[] } | null>(null)
   const finish = async () => {
     onRemoved()
     queries.removeQueries({ queryKey: ['users', user.id] })
@@ -28,10 +29,14 @@ export function RemoveUser({ user, onClose, onRemoved }: RemoveUserProps) {
   const remove = async () => {
     const done = await read(api.DELETE('/api/v1/users/{user_id}', { params: { path: { user_id: user.id } } }))
     showToast(users.removed(user.email))
-    if (done.remaining_accounts.length > 0) setRemoval(done)
+    const parts = ends.parts ?? []
+    if (done.remaining_accounts.length > 0 || parts.length > 0) setRemoval({ done, parts })
     else await finish()
   }
-  if (removal) return <RemainingAccounts removal={removal} onClose={() => void finish()} />
+  if (removal) {
+    const ended = { title: users.endedWith(user.email), parts: removal.parts }
+    return <RemainingAccounts removal={removal.done} ended={ended} onClose={() => void finish()} />
+  }
   return (
     <ConfirmDestroy
       title={users.removeTitle(user.email)}
@@ -41,7 +46,7 @@ export function RemoveUser({ user, onClose, onRemoved }: RemoveUserProps) {
       onClose={onClose}
     >
       <p>{users.removeText}</p>
-      <WhatEnds userId={user.id} accounts />
+      <WhatEnds {...ends} />
     </ConfirmDestroy>
   )
 }

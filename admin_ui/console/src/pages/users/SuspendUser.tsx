@@ -4,7 +4,7 @@ import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { changeUser } from './queries.ts'
-import { WhatEnds } from './WhatEnds.tsx'
+import { useWhatEnds, WhatEnds } from './WhatEnds.tsx'
 
 interface SuspendUserProps {
   user: SchemaUserView
@@ -15,6 +15,7 @@ interface SuspendUserProps {
 export function SuspendUser({ user, onClose }: SuspendUserProps) {
   const { users } = useMessages()
   const queries = useQueryClient()
+  const ends = useWhatEnds(user.id, false)
   const suspend = async () => {
     await changeUser(queries, user.id, { status: 'suspended' })
     onClose()
@@ -23,7 +24,7 @@ export function SuspendUser({ user, onClose }: SuspendUserProps) {
   return (
     <ConfirmDestroy title={users.suspendTitle(user.email)} confirm={users.suspend} typed={null} onConfirm={suspend} onClose={onClose}>
       <p>{users.suspendText}</p>
-      <WhatEnds userId={user.id} accounts={false} />
+      <WhatEnds {...ends} />
     </ConfirmDestroy>
   )
 }

@@ -1,23 +1,25 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
 import { Button } from '../../components/Button.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
-import { Actions, ItemList, Section } from '../../components/Facts.tsx'
-import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { Actions, Section } from '../../components/Facts.tsx'
+import { Identities } from '../../components/Identities.tsx'
+import { PagedItems } from '../../components/PagedItems.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { usePagedList } from '../../components/usePagedList.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
-import { userGrantsQuery, userSessionsQuery, userTokensQuery } from './queries.ts'
+import { SHOWN } from './queries.ts'
 
 interface Question {
   name: string
   revoke: () => Promise<unknown>
 }
 
-/** With what a person reaches MCPist: browsers, API tokens, applications; each can be ended. */
+/** With what a person reaches MCPist: browsers, API tokens, applications, accounts to sign in with; each can be ended. */
 export function UserAccess({ userId }: { userId: string }) {
-  const { users } = useMessages()
+  const { identities, users } = useMessages()
   const queries = useQueryClient()
   const [question, setQuestion] = useState<Question | null>(null)
   const revoke = async () => {
@@ -31,6 +33,9 @@ export function UserAccess({ userId }: { userId: string }) {
       <Sessions userId={userId} />
       <Tokens userId={userId} onRevoke={setQuestion} />
       <Grants userId={userId} onRevoke={setQuestion} />
+      <Section title={identities.title}>
+        <Identities userId={userId} />
+      </Section>
       {question && (
         <ConfirmDestroy
           title={users.revokeTitle(question.name)}
@@ -54,7 +59,9 @@ interface PartProps {
 function Sessions({ userId }: { userId: string }) {
   const { users } = useMessages()
   const queries = useQueryClient()
-  const { data, error, refetch } = useQuery(userSessionsQuery(userId))
+  const list = usePagedList(['users', userId, 'sessions', 'list'], (cursor) =>
+    read(api.GET('/api/v1/sessions', { params: { query: pageOf(userId, cursor) } })),
+  )
   const format = useFormat()
   const [asks, setAsks] = useState(false)
   const endAll = async () => {
@@ -63,14 +70,13 @@ function Sessions({ userId }: { userId: string }) {
     showToast(users.ended)
     setAsks(false)
   }
-  const items = data?.items ?? []
   return (
-    <Part title={users.sessions} error={error} loaded={data !== undefined} onRetry={() => void refetch()}>
-      <ItemList
+    <Section title={users.sessions}>
+      <PagedItems
         label={users.sessions}
-        items={items}
+        list={list}
         itemKey={(session) => session.id}
-        title={(session) => session.user_agent || session.address}
+        title={(session) => session.browser || session.user_agent || session.address}
         detail={(session) => (
           <>
             {session.address} · {users.lastSeen} <Time at={session.last_seen_at} />
@@ -78,14 +84,14 @@ function Sessions({ userId }: { userId: string }) {
         )}
         empty={users.noSessions}
       />
-      {items.length > 0 && (
+      {list.rows.length > 0 && (
         <Actions>
           <Button onPress={() => setAsks(true)}>{users.endAll}</Button>
         </Actions>
       )}
       {asks && (
         <ConfirmDestroy
-          title={users.endAllTitle(format.number(items.length))}
+          title={users.endAllTitle(`${format.number(list.rows.length)}${list.hasMore ? '+' : ''}`)}
           confirm={users.endAll}
           typed={null}
           onConfirm={endAll}
@@ -94,18 +100,20 @@ function Sessions({ userId }: { userId: string }) {
           <p>{users.endAllText}</p>
         </ConfirmDestroy>
       )}
-    </Part>
+    </Section>
   )
 }
 
 function Tokens({ userId, onRevoke }: PartProps) {
   const { users } = useMessages()
-  const { data, error, refetch } = useQuery(userTokensQuery(userId))
+  const list = usePagedList(['users', userId, 'tokens', 'list'], (cursor) =>
+    read(api.GET('/api/v1/tokens', { params: { query: { ...pageOf(userId, cursor), revoked: false } } })),
+  )
   return (
-    <Part title={users.tokens} error={error} loaded={data !== undefined} onRetry={() => void refetch()}>
-      <ItemList
+    <Section title={users.tokens}>
+      <PagedItems
         label={users.tokens}
-        items={data?.items ?? []}
+        list={list}
         itemKey={(token) => token.id}
         title={(token) => token.name}
         detail={(token) => (
@@ -127,18 +135,20 @@ function Tokens({ userId, onRevoke }: PartProps) {
         )}
         empty={users.noTokens}
       />
-    </Part>
+    </Section>
   )
 }
 
 function Grants({ userId, onRevoke }: PartProps) {
   const { users } = useMessages()
-  const { data, error, refetch } = useQuery(userGrantsQuery(userId))
+  const list = usePagedList(['users', userId, 'grants', 'list'], (cursor) =>
+    read(api.GET('/api/v1/oauth/grants', { params: { query: pageOf(userId, cursor) } })),
+  )
   return (
-    <Part title={users.grants} error={error} loaded={data !== undefined} onRetry={() => void refetch()}>
-      <ItemList
+    <Section title={users.grants}>
+      <PagedItems
         label={users.grants}
-        items={data?.items ?? []}
+        list={list}
         itemKey={(grant) => grant.id}
         title={(grant) => grant.client_name || grant.client_id}
         detail={(grant) => (
@@ -160,22 +170,10 @@ function Grants({ userId, onRevoke }: PartProps) {
         )}
         empty={users.noGrants}
       />
-    </Part>
-  )
-}
-
-interface PartOfPanelProps {
-  title: string
-  error: unknown
-  loaded: boolean
-  onRetry: () => void
-  children: ReactNode
-}
-
-function Part({ title, error, loaded, onRetry, children }: PartOfPanelProps) {
-  return (
-    <Section title={title}>
-      {error ? <ProblemNotice error={error} onRetry={onRetry} /> : loaded ? children : <Skeleton lines={2} />}
     </Section>
   )
+}
+
+function pageOf(user: string, cursor: string | undefined) {
+  return { user, limit: SHOWN, ...(cursor && { cursor }) }
 }

@@ -34,7 +34,7 @@ export function UserRoles({ user }: { user: SchemaUserView }) {
       await change(role, false)
       showToast(users.unassigned(role.name), () => change(role, true))
     })
-  const has = new Set(data.items.map((role) => role.id))
+  const has = new Set(data.map((role) => role.id))
   return (
     <Section title={users.tabs.roles} help={users.rolesHelp}>
       <FindBox
@@ -49,7 +49,7 @@ export function UserRoles({ user }: { user: SchemaUserView }) {
       {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
       <ItemList
         label={users.tabs.roles}
-        items={data.items}
+        items={data}
         itemKey={(role) => role.id}
         title={(role) => role.name}
         end={(role) => <IconButton icon={X} label={users.unassign(role.name)} onPress={() => void unassign(role)} />}

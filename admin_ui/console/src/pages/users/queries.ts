@@ -1,9 +1,10 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, read, readVersioned } from '../../api/client.ts'
+import { readAll } from '../../api/pages.ts'
 import { expect } from '../../api/versions.ts'
 import type { SchemaUserView } from '../../api/schema.d.ts'
 
-/** As many as a panel shows of each; the counts before a removal say "and more" beyond it. */
+/** As many as a panel shows of each at first; the counts before a removal say "and more" beyond it. */
 export const SHOWN = 100
 
 const path = (id: string) => ({ params: { path: { user_id: id } } })
@@ -16,7 +17,7 @@ export const userRolesQuery = (id: string) =>
   queryOptions({
     queryKey: ['users', id, 'roles'],
     queryFn: () =>
-      read(api.GET('/api/v1/users/{user_id}/roles', { params: { path: { user_id: id }, query: { limit: 200 } } })),
+      readAll((query) => read(api.GET('/api/v1/users/{user_id}/roles', { params: { path: { user_id: id }, query } }))),
   })
 
 export const userConnectionsQuery = (id: string) =>
@@ -28,10 +29,7 @@ export const userSessionsQuery = (id: string) =>
 export const userTokensQuery = (id: string) =>
   queryOptions({
     queryKey: ['users', id, 'tokens'],
-    queryFn: async () => {
-      const page = await read(api.GET('/api/v1/tokens', ofUser(id)))
-      return { ...page, items: page.items.filter((token) => token.revoked_at === null) }
-    },
+    queryFn: () => read(api.GET('/api/v1/tokens', { params: { query: { ...ofUser(id).params.query, revoked: false } } })),
   })
 
 export const userGrantsQuery = (id: string) =>
