@@ -20,7 +20,7 @@ export function useApprove(request: SchemaAccessRequestView) {
   const refresh = () => Promise.all(CHANGED.map((resource) => queries.invalidateQueries({ queryKey: [resource] })))
   return async (role: Target, allow: boolean) => {
     const before = await queries.fetchQuery({ ...userRolesQuery(request.user_id), staleTime: 0 })
-    const isNew = !before.next_cursor && before.items.every(({ id }) => id !== role.id)
+    const isNew = before.every(({ id }) => id !== role.id)
     await read(
       api.POST('/api/v1/access-requests/{request_id}/approval', {
         params: pathOf(request.id),
