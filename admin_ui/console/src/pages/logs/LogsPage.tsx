@@ -21,6 +21,7 @@ import { LogPanel } from './LogPanel.tsx'
 import styles from './logs.module.css'
 import { LogTools } from './LogTools.tsx'
 import { fetchLogPage, logKey, personQuery } from './queries.ts'
+import { RetentionLine } from './RetentionLine.tsx'
 import { logsRoute } from './route.ts'
 import { useLiveTail } from './useLiveTail.ts'
 import { VerifyDialog } from './VerifyDialog.tsx'
@@ -80,6 +81,7 @@ export function LogsPage() {
           </Button>
         </div>
       )}
+      <RetentionLine />
       {id && at && <LogPanel key={id} id={id} at={at} known={list.rows.find((entry) => String(entry.seq) === id)} />}
       {dialog === 'verify' && <VerifyDialog onClose={dialogs.close} />}
       {dialog === 'days' && <DaysForm filters={filters} onSet={set} onClose={dialogs.close} />}
