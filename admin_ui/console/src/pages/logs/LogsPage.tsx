@@ -62,6 +62,7 @@ export function LogsPage() {
           />
         </div>
       </PageHead>
+      <RetentionLine />
       <LogTools filters={filters} onSet={set} onDays={() => dialogs.open({ dialog: 'days' })} />
       <FilterPills pills={pills} onClear={() => set(NO_FILTERS)} />
       {live && <LiveLine waiting={tail.waiting} onShow={tail.show} />}
@@ -81,7 +82,6 @@ export function LogsPage() {
           </Button>
         </div>
       )}
-      <RetentionLine />
       {id && at && <LogPanel key={id} id={id} at={at} known={list.rows.find((entry) => String(entry.seq) === id)} />}
       {dialog === 'verify' && <VerifyDialog onClose={dialogs.close} />}
       {dialog === 'days' && <DaysForm filters={filters} onSet={set} onClose={dialogs.close} />}
