@@ -24,9 +24,10 @@ run: .venv/.runtime ## Set up and start the product: make run ARGS="--json"; MCP
 	@.venv/bin/python -m tools.console
 	@exec .venv/bin/mcpist up $(ARGS)
 
-# Work is handed out in long stretches: what the tests of a file share then starts in one worker only.
+# Work is handed out in long stretches: what the tests of a file share then starts in one worker only. Of three workers on two cores
+# one mostly waits for a browser or a process.
 test: setup node test-console ## Set up and run the tests: make test T=tests/core ARGS="-k name"
-	@.venv/bin/pytest -n 2 --dist worksteal --durations 20 --durations-min 1 $(T) $(ARGS)
+	@.venv/bin/pytest -n 3 --dist worksteal --durations 20 --durations-min 1 $(T) $(ARGS)
 
 test-long: setup node test-console ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)

@@ -22,7 +22,7 @@ from core.api.dependencies import (
 )
 from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, TimestampKey, decode_cursor, split_page
 from core.api.principal import Principal
-from core.api.schemas import PageOf, RequestModel, ResponseModel
+from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortText
 from core.directory import access_requests, roles
 from core.directory.access_requests import MAX_TEXT_LENGTH, AccessRequest
 from core.directory.tenants import get_tenant
@@ -35,6 +35,7 @@ from core.scopes import ADMIN_READ
 routes = create_router("access-requests")
 
 RequestPath = Annotated[UUID, Path(description="Identifier of the access request.")]
+RequestSort = Literal["created_at", "-created_at"]
 RequestState = Literal["open", "approved", "declined", "withdrawn"]
 FreeText = Annotated[
     str, StringConstraints(max_length=MAX_TEXT_LENGTH, pattern=r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$")
@@ -110,18 +111,27 @@ async def list_access_requests(
     user: UserFilter = None,
     all_owners: AllOwners = False,
     state: Annotated[RequestState | None, Query(description="State of the requests; default all.")] = None,
+    q: Annotated[ShortText, Query(description="Words that the person or the tool's name contains.")] = "",
+    sort: Annotated[RequestSort, Query(description="Field to order by; with `-` the other way round.")] = "-created_at",
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[AccessRequestView]:
     """List access requests.
 
-    Newest first. Returns the caller's own; administrators can name a `user`, or list all of the tenant with
-    `all_owners`.
+    Newest first unless `sort` says otherwise. Returns the caller's own; administrators can name a `user`, or list all
+    of the tenant with `all_owners`. Width, case and kana do not count in `q`.
     """
     user_id = resolve_owner_filter(caller, user, all_owners)
-    before = None if cursor is None else decode_cursor(cursor, TimestampKey)
+    after = None if cursor is None else decode_cursor(cursor, TimestampKey)
     found = await access_requests.list_requests(
-        console, caller.tenant_id, user_id=user_id, state=state, before=before, limit=limit + 1
+        console,
+        caller.tenant_id,
+        user_id=user_id,
+        state=state,
+        words=q,
+        oldest_first=sort == "created_at",
+        after=after,
+        limit=limit + 1,
     )
     page, next_cursor = split_page(found, limit, lambda request: (request.created_at, request.id))
     return PageOf(items=[AccessRequestView.model_validate(request) for request in page], next_cursor=next_cursor)

@@ -13,6 +13,7 @@ from core.directory.users import assign_role_in_transaction
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import Role
 from core.policy_loader import load_roles
+from core.word_search import build_word_filter, match_words
 
 MAX_OPEN_REQUESTS = 20
 """Of one person at a time."""
@@ -82,12 +83,16 @@ async def list_requests(
     *,
     user_id: UUID | None = None,
     state: str | None = None,
-    before: PageKey | None = None,
+    words: str = "",
+    oldest_first: bool = False,
+    after: PageKey | None = None,
     limit: int = 50,
 ) -> list[AccessRequest]:
-    """List requests, of one user or all, newest first, before the one of that time and id."""
+    """List requests, of one user or all, newest first or oldest first, after the one of that time and id. `words` are
+    in the person's name or address, or in what is asked for."""
+    page = _OLDEST_PAGE if oldest_first else _NEWEST_PAGE
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(_PAGE, user_id, state, *(before or (None, None)), limit)
+        rows = await work.fetch(page, user_id, state, *(after or (None, None)), limit, *build_word_filter(words))
     return [_build_request(row) for row in rows]
 
 
@@ -221,11 +226,21 @@ _LOCK = _GET + " FOR UPDATE OF r"
 _FIND_OPEN = (
     _COLUMNS + "WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.module = $3 AND r.tool = $4 AND r.state = 'open'"
 )
-_PAGE = (
+_MATCHING = (
     _COLUMNS
     + """WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.user_id = $2) AND ($3::text IS NULL OR r.state = $3)
-    AND ($4::timestamptz IS NULL OR (r.created_at, r.id) < ($4, $5::uuid))
+    AND """
+    + match_words("concat_ws(' ', u.name, u.email, r.module, r.tool)", "$7", "$8")
+)
+_NEWEST_PAGE = (
+    _MATCHING
+    + """ AND ($4::timestamptz IS NULL OR (r.created_at, r.id) < ($4, $5::uuid))
     ORDER BY r.created_at DESC, r.id DESC LIMIT $6"""
+)
+_OLDEST_PAGE = (
+    _MATCHING
+    + """ AND ($4::timestamptz IS NULL OR (r.created_at, r.id) > ($4, $5::uuid))
+    ORDER BY r.created_at, r.id LIMIT $6"""
 )
 _LOCK_USER = "SELECT id FROM core.users WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 _COUNT_OPEN = "SELECT count(*) FROM core.access_requests WHERE tenant_id = $1 AND user_id = $2 AND state = 'open'"

@@ -213,6 +213,8 @@ class AdminApp:
     deployment: DeploymentDependencies
     checks: "Checks" = field(default_factory=lambda: Checks())
     served: Any = None
+    prepared: "dict[str, Tenant]" = field(default_factory=lambda: {})
+    """Tenants that are in the database already, by slug."""
     timing: StreamTiming = BRIEF
     """Of event streams: a client in this process reads one to its end."""
     feed_address: DatabaseAddress | None = None
@@ -273,7 +275,9 @@ class AdminApp:
         return token
 
     async def tenant(self, slug: str) -> Tenant:
-        """Make a tenant with all that can be somebody's."""
+        """Make a tenant with all that can be somebody's, or give the one that the database was made with."""
+        if slug in self.prepared:
+            return self.prepared.pop(slug)
         tenant = await create_tenant(self.console, ACTOR, slug, f"Name of {slug}")
         await directory.create_role(self.console, ACTOR, tenant.id, f"{slug}-readers", 7)
         await directory.grant(self.console, ACTOR, tenant.id, f"{slug}-readers", "allow", "kg:read")

@@ -52,6 +52,19 @@ async def test_a_request_is_approved_into_a_role(app: AdminApp, shop: Tenant) ->
     assert kinds == ["access_request.approved", "role.assigned", "access_request.created"]
 
 
+async def test_they_are_searched_and_sorted(app: AdminApp, shop: Tenant) -> None:
+    async with app.browser(shop.user) as user, app.browser(shop.admin) as admin:
+        for tool in ("search", "write", "delete"):
+            await ask(user, tool=tool)
+        newest = await everything(admin, "/access-requests", all_owners=True)
+        oldest = await everything(admin, "/access-requests", all_owners=True, sort="created_at")
+        assert oldest == newest[::-1]
+        for words, count in (("ＵＳＥＲ@acme", len(newest)), ("kg search", 1), ("nobody", 0), ("100%", 0)):
+            assert len(await everything(admin, "/access-requests", all_owners=True, q=words)) == count, words
+        assert len(await everything(user, "/access-requests", q="search")) == 1
+        assert (await admin.get("/access-requests", params={"sort": "email"})).status_code == 400
+
+
 async def test_a_role_is_changed_only_if_the_administrator_says_so(app: AdminApp, shop: Tenant) -> None:
     async with app.browser(shop.user) as user, app.browser(shop.admin) as admin:
         path = f"/access-requests/{(await ask(user, tool='delete')).json()['id']}"

@@ -33,6 +33,23 @@ async def test_without_requests_the_page_says_what_they_are(app: ConsoleApp) -> 
     await app.look(page, "requests-empty")
 
 
+async def test_requests_are_searched_and_sorted(app: ConsoleApp) -> None:
+    for name in ("first-of-two", "second-of-two"):
+        await _ask(app, name)
+    page = await app.open(app.admin, "/requests")
+    rows = page.get_by_role("row")
+    await page.get_by_role("searchbox").fill("-OF-ＴＷＯ")
+    await page.wait_for_url(re.compile("q="))
+    await expect(rows).to_have_count(3)
+    await expect(rows.nth(1)).to_contain_text("second-of-two@acme.test")
+    await page.get_by_role("button", name="Asked").click()
+    await page.wait_for_url(re.compile("sort=created_at"))
+    await expect(rows.nth(1)).to_contain_text("first-of-two@acme.test")
+    await app.look(page, "requests-sorted")
+    await page.get_by_role("searchbox").fill("nobody at all")
+    await page.get_by_text("Nothing matches “nobody at all”").wait_for()
+
+
 async def test_a_request_is_approved_with_one_click_into_a_role(app: ConsoleApp) -> None:
     person = await _ask(app, "asks", why="For the weekly report")
     console, tenant = app.product.console, app.admin.tenant.id

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+import pytest_asyncio
 
 from core.postgres_arrays import (
     encode_hex,
@@ -16,7 +17,9 @@ from core.postgres_arrays import (
     encode_uuids,
     join_parts,
 )
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import DatabaseServer
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = (datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)
@@ -24,9 +27,10 @@ PLAIN = ["a", "", " ", "b c", "{", "}", ",", "'", "日本語", "🜁", "\n\t\r\x
 ODD = ["NULL", '"', '""', "\\", "\\\\", '\\"', '"\\', '","', '{"a"}', "\\x41", "\\N", "\\000"]
 
 
-@pytest.fixture
-async def connection(database: ScratchDatabase) -> AsyncIterator[Any]:
-    async with database.admin_connection() as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def connection(database_server: DatabaseServer) -> AsyncIterator[Any]:
+    """One for all tests: they only ask what arrays PostgreSQL reads."""
+    async with database_server.database(migrated=False) as database, database.admin_connection() as opened:
         yield opened
 
 

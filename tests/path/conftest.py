@@ -3,9 +3,10 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+import pytest_asyncio
 import uvloop
 
 from core.directory.tenants import Tenant
@@ -15,6 +16,8 @@ from tests.path.shop_app import ShopApp, open_shop_app
 from tests.support.postgres import DatabaseServer, ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import Lab
+
+Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, Callable[[], Any]]:
@@ -47,10 +50,23 @@ _POPULATED: list[Populated] = []
 """Made once in a worker, by the first test that asks for people."""
 
 
+def on_shared_product(test: Test) -> Test:
+    """Run a test on one product for all such tests of the file: one that changes nothing which another looks at."""
+    return pytest.mark.shared_product(pytest.mark.asyncio(loop_scope="module")(test))
+
+
 @pytest.fixture
-def lab() -> Lab:
+def lab(request: pytest.FixtureRequest) -> Lab:
     """Tools that misbehave on demand; every product has them."""
-    return Lab()
+    if not _is_shared(request):
+        return Lab()
+    lab: Lab = request.getfixturevalue("shared_product").lab
+    lab.effects.clear()
+    return lab
+
+
+def _is_shared(request: pytest.FixtureRequest) -> bool:
+    return request.node.get_closest_marker("shared_product") is not None
 
 
 @pytest.fixture
@@ -85,10 +101,18 @@ def list_lab_modules(*, without: str = "") -> list[str]:
 
 
 @pytest.fixture
-async def product(
+def product(request: pytest.FixtureRequest) -> Product:
+    """The deployment, without a gateway."""
+    if _is_shared(request):
+        return request.getfixturevalue("shared_product").product
+    return request.getfixturevalue("own_product")
+
+
+@pytest.fixture
+async def own_product(
     request: pytest.FixtureRequest, database: ScratchDatabase, tmp_path: Path, lab: Lab
 ) -> AsyncIterator[Product]:
-    """The deployment, without a gateway."""
+    """A deployment of the test's own."""
     keys = _POPULATED[0].keys if "people" in request.fixturenames else None
     async with product_on(database, tmp_path / "home", catalogue=build_lab_catalogue(lab), keys=keys) as product:
         yield product
@@ -102,9 +126,33 @@ async def app(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[ShopAp
 
 
 @pytest.fixture
-def people(product: Product) -> People:
+def people(request: pytest.FixtureRequest, product: Product) -> People:
     """The people that are in the product's database."""
-    return _POPULATED[0].people
+    return request.getfixturevalue("shared_product").people if _is_shared(request) else _POPULATED[0].people
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProduct:
+    """A product for all tests of a file that change nothing which another of them looks at."""
+
+    product: Product
+    node: Node
+    people: People
+    lab: Lab
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_product(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[SharedProduct]:
+    """The product of :func:`on_shared_product`."""
+    lab, home = Lab(), tmp_path_factory.mktemp("shared") / "home"
+    async with (
+        database_server.database() as database,
+        product_on(database, home, catalogue=build_lab_catalogue(lab)) as product,
+        product.gateway() as node,
+    ):
+        yield SharedProduct(product, node, await create_people(product), lab)
 
 
 async def create_people(product: Product) -> People:
@@ -122,7 +170,15 @@ async def create_people(product: Product) -> People:
 
 
 @pytest.fixture
-async def node(product: Product) -> AsyncIterator[Node]:
+def node(request: pytest.FixtureRequest, product: Product) -> Node:
     """A gateway with the settings that everybody has."""
-    async with product.gateway() as node:
+    if _is_shared(request):
+        return request.getfixturevalue("shared_product").node
+    return request.getfixturevalue("own_node")
+
+
+@pytest.fixture
+async def own_node(own_product: Product) -> AsyncIterator[Node]:
+    """A gateway of the test's own."""
+    async with own_product.gateway() as node:
         yield node

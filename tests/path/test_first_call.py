@@ -2,13 +2,14 @@
 
 import pytest
 
-from tests.path.conftest import People, list_lab_modules
+from tests.path.conftest import People, list_lab_modules, on_shared_product
 from tests.support.mcp_client import LEGACY, MODERN, REVISIONS
 from tests.support.product import Node
 
 BOB = {"entities": [{"name": "Bob", "entityType": "person", "observations": ["likes tea", "日本語"]}]}
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", LEGACY)
 async def test_the_handshake_says_who_answers(node: Node, people: People, revision: str) -> None:
     params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -20,6 +21,7 @@ async def test_the_handshake_says_who_answers(node: Node, people: People, revisi
     assert ping.result == {}
 
 
+@on_shared_product
 async def test_the_modern_era_discovers(node: Node, people: People) -> None:
     answer = await node.post(people.admin.token, "server/discover", revision=MODERN)
     assert answer.result["supportedVersions"][0] == MODERN
@@ -63,6 +65,7 @@ async def test_list_schema_call_batch(node: Node, people: People, revision: str)
     assert '"observations":["likes tea","日本語","new"]' in batch.text
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_structured_content_is_there_where_the_revision_has_it(node: Node, people: People, revision: str) -> None:
     answer = await node.call(people.admin.token, "lab", "look", {"at": "é"}, revision=revision)
@@ -70,6 +73,7 @@ async def test_structured_content_is_there_where_the_revision_has_it(node: Node,
     assert answer.result.get("structuredContent") == ({"said": "é"} if revision >= "2025-06-18" else None)
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_call_without_arguments_means_an_empty_object(node: Node, people: People, revision: str) -> None:
     """P-015."""
@@ -80,6 +84,7 @@ async def test_a_call_without_arguments_means_an_empty_object(node: Node, people
     assert empty.value["entities"] == []
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_tool_that_fails_is_a_result(node: Node, people: People, revision: str) -> None:
     """P-016; and what a tool should not have raised shows none of its text."""
@@ -91,6 +96,7 @@ async def test_a_tool_that_fails_is_a_result(node: Node, people: People, revisio
     assert crashed.text == f"the tool failed inside MCPist; reference {crashed.header('x-request-id')}"
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
 async def test_an_array_is_answered_by_an_array(node: Node, people: People, revision: str) -> None:
     """P-009."""
@@ -103,6 +109,7 @@ async def test_an_array_is_answered_by_an_array(node: Node, people: People, revi
     assert ping["result"] == {}
 
 
+@on_shared_product
 async def test_wrong_arguments_are_explained(node: Node, people: People) -> None:
     token = people.admin.token
     answer = await node.call(token, "lab", "look", {"att": "x"})
@@ -121,6 +128,7 @@ async def test_wrong_arguments_are_explained(node: Node, people: People) -> None
         assert wrong.failed, arguments
 
 
+@on_shared_product
 async def test_an_unknown_meta_tool_is_a_protocol_error(node: Node, people: People) -> None:
     answer = await node.tool(people.admin.token, "lab.look")
     assert answer.message["error"]["code"] == -32602

@@ -10,7 +10,7 @@ import pytest
 from core.audit.digest import compute_argument_digest
 from core.audit.event import AuditEvent, AuditEventKind
 from gateway.tool_runner import NO_SUCH_TOOL
-from tests.path.conftest import People
+from tests.path.conftest import People, on_shared_product
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.postgres_proxy import PostgresProxy, Sent, postgres_proxy
 from tests.support.product import Node, Person, Product
@@ -75,6 +75,7 @@ async def ask(node: Node, person: Person, asked: tuple[str, dict[str, Any]], rev
     return await node.tool(person.token, name, arguments, revision=revision)
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", [NEWEST, MODERN])
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_name_that_is_not_there_gets_the_same_bytes(
@@ -87,11 +88,13 @@ async def test_every_name_that_is_not_there_gets_the_same_bytes(
     assert NO_SUCH_TOOL in expected.text
 
 
+@on_shared_product
 async def test_also_a_name_that_nothing_could_have(node: Node, people: People) -> None:
     answers = [await ask(node, people.reader, call(*name)) for name in (*ODD.values(), ("lab", "write"))]
     assert {answer.comparable for answer in answers} == {answers[0].comparable}
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", [NEWEST, MODERN])
 @pytest.mark.parametrize("module", ["lab", "knowledge_graph", "made_up", "", "LAB"])
 async def test_a_hidden_module_is_as_one_that_there_is_not(
@@ -113,6 +116,7 @@ async def test_a_hidden_module_is_as_one_that_there_is_not(
     assert nothing.value == {"modules": []}
 
 
+@on_shared_product
 async def test_in_a_list_only_the_names_that_are_there_are_answered(node: Node, people: People) -> None:
     """A hidden and a made-up neighbour leave the same trace beside a module that is there."""
     bodies = [
@@ -137,6 +141,7 @@ async def test_a_service_that_is_off_is_a_module_that_is_not_there(product: Prod
     assert "knowledge_graph" not in listed.body.decode()
 
 
+@on_shared_product
 async def test_for_a_read_only_token_writing_tools_are_not_there(product: Product, node: Node, people: People) -> None:
     person = await product.with_token(people.admin, read_only=True)
     hidden = await ask(node, person, call("lab", "write"))
@@ -148,6 +153,7 @@ async def test_for_a_read_only_token_writing_tools_are_not_there(product: Produc
     assert names == {"look", "big", "fail", "crash", "read_graph", "search", "get_nodes"}
 
 
+@on_shared_product
 async def test_what_the_roles_permit_and_the_token_does_not_is_a_403(
     product: Product, node: Node, people: People, lab: Lab
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.directory import services
-from tests.path.conftest import People, list_lab_modules
+from tests.path.conftest import People, list_lab_modules, on_shared_product
 from tests.support import directory
 from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY, MODERN, REVISIONS, Answer
@@ -33,6 +33,7 @@ async def named(node: Node, person: Person, revision: str = MODERN) -> list[str]
     return [line.removeprefix("- ").partition(":")[0] for line in lines if line.startswith("- ")]
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_every_revision_tells_what_it_is_and_what_there_is(node: Node, people: People, revision: str) -> None:
     text = await instructions(node, people.admin, revision)
@@ -69,6 +70,7 @@ async def test_what_is_hidden_is_in_nobody_s_instructions(
         assert hidden not in (await greeting(node, person, revision)).body.decode().lower()
 
 
+@on_shared_product
 async def test_whoever_may_use_nothing_reads_whom_to_ask(node: Node, people: People) -> None:
     text = await instructions(node, people.nobody)
     assert text.endswith("- none yet: the user's administrator gives them a role")
@@ -89,6 +91,7 @@ async def test_a_change_shows_within_a_second_on_every_gateway(product: Product,
             assert "lab" in await named(node, people.other_reader, revision)
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_the_server_has_a_title_where_there_are_titles(node: Node, people: People, revision: str) -> None:
     result = (await greeting(node, people.admin, revision)).result
@@ -96,6 +99,7 @@ async def test_the_server_has_a_title_where_there_are_titles(node: Node, people:
     assert info.get("title") == (None if revision < "2025-06-18" else "MCPist")
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_tools_ask_to_be_loaded_at_once_where_a_tool_may_have_meta(
     node: Node, people: People, revision: str

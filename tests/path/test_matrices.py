@@ -22,7 +22,7 @@ DRAWN = list(matrices(CROWD, seed=15, number=SAMPLE))
 
 
 @pytest.fixture
-async def product(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Product]:
+async def own_product(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Product]:
     async with product_on(database, tmp_path / "home", catalogue=CROWD) as product:
         yield product
 

@@ -10,7 +10,7 @@ from broker.identity.api_tokens import load_or_create
 from core.db import Database
 from server.role_database import BROKER_ROLE, open_role_database
 from tests.broker.authorization_server.grants import add_grant
-from tests.path.conftest import People
+from tests.path.conftest import People, on_shared_product
 from tests.path.test_access_tokens import RESOURCE, Gate, Issuer, gate_of, issuing
 from tests.support.eventually import within
 from tests.support.mcp_client import LEGACY, MODERN, NEWEST, Answer
@@ -51,6 +51,7 @@ async def named(node: Node, person: Person, name: str, revision: str = MODERN) -
 # --- a setting of the token -------------------------------------------------------------------------------------------
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", STRUCTURED)
 @pytest.mark.parametrize("name", ASKED)
 async def test_a_token_for_short_text(product: Product, node: Node, people: People, name: str, revision: str) -> None:
@@ -63,6 +64,7 @@ async def test_a_token_for_short_text(product: Product, node: Node, people: Peop
     assert len(full.text) > len(answer.text)
 
 
+@on_shared_product
 @pytest.mark.parametrize("revision", LEGACY[:2])
 @pytest.mark.parametrize("name", ASKED)
 async def test_without_a_structured_part_the_text_is_whole(
@@ -74,6 +76,7 @@ async def test_without_a_structured_part_the_text_is_whole(
     assert answer.comparable == full.comparable
 
 
+@on_shared_product
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -95,6 +98,7 @@ async def test_errors_and_plans_are_told_whole(
     assert answers[0].comparable == answers[1].comparable
 
 
+@on_shared_product
 async def test_a_failed_batch_keeps_the_results_in_its_text(product: Product, node: Node, people: People) -> None:
     short = await product.with_token(people.admin, tool_result_format="short")
     steps = [STEPS[0], {**STEPS[2], "output": True}]
@@ -103,11 +107,13 @@ async def test_a_failed_batch_keeps_the_results_in_its_text(product: Product, no
     assert SAID in answer.text
 
 
+@on_shared_product
 async def test_a_result_that_is_shorter_is_said_whole(product: Product, node: Node, people: People) -> None:
     short = await product.with_token(people.admin, tool_result_format="short")
     assert (await node.call(short.token, "lab", "look", {"at": "x"})).text == '{"said":"x"}'
 
 
+@on_shared_product
 async def test_a_note_stays_beside_the_short_text(product: Product, node: Node, people: People) -> None:
     short = await product.with_token(people.admin, tool_result_format="short")
     answer = await node.tool(short.token, "call", {**LOOK, "wait_for_previous": True})
@@ -117,6 +123,7 @@ async def test_a_note_stays_beside_the_short_text(product: Product, node: Node, 
     ]
 
 
+@on_shared_product
 async def test_a_schema_is_half_as_long_on_the_wire(product: Product, node: Node, people: People) -> None:
     short = await product.with_token(people.admin, tool_result_format="short")
     full, answer = [
@@ -128,6 +135,7 @@ async def test_a_schema_is_half_as_long_on_the_wire(product: Product, node: Node
 # --- what the client says of itself -----------------------------------------------------------------------------------
 
 
+@on_shared_product
 async def test_a_client_that_was_seen_is_known_by_its_name(product: Product, node: Node, people: People) -> None:
     assert await named(node, people.admin, "claude-code")
     for name in ("codex-mcp-client", "claude-code-2", "Claude-Code", "claude", "mcp", ""):
@@ -139,6 +147,7 @@ async def test_a_client_that_was_seen_is_known_by_its_name(product: Product, nod
     assert not await is_short(node, people.admin, MODERN, headers={"user-agent": "claude-code/2.1.330"})
 
 
+@on_shared_product
 async def test_the_token_s_setting_comes_before_the_client_s_name(product: Product, node: Node, people: People) -> None:
     full = await product.with_token(people.admin, tool_result_format="full")
     short = await product.with_token(people.admin, tool_result_format="short")
@@ -146,6 +155,7 @@ async def test_the_token_s_setting_comes_before_the_client_s_name(product: Produ
     assert await named(node, short, "anything")
 
 
+@on_shared_product
 async def test_one_token_s_setting_is_nobody_else_s(product: Product, node: Node, people: People) -> None:
     short = await product.with_token(people.admin, tool_result_format="short")
     assert await is_short(node, short)

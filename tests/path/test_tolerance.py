@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import jsonschema
 import orjson
 import pytest
+import pytest_asyncio
 from pydantic import BaseModel, Field
 
 from core.audit.event import AuditEventKind
@@ -16,9 +16,11 @@ from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import Context, Module, tool
 from tests.path.conftest import People
 from tests.support.mcp_client import NEWEST, REVISIONS, Answer
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import DatabaseServer
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import READS, WRITES, Lab
+
+pytestmark = [pytest.mark.shared_product, pytest.mark.asyncio(loop_scope="module")]
 
 LOOK = {"module": "lab", "tool_name": "look", "params": {"at": "x"}}
 WRITE = {"module": "lab", "tool_name": "write", "params": {"text": "x"}}
@@ -68,21 +70,28 @@ class Form:
         return Module("form", "Form", "Forms to fill in.", frozenset({"form"}), (show, save))
 
 
-@pytest.fixture
-async def form_product(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Product]:
-    async with product_on(database, tmp_path / "home", catalogue=build_catalogue([Form().module()])) as product:
-        yield product
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def form(
+    database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[Node, Person]]:
+    """A gateway with the forms, and somebody who may use them."""
+    catalogue, home = build_catalogue([Form().module()]), tmp_path_factory.mktemp("form") / "home"
+    async with (
+        database_server.database() as database,
+        product_on(database, home, catalogue=catalogue) as product,
+        product.gateway() as node,
+    ):
+        yield node, await product.person(await product.tenant("acme"), "ada@mail.test", allow=["*"])
 
 
 @pytest.fixture
-async def form_node(form_product: Product) -> AsyncIterator[Node]:
-    async with form_product.gateway() as node:
-        yield node
+def form_node(form: tuple[Node, Person]) -> Node:
+    return form[0]
 
 
 @pytest.fixture
-async def ada(form_product: Product) -> Person:
-    return await form_product.person(await form_product.tenant("acme"), "ada@mail.test", allow=["*"])
+def ada(form: tuple[Node, Person]) -> Person:
+    return form[1]
 
 
 # --- null is left out -------------------------------------------------------------------------------------------------
@@ -291,11 +300,12 @@ async def test_many_unknown_arguments_are_named_in_part_and_then_refused(node: N
 async def test_a_name_that_is_too_long_to_be_one_is_as_made_up(
     product: Product, node: Node, people: People, long: int
 ) -> None:
+    before = len(await product.events(people.acme, AuditEventKind.DENIED))
     made_up = await node.call(people.reader.token, "made_up", "made_up", {"text": "x"})
     for module, name in (("lab", "look" + "k" * long), ("m" * long, "look"), ("m" * long, "look" * long)):
         answer = await node.call(people.reader.token, module, name, {"text": "x"})
         assert answer.comparable == made_up.comparable
-    events = await product.events(people.acme, AuditEventKind.DENIED)
+    events = (await product.events(people.acme, AuditEventKind.DENIED))[before:]
     assert len(events) == 4
     assert len({event.digest for event in events}) == 1
     assert all(len(event.module) <= 64 and len(event.tool) <= 64 for event in events)
@@ -308,13 +318,14 @@ async def test_a_name_that_is_too_long_to_be_one_is_as_made_up(
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_params_as_json_text(product: Product, node: Node, people: People, revision: str) -> None:
     """The same answer, and the same record, as for the object."""
+    before = len(await product.events(people.acme, AuditEventKind.CALL_INTENT))
     params = {"at": 'ü "quoted" ${x}'}
     plain = await node.tool(people.admin.token, "call", {**LOOK, "params": params}, revision=revision)
     texts = (json.dumps(params), json.dumps(params, ensure_ascii=False, indent=1), f"\n {json.dumps(params)} ")
     for text in texts:
         answer = await node.tool(people.admin.token, "call", {**LOOK, "params": text}, revision=revision)
         assert answer.comparable == plain.comparable
-    intents = await product.events(people.acme, AuditEventKind.CALL_INTENT)
+    intents = (await product.events(people.acme, AuditEventKind.CALL_INTENT))[before:]
     assert len({event.digest for event in intents}) == 1
     assert len(intents) == 4
 

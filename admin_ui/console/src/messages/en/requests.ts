@@ -3,6 +3,7 @@ import { countOf } from '../format.ts'
 export const requests = {
   title: 'Requests',
   request: 'Request',
+  search: 'Search by person or tool',
   emptyTitle: 'No requests',
   emptyText: 'People ask here for tools that they may not use.',
   noneInState: 'No requests in this state',

@@ -3,6 +3,7 @@ import type { Messages } from '../index.tsx'
 export const requests: Messages['requests'] = {
   title: '申請',
   request: '申請',
+  search: 'ユーザー・ツールで検索',
   emptyTitle: '申請はありません',
   emptyText: '使えないツールの利用申請がここに届きます。',
   noneInState: 'この状態の申請はありません',

@@ -2,31 +2,34 @@ import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaAccessRequestView } from '../../api/schema.d.ts'
+import { readSort, writeSort } from '../../app/search.ts'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { SelectField } from '../../components/Field.tsx'
-import { FilterPills, ListTools, PageHead } from '../../components/ListTools.tsx'
+import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { Empty } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
+import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { type Messages, useMessages } from '../../messages/index.tsx'
 import { RequestBadge } from './RequestBadge.tsx'
 import { RequestPanel } from './RequestPanel.tsx'
-import { REQUEST_STATES, requestsRoute, type RequestsSearch } from './route.ts'
+import { REQUEST_SORTS, REQUEST_STATES, requestsRoute, type RequestsSearch } from './route.ts'
+
+const NEWEST_FIRST = { key: 'created_at', descending: true } as const
 
 /** What people ask for, for administrators: the open requests unless another state is chosen. */
 export function RequestsPage() {
   const { requests } = useMessages()
-  const { state = 'open', id } = requestsRoute.useSearch()
+  const { common } = useMessages()
+  const { state = 'open', q, sort: written, id } = requestsRoute.useSearch()
+  const sort = readSort(written, REQUEST_SORTS) ?? NEWEST_FIRST
+  const order = writeSort(sort) as `${'' | '-'}created_at`
   const navigate = useNavigate({ from: '/requests' })
-  const list = usePagedList(['access-requests', 'list', state], (cursor) =>
-    read(
-      api.GET('/api/v1/access-requests', {
-        params: {
-          query: { all_owners: true, limit: 100, ...(state !== 'any' && { state }), ...(cursor && { cursor }) },
-        },
-      }),
-    ),
-  )
+  const { onSearch, onSort } = useListSearch()
+  const list = usePagedList(['access-requests', 'list', { state, q, order }], (cursor) => {
+    const chosen = { ...(state !== 'any' && { state }), ...(q && { q }), ...(cursor && { cursor }) }
+    return read(api.GET('/api/v1/access-requests', { params: { query: { all_owners: true, limit: 100, sort: order, ...chosen } } }))
+  })
   const columns = useMemo(() => buildColumns(requests), [requests])
   const filter = useCallback(
     (next: RequestsSearch['state']) =>
@@ -37,6 +40,7 @@ export function RequestsPage() {
     <>
       <PageHead title={requests.title} />
       <ListTools>
+        <SearchBox label={requests.search} value={q} onSearch={onSearch} />
         <SelectField
           label={requests.columns.state}
           hideLabel
@@ -58,8 +62,12 @@ export function RequestsPage() {
         list={list}
         rowKey={(request) => request.id}
         rowSearch={openRequest}
+        sort={sort}
+        onSort={onSort}
         empty={
-          state === 'open' ? (
+          q ? (
+            <Empty title={common.nothingMatches(q)} />
+          ) : state === 'open' ? (
             <Empty title={requests.emptyTitle} text={requests.emptyText} />
           ) : (
             <Empty title={requests.noneInState} />
@@ -73,7 +81,7 @@ export function RequestsPage() {
 
 const openRequest = (request: SchemaAccessRequestView) => ({ id: request.id })
 
-function buildColumns(requests: Messages['requests']): Column<SchemaAccessRequestView>[] {
+function buildColumns(requests: Messages['requests']): Column<SchemaAccessRequestView, 'created_at'>[] {
   return [
     { id: 'person', header: requests.columns.person, width: 'minmax(0, 1.5fr)', cell: (request) => request.email },
     {
@@ -90,7 +98,7 @@ function buildColumns(requests: Messages['requests']): Column<SchemaAccessReques
       width: '8rem',
       cell: (request) => <RequestBadge state={request.state} />,
     },
-    { id: 'created', header: requests.columns.created, width: '8rem', cell: (request) => <Time at={request.created_at} /> },
+    { id: 'created', header: requests.columns.created, width: '8rem', sort: 'created_at', cell: (request) => <Time at={request.created_at} /> },
   ]
 }
 
