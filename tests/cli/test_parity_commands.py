@@ -49,6 +49,7 @@ def test_grants_and_connections(both: Both) -> None:  # noqa: F811
     assert both.documents("grant", "list", "--all") == both.locally("grant", "list").json()
     assert both.locally("grant", "list", "--user", ADMIN, "--all").code == 2
     assert both.locally("connection", "list", "--user", ADMIN).json() == both.at_the_server("connection", "list").json()
+    assert both.locally("connection", "count").json() == both.at_the_server("connection", "count").json() == []
     assert both.at_the_server("grant", "revoke", "0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10").code == 4
     assert both.at_the_server("grant", "revoke", "none").code == 2
 

@@ -113,6 +113,7 @@ async def test_an_interrupted_stream_is_told_and_goes_on(app: ConsoleApp) -> Non
 
 
 async def test_the_log_of_a_tenant_is_for_its_administrators(app: ConsoleApp) -> None:
+    await _seal(app)
     page = await app.open(app.user, "/logs")
     await page.get_by_role("heading", name="This page is for administrators").wait_for()
     other = await app.open(app.other_admin, "/logs")
