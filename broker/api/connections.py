@@ -11,7 +11,7 @@ from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import HealthState, ResponsibleParty
 from broker.connections.stored_credentials import AccountEvent, StoredCredential, UnconnectedModule
 from core.api.app import create_router
-from core.api.dependencies import AllOwners, OwnerRead, UserFilter, resolve_owner_filter
+from core.api.dependencies import AdminRead, AllOwners, OwnerRead, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.errors import NotFound
@@ -54,6 +54,22 @@ class ConnectionDetailView(ConnectionView):
     events: list[AccountEventView] = Field(description="Latest events of the account, newest first.")
 
 
+class ConnectionCountView(ResponseModel):
+    """Number of a tenant's connections of one service that have the same state."""
+
+    module: str = Field(description="Name of the module.")
+    state: HealthState = Field(description="Health of the connections.")
+    count: int = Field(description="Number of connections.")
+
+
+class ConnectionCountsView(ResponseModel):
+    """Numbers of a tenant's connections."""
+
+    counts: list[ConnectionCountView] = Field(
+        description="Numbers by service and state, by the name of the module; none that is zero."
+    )
+
+
 @routes.get("/connections")
 async def list_connections(
     caller: OwnerRead,
@@ -81,6 +97,19 @@ async def list_connections(
             ]
     shown, following = split_page(statuses[: limit + 1], limit, lambda status: status.sort_key)
     return PageOf(items=[_build_view(status, connect.public_url) for status in shown], next_cursor=following)
+
+
+@routes.get("/connections/counts")
+async def count_connections(caller: AdminRead, connect: ConnectDeps) -> ConnectionCountsView:
+    """Count the tenant's connections by service and state.
+
+    Counts the personal and the shared connections that `GET /connections?all_owners=true` lists.
+    """
+    async with connect.database.tenant(caller.tenant_id) as work:
+        counts = await connect.connection_health.count_for_tenant(work)
+    return ConnectionCountsView(
+        counts=[ConnectionCountView(module=one.module, state=one.state, count=one.count) for one in counts]
+    )
 
 
 @routes.get("/connections/{credential_id}")

@@ -1,11 +1,14 @@
 """The connection doctor where roles count too: what a person has not connected yet, and what covers too little."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from broker.connections.connect_methods import RequiredTools, build_scope_request, find_required_tools, has_write_scopes
-from broker.connections.connection_status import HealthState
+from broker.connections.connection_counts import ConnectionCount, load_credential_groups
+from broker.connections.connection_status import HealthState, classify
 from broker.connections.stored_credentials import (
     MAX_CREDENTIALS,
     AccountEvent,
@@ -25,6 +28,9 @@ from core.db import UnitOfWork
 from core.module_manifest import ModuleManifest
 from core.permissions import Role
 from core.policy_loader import load_roles
+
+GROUPS_PER_STEP = 20
+"""Groups of credentials that are judged in one turn of the event loop; the first of a module looks at all its tools."""
 
 
 class ConnectionHealth:
@@ -57,6 +63,28 @@ class ConnectionHealth:
         return await self._check_scopes(
             work, await list_credentials(work, self._origins, everyone=True, after=after, limit=limit)
         )
+
+    async def count_for_tenant(self, work: UnitOfWork) -> list[ConnectionCount]:
+        """Count everybody's credentials by module and state, as :meth:`list_for_tenant` tells the state of each."""
+        groups = await load_credential_groups(work)
+        providers = await self._book.load_all(work)
+        needs = _NeedsByRole(self._offered, await load_roles(work, None))
+        counts = Counter[tuple[str, HealthState]]()
+        judged: dict[tuple[object, ...], bool] = {}
+        for number, row in enumerate(groups):
+            if number % GROUPS_PER_STEP == 0:
+                await asyncio.sleep(0)
+            state, _ = classify(row, self._origins)
+            module, provider, scopes = row["module"], row["provider"], row["scopes"]
+            if state is HealthState.CONNECTED and provider and module in self._offered:
+                required_tools = needs.find_any(module, row["role_ids"])
+                key = module, provider, tuple(scopes), bool(required_tools.read_tools), bool(required_tools.write_tools)
+                if key not in judged:
+                    judged[key] = self._lacks_scopes(provider, scopes, providers, required_tools)
+                if judged[key]:
+                    state = HealthState.NEEDS_RECONNECT
+            counts[module, state] += row["count"]
+        return [ConnectionCount(module, state, count) for (module, state), count in sorted(counts.items())]
 
     async def list_stored(
         self,
@@ -133,23 +161,56 @@ class ConnectionHealth:
         roles = await _load_roles_by_owner(work, working)
         return [
             replace(credential, state=HealthState.NEEDS_RECONNECT, cause=SCOPE, next_retry_at=None)
-            if credential in working and self._lacks_scopes(credential, providers, roles[credential.holder.id])
+            if credential in working
+            and credential.module in self._offered
+            and self._lacks_scopes(
+                credential.provider,
+                credential.scopes,
+                providers,
+                find_required_tools(self._offered[credential.module], roles[credential.holder.id]),
+            )
             else credential
             for credential in credentials
         ]
 
-    def _lacks_scopes(self, credential: StoredCredential, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
-        provider, module = providers.known.get(credential.provider), self._offered.get(credential.module)
-        if provider is None or provider.oauth is None or module is None or credential.module not in provider.modules:
+    def _lacks_scopes(
+        self, provider_id: str, scopes: Sequence[str], providers: ProviderCatalogue, needs: RequiredTools
+    ) -> bool:
+        """Check whether a credential of the provider with these scopes covers too little for the tools."""
+        provider, name = providers.known.get(provider_id), needs.module.name
+        if not needs or provider is None or provider.oauth is None or name not in provider.modules:
             return False
-        needs: RequiredTools = find_required_tools(module, list(roles))
-        if not needs:
-            return False
-        writing = [credential.module] if has_write_scopes(provider, needs, credential.scopes) else []
+        writing = [name] if has_write_scopes(provider, needs, scopes) else []
         scope_request = build_scope_request(provider, (needs,), writing=writing)
         # What every grant of this provider has asked for besides (openid, offline_access) is no tool's.
         own = [scope for scope in scope_request.scopes if scope not in provider.oauth.base_scopes]
-        return bool(find_missing_scopes(provider.oauth, own, credential.scopes))
+        return bool(find_missing_scopes(provider.oauth, own, scopes))
+
+
+class _NeedsByRole:
+    """What each of a tenant's roles permits of a module, found once: there are more owners than roles."""
+
+    def __init__(self, offered: Mapping[str, ModuleManifest], roles: Iterable[tuple[UUID, Role]]) -> None:
+        self._offered = offered
+        self._roles = dict(roles)
+        self._found: dict[tuple[str, UUID], RequiredTools] = {}
+
+    def find_any(self, module: str, role_ids: Iterable[UUID]) -> RequiredTools:
+        """Some tools of an offered module that these roles, taken together, permit: some that read, if there are any,
+        and some that write. What is asked of a vendor depends on no more."""
+        reading: tuple[str, ...] = ()
+        writing: tuple[str, ...] = ()
+        for role_id in role_ids:
+            one = self._find(module, role_id)
+            reading, writing = reading or one.read_tools, writing or one.write_tools
+        return RequiredTools(self._offered[module], reading, writing)
+
+    def _find(self, module: str, role_id: UUID) -> RequiredTools:
+        key = module, role_id
+        if key not in self._found:
+            roles = [self._roles[role_id]] if role_id in self._roles else []
+            self._found[key] = find_required_tools(self._offered[module], roles)
+        return self._found[key]
 
 
 async def _load_roles_by_owner(work: UnitOfWork, credentials: Iterable[StoredCredential]) -> Mapping[UUID, list[Role]]:

@@ -8,7 +8,7 @@ from cli.runner import run_api_command
 
 if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
-    from cli.client.connections import ConnectionEntry
+    from cli.client.connections import ConnectionCountEntry, ConnectionEntry
 
 app = create_group("How the accounts stand that calls use.")
 
@@ -37,3 +37,22 @@ def list_(
     ]
     empty = "No service that is on needs an account."
     print_result(as_json, to_builtins(connections), lambda: print_table(columns, rows, empty=empty))
+
+
+@app.command("count", epilog="Example: mcpist connection count --tenant acme")
+def count(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Count a tenant's connections by service and state."""
+
+    def call_api(api: "AdminApiClient") -> "list[ConnectionCountEntry]":
+        from cli.client.connections import fetch_connection_counts
+
+        return fetch_connection_counts(api)
+
+    from msgspec import to_builtins
+
+    counts = run_api_command(call_api, tenant=tenant)
+    rows = [(one.module, one.state, one.count) for one in counts]
+    empty = "No account is connected."
+    print_result(
+        as_json, to_builtins(counts), lambda: print_table(("Module", "State", "Connections"), rows, empty=empty)
+    )

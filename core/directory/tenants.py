@@ -2,15 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from uuid import UUID, uuid4
-
-import asyncpg
+from uuid import UUID
 
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change, audit_deployment_change
 from core.directory.versions import lock_version, record_change
-from core.errors import Conflict, Invalid, NotFound
+from core.errors import Invalid, NotFound
 
 _STATUS = {"active": AuditEventKind.TENANT_RESUMED, "suspended": AuditEventKind.TENANT_SUSPENDED}
 MAX_TOKEN_DAYS = 3650
@@ -34,25 +32,6 @@ class Tenant:
     max_token_lifetime_days: int | None = None
     shows_hidden_tools: bool = True
     accepts_access_requests: bool = True
-
-
-async def create_tenant(console: Database, actor: Actor, slug: str, name: str = "") -> Tenant:
-    """Make a tenant.
-
-    Raises:
-        Invalid: the slug or the name has the wrong form.
-        Conflict: the slug is taken.
-    """
-    name = name or slug
-    validate_tenant(slug, name)
-    tenant_id = uuid4()
-    try:
-        async with console.tenant(tenant_id) as work:
-            await work.execute("INSERT INTO core.tenants (tenant_id, slug, name) VALUES ($1, $2, $3)", slug, name)
-            await audit_change(work, actor, AuditEventKind.TENANT_CREATED, slug=slug)
-    except asyncpg.UniqueViolationError:
-        raise Conflict(f"there is a tenant {slug!r} already") from None
-    return Tenant(tenant_id, slug, name, "active", False)
 
 
 def validate_tenant(slug: str, name: str) -> None:

@@ -63,7 +63,6 @@ from core.directory.access_requests import create_request
 from core.directory.audit_trail import Actor
 from core.directory.role_mappings import add_role_mapping
 from core.directory.roles import find_role
-from core.directory.tenants import create_tenant
 from core.errors import InvalidFields
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
@@ -73,6 +72,7 @@ from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.connect import build_connect_services
 from tests.admin_ui.toy_catalogue import toy_catalogue, toy_vendors
 from tests.support import directory
+from tests.support.directory import create_tenant
 from tests.support.postgres import ScratchDatabase
 
 URL = "https://mcp.test"

@@ -8,6 +8,7 @@ from tests.bench.lab import Lab, lab
 from tests.bench.measures import (
     audit_pages,
     batch,
+    connections,
     documents,
     figures,
     graph,
@@ -33,6 +34,7 @@ MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"P10"}), False, tokens.measure),
     (frozenset({"MD"}), False, documents.measure),
     (frozenset({"FG"}), False, figures.measure),
+    (frozenset({"CN"}), False, connections.measure),
     (frozenset({"AL"}), False, audit_pages.measure),
     (frozenset({"P9"}), False, start.measure),
     (frozenset({"P13"}), False, idle.measure),

@@ -24,10 +24,9 @@ from core.audit.truncation import unpack
 from core.db import Database
 from core.directory.audit_trail import Actor
 from core.directory.services import set_service
-from core.directory.tenants import create_tenant
 from core.directory.users import create_user
 from core.secret import Secret
-from tests.support.directory import assign_role, create_role, grant
+from tests.support.directory import assign_role, create_role, create_tenant, grant
 from tests.support.postgres import ScratchDatabase
 from tests.support.stored_credentials import list_stored
 

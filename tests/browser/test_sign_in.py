@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from playwright.async_api import Page
 
-from core.directory.tenants import create_tenant
 from tests.support.chromium import Watched, chromium, watch
+from tests.support.directory import create_tenant
 from tests.support.identity import Identity, identity_on
 from tests.support.loopback_client import LoopbackClient, loopback_client
 from tests.support.postgres import ScratchDatabase

@@ -49,6 +49,7 @@ def test_grants_and_connections(both: Both) -> None:  # noqa: F811
     assert both.documents("grant", "list", "--all") == both.locally("grant", "list").json()
     assert both.locally("grant", "list", "--user", ADMIN, "--all").code == 2
     assert both.locally("connection", "list", "--user", ADMIN).json() == both.at_the_server("connection", "list").json()
+    assert both.locally("connection", "count").json() == both.at_the_server("connection", "count").json() == []
     assert both.at_the_server("grant", "revoke", "0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10").code == 4
     assert both.at_the_server("grant", "revoke", "none").code == 2
 
@@ -91,4 +92,6 @@ def test_the_chain_of_the_log(both: Both, cli: Home, tenant: str) -> None:  # no
     assert there["checked"] > 0
     assert both.at_the_server("audit", "verify", "--anchors", "anchors.json").code == 2
     assert tenant not in str(there)
+    kept = both.documents("audit", "retention")
+    assert (kept["keep_months"], kept["oldest_at"] is not None) == (None, True)
     assert tenant in cli.run("audit", "verify").out

@@ -12,8 +12,8 @@ from core.audit.verification import verify_chain
 from core.audit.writer import append_events
 from core.database_url import DatabaseAddress
 from core.directory.audit_trail import Actor
-from core.directory.tenants import create_tenant
 from server.serving import run_retention
+from tests.support.directory import create_tenant
 from tests.support.postgres import ScratchDatabase
 
 NOW = datetime.now(UTC)

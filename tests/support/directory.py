@@ -1,11 +1,24 @@
 """Roles, users and switches of tenants as a test names them: by name and address. Each function finds the ids."""
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
+from core.audit.event import AuditEventKind
 from core.db import Database
 from core.directory import roles, tenants, users
 from core.directory.account_revocation import AccountRevoker, revoke_nothing
-from core.directory.audit_trail import Actor
+from core.directory.audit_trail import Actor, audit_change
+
+
+async def create_tenant(console: Database, actor: Actor, slug: str, name: str = "") -> tenants.Tenant:
+    """Make a tenant without an administrator, which the product does not
+    (:func:`core.directory.provisioning.provision_tenant`)."""
+    name = name or slug
+    tenants.validate_tenant(slug, name)
+    tenant_id = uuid4()
+    async with console.tenant(tenant_id) as work:
+        await work.execute("INSERT INTO core.tenants (tenant_id, slug, name) VALUES ($1, $2, $3)", slug, name)
+        await audit_change(work, actor, AuditEventKind.TENANT_CREATED, slug=slug)
+    return tenants.Tenant(tenant_id, slug, name, "active", False)
 
 
 async def create_role(console: Database, actor: Actor, tenant_id: UUID, name: str, priority: int = 0) -> None:

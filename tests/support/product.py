@@ -33,7 +33,7 @@ from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory.audit_trail import Actor
 from core.directory.services import set_service
-from core.directory.tenants import Tenant, create_tenant
+from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
@@ -45,7 +45,7 @@ from server.role_database import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway
 from tests.support.canary import SUITE, Canary
-from tests.support.directory import create_role, grant
+from tests.support.directory import create_role, create_tenant, grant
 from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import Client
 from tests.support.postgres import PASSWORDS, ScratchDatabase

@@ -122,6 +122,9 @@ async def test_every_state_is_seen_everywhere(app: DoctorApp, state: str) -> Non
     shown = await case.standing()
     assert (shown["state"], shown["cause"], shown["responsible"]) == (seen.state, seen.cause, seen.who)
     assert bool(shown["message"]) == (seen.state != "connected")
+    boss = await app.administrator(case.tenant)
+    counts = (await case.asked("/connections/counts", person=boss))["counts"]
+    assert counts == [{"module": case.module, "state": seen.state, "count": 1}]
     to = "/connect" if seen.who == "administrator" else f"/connect/{case.module}"
     assert shown["action_url"] == app.identity.url + to
     assert (shown["next_retry_at"] is not None) == (seen.state in ("vendor_down", "service_misconfigured"))

@@ -14,9 +14,9 @@ from core.audit.truncation import unpack
 from core.db import Database
 from core.directory import allow_list, users
 from core.directory.audit_trail import Actor
-from core.directory.tenants import create_tenant
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
+from tests.support.directory import create_tenant
 from tests.support.postgres import ScratchDatabase
 
 ACTOR = Actor("tests")

@@ -17,13 +17,14 @@ from broker.identity.in_process_verifier import InProcessSubject, InProcessVerif
 from broker.identity.providers.identity_provider import VerifiedAccount
 from core.caller import Credential
 from core.db import Database
-from core.directory import tenants, users
+from core.directory import users
 from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from tests.core.directory.test_isolation import FILTER, mutants, watched
+from tests.support.directory import create_tenant
 from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
 
@@ -47,7 +48,7 @@ class Teller:
 
     async def tell(self) -> tuple[list[Any], bool]:
         self.number += 1
-        tenant = await tenants.create_tenant(self.console, ACTOR, f"tenant{self.number}", "The same name")
+        tenant = await create_tenant(self.console, ACTOR, f"tenant{self.number}", "The same name")
         made = [await users.create_user(self.console, ACTOR, tenant.id, f"{name}@mail.test") for name in ("ada", "bob")]
         before = await self._others(tenant.id)
         told = await the_story(self.door, self, tenant.id, *made)

@@ -23,6 +23,7 @@ from gateway.service_settings import ServiceSettingsReader
 from modules.kit import Module, ModuleSettings
 from tests.core.directory.story_by_id import told_by_id
 from tests.support import directory
+from tests.support.directory import create_tenant
 from tests.support.postgres import ScratchDatabase
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -125,7 +126,7 @@ class Stories:
 
 async def stranger(app: StoryApp) -> Stranger:
     """A tenant with names that no other has; the ids that somebody could have got hold of."""
-    tenant = await tenants.create_tenant(app.console, ACTOR, "stranger")
+    tenant = await create_tenant(app.console, ACTOR, "stranger")
     await directory.create_role(app.console, ACTOR, tenant.id, "strange")
     eve = await users.create_user(app.console, ACTOR, tenant.id, "eve@mail.test", roles=("strange",))
     await services.set_service(app.console, ACTOR, tenant.id, "strange", enabled=True)
@@ -135,7 +136,7 @@ async def stranger(app: StoryApp) -> Stranger:
 
 async def begin(app: StoryApp, slug: str, stranger: Stranger) -> Made:
     """Ada with two roles and a token, Bob without any, one service."""
-    tenant = await tenants.create_tenant(app.console, ACTOR, slug, "The same name")
+    tenant = await create_tenant(app.console, ACTOR, slug, "The same name")
     for name, permission in (("first", "kg.read"), ("second", "kg.*")):
         await directory.create_role(app.console, ACTOR, tenant.id, name, priority=1)
         await directory.grant(app.console, ACTOR, tenant.id, name, "allow", permission)

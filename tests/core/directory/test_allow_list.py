@@ -9,8 +9,8 @@ from core.audit.truncation import unpack
 from core.db import Database
 from core.directory import allow_list, users
 from core.directory.audit_trail import Actor
-from core.directory.tenants import create_tenant
 from core.errors import Conflict, LimitReached, NotFound
+from tests.support.directory import create_tenant
 from tests.support.postgres import ScratchDatabase
 
 ACTOR = Actor("tests")

@@ -13,11 +13,12 @@ import pytest
 
 from broker.identity.scim_tokens import ScimTokens
 from core.db import Database
-from core.directory import allow_list, role_mappings, roles, tenants, users
+from core.directory import allow_list, role_mappings, roles, users
 from core.directory.audit_trail import Actor
 from core.directory.scim import MemberChange, ScimDirectory, UserAttributes
 from core.errors import MCPistError
 from tests.core.directory.test_isolation import FILTER, mutants, watched
+from tests.support.directory import create_tenant
 from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
 
@@ -48,7 +49,7 @@ def written() -> list[str]:
 
 async def begin(console: Database) -> tuple[UUID, UUID]:
     """A tenant with a person, two roles, and a mapping of a domain."""
-    tenant = await tenants.create_tenant(console, ACTOR, f"told-{next(NUMBERS)}", "The same name")
+    tenant = await create_tenant(console, ACTOR, f"told-{next(NUMBERS)}", "The same name")
     staff = await roles.create_role(console, ACTOR, tenant.id, "staff", 4, GRANTS)
     await roles.create_role(console, ACTOR, tenant.id, "everybody", 5, GRANTS)
     await role_mappings.add_role_mapping(console, ACTOR, tenant.id, "domain", "", "mail.test", staff.id)

@@ -17,6 +17,7 @@ from core.errors import Invalid, MCPistError, NotFound
 from core.generations import GENERATION_CHANNEL
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support import directory
+from tests.support.directory import create_tenant
 from tests.support.eventually import within
 from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
@@ -29,7 +30,7 @@ STATEMENTS = [value for value in vars(deletion).values() if isinstance(value, st
 
 
 async def founded(console: Database, slug: str) -> UUID:
-    tenant = await tenants.create_tenant(console, ACTOR, slug)
+    tenant = await create_tenant(console, ACTOR, slug)
     await directory.create_role(console, ACTOR, tenant.id, "reader")
     for name in ("ada", "bob"):
         await users.create_user(console, ACTOR, tenant.id, f"{name}@mail.test", roles=("reader",))

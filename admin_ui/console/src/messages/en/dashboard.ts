@@ -25,7 +25,6 @@ export const dashboard = {
   p95: '95th percentile',
   median: 'Median',
   services: 'Services',
-  firstAccounts: (count: number) => `Of the first ${count} accounts.`,
   noServices: 'No service has calls or accounts yet.',
   ofService: (calls: string, errors: string, denied: string) => `${calls} calls, ${errors} errors, ${denied} denied`,
   working: (count: number) => `${count} connected`,

@@ -25,7 +25,6 @@ export const dashboard: Messages['dashboard'] = {
   p95: '95 パーセンタイル',
   median: '中央値',
   services: 'サービス',
-  firstAccounts: (count) => `最初の ${count} 個のアカウントの集計です。`,
   noServices: '呼び出しやアカウントのあるサービスはまだありません。',
   ofService: (calls, errors, denied) => `呼び出し ${calls}、エラー ${errors}、拒否 ${denied}`,
   working: (count) => `接続済み ${count}`,

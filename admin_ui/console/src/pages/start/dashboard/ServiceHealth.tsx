@@ -7,24 +7,23 @@ import { useFormat, useMessages } from '../../../messages/index.tsx'
 import type { DashboardRange } from '../route.ts'
 import styles from './dashboard.module.css'
 import { countByService, type ServiceRow } from './health.ts'
-import { connectionsQuery, figuresQuery, LOOKED_AT } from './queries.ts'
+import { connectionCountsQuery, figuresQuery } from './queries.ts'
 
 /** Each service: its calls, and how the accounts at it stand. */
 export function ServiceHealth({ range }: { range: DashboardRange }) {
   const { dashboard } = useMessages()
   const format = useFormat()
   const figures = useQuery(figuresQuery(range))
-  const accounts = useQuery(connectionsQuery)
-  const isPart = accounts.data?.next_cursor != null
+  const accounts = useQuery(connectionCountsQuery)
   return (
     <div className={styles.card}>
-      <Section title={dashboard.services} help={isPart ? dashboard.firstAccounts(LOOKED_AT) : ''}>
+      <Section title={dashboard.services}>
         {accounts.error && <ProblemNotice error={accounts.error} onRetry={() => void accounts.refetch()} />}
         {accounts.isPending && <Skeleton lines={3} />}
         {accounts.data && (
           <ItemList
             label={dashboard.services}
-            items={countByService(accounts.data.items, figures.data?.services ?? [])}
+            items={countByService(accounts.data.counts, figures.data?.services ?? [])}
             itemKey={(row) => row.module}
             title={(row) => (
               <Link to="/logs" search={{ tool: row.module, since: range }}>

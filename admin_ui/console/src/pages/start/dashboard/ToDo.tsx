@@ -8,8 +8,8 @@ import { StatusBadge, type Tone } from '../../../components/StatusBadge.tsx'
 import { nameCheck } from '../../../messages/checks.ts'
 import { useMessages } from '../../../messages/index.tsx'
 import styles from './dashboard.module.css'
-import { connectionsQuery, findingsQuery, openRequestsQuery } from './queries.ts'
-import { isFailing } from './health.ts'
+import { connectionCountsQuery, findingsQuery, openRequestsQuery } from './queries.ts'
+import { countFailing } from './health.ts'
 
 const SHOWN = 8
 
@@ -18,10 +18,10 @@ export function ToDo() {
   const { dashboard, doctor, guidedStart } = useMessages()
   const me = useMe()
   const requests = useQuery(openRequestsQuery)
-  const accounts = useQuery(connectionsQuery)
+  const accounts = useQuery(connectionCountsQuery)
   const checks = useQuery(findingsQuery)
   const asked = requests.data?.items.length ?? 0
-  const failing = accounts.data?.items.filter(isFailing).length ?? 0
+  const failing = countFailing(accounts.data?.counts ?? [])
   const findings = (checks.data?.checks ?? []).filter((one) => one.state !== 'ok')
   const error = requests.error ?? checks.error
   const isPending = requests.isPending || checks.isPending || accounts.isPending

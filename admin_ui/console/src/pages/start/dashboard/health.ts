@@ -1,4 +1,4 @@
-import type { SchemaConnectionView, SchemaServiceFiguresView } from '../../../api/schema.d.ts'
+import type { SchemaConnectionCountView, SchemaServiceFiguresView } from '../../../api/schema.d.ts'
 
 export interface ServiceRow {
   module: string
@@ -13,7 +13,7 @@ export interface ServiceRow {
 
 type Standing = 'working' | 'failing' | 'missing'
 
-const STANDINGS: Record<SchemaConnectionView['state'], Standing> = {
+const STANDINGS: Record<SchemaConnectionCountView['state'], Standing> = {
   connected: 'working',
   refreshing: 'working',
   needs_connect: 'missing',
@@ -24,14 +24,14 @@ const STANDINGS: Record<SchemaConnectionView['state'], Standing> = {
   vendor_down: 'failing',
 }
 
-/** Accounts that do not work, for whatever reason. */
-export function isFailing({ state }: Pick<SchemaConnectionView, 'state'>): boolean {
-  return STANDINGS[state] === 'failing'
+/** How many accounts do not work, for whatever reason. */
+export function countFailing(counts: readonly Pick<SchemaConnectionCountView, 'state' | 'count'>[]): number {
+  return counts.reduce((sum, { state, count }) => sum + (STANDINGS[state] === 'failing' ? count : 0), 0)
 }
 
 /** A row for each service that has calls or accounts; what fails comes first, then what is used most. */
 export function countByService(
-  accounts: readonly Pick<SchemaConnectionView, 'module' | 'state'>[],
+  accounts: readonly SchemaConnectionCountView[],
   figures: readonly Pick<SchemaServiceFiguresView, 'module' | 'calls' | 'errors' | 'denied'>[],
 ): ServiceRow[] {
   const rows = new Map<string, ServiceRow>()
@@ -43,6 +43,6 @@ export function countByService(
   for (const { module, calls, errors, denied } of figures) {
     if (module) Object.assign(at(module), { calls, errors, denied }) // without a name: made up by clients
   }
-  for (const { module, state } of accounts) at(module)[STANDINGS[state]] += 1
+  for (const { module, state, count } of accounts) at(module)[STANDINGS[state]] += count
   return [...rows.values()].sort((left, right) => right.failing - left.failing || right.calls - left.calls)
 }

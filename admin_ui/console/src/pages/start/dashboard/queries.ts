@@ -7,8 +7,8 @@ const HOUR_MS = 3_600_000
 const HOURS: Record<DashboardRange, number> = { '24h': 24, '7d': 168, '30d': 720 }
 /** The range moves on where nothing happens, too. */
 const MOVES_MS = 60_000
-/** As many accounts and requests as are looked at; beyond it the page says "more than". */
-export const LOOKED_AT = 200
+/** As many requests as are looked at. */
+const LOOKED_AT = 200
 
 export const figuresQuery = (range: DashboardRange) =>
   queryOptions({
@@ -26,9 +26,9 @@ export const figuresQuery = (range: DashboardRange) =>
     refetchInterval: MOVES_MS,
   })
 
-export const connectionsQuery = queryOptions({
-  queryKey: ['connections', 'all'],
-  queryFn: () => read(api.GET('/api/v1/connections', { params: { query: { all_owners: true, limit: LOOKED_AT } } })),
+export const connectionCountsQuery = queryOptions({
+  queryKey: ['connections', 'counts'],
+  queryFn: () => read(api.GET('/api/v1/connections/counts', {})),
 })
 
 export const openRequestsQuery = queryOptions({
