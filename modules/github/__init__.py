@@ -19,6 +19,7 @@ from modules.github import (
     release_assets,
     releases,
     repositories,
+    review_changes,
     review_threads,
     reviews,
     search,
@@ -42,6 +43,7 @@ TOOLS = (
     *pull_requests.TOOLS,
     *pull_request_changes.TOOLS,
     *reviews.TOOLS,
+    *review_changes.TOOLS,
     *review_threads.TOOLS,
     *diffs.TOOLS,
     *checks.TOOLS,
@@ -80,6 +82,7 @@ MODULE = Module(
             1347, "list_pull_requests", "/pull_requests/0/number", arguments={"state": "all"}
         ),
         "comment_id": ParameterSample(1, "get_issue", "/comments/0/id", arguments={"comments": True}),
+        "review_id": ParameterSample(80),
         "run_id": ParameterSample(
             30433642, "list_workflow_runs", "/workflow_runs/0/id", arguments={"status": "success"}
         ),

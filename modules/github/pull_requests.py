@@ -65,6 +65,7 @@ class Review(ResultModel):
     longest = {"body": MAX_BODY}  # noqa: RUF012
     markdown_fields = frozenset({"body"})
 
+    id: Missable[int] = None
     user: Annotated[Word, read_at("user", "login")] = ""
     state: Line
     submitted_at: Word = ""

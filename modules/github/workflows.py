@@ -11,6 +11,7 @@ from modules.github.shared.result_models import Confirmation
 from modules.kit import Context, VendorProblem, tool
 from modules.kit.parameters import (
     ACTION_HINTS,
+    CHANGE_HINTS,
     READ_HINTS,
     CursorText,
     OptionalParameter,
@@ -167,4 +168,18 @@ async def cancel_workflow_run(context: Context, owner: Owner, repo: Repo, run_id
     return await rest_client.fetch_confirmation(context, "POST", address, status=202)
 
 
-TOOLS = (list_workflows, list_workflow_jobs, dispatch_workflow, rerun_workflow_run, cancel_workflow_run)
+@tool(hints=CHANGE_HINTS, scopes=[REPO])
+async def delete_workflow_run(context: Context, owner: Owner, repo: Repo, run_id: RunId) -> Confirmation:
+    """Delete a finished workflow run with its logs and artifacts."""
+    address = rest_client.build_repository_path(owner, repo, "/actions/runs/{}", run_id)
+    return await rest_client.fetch_confirmation(context, "DELETE", address)
+
+
+TOOLS = (
+    list_workflows,
+    list_workflow_jobs,
+    dispatch_workflow,
+    rerun_workflow_run,
+    cancel_workflow_run,
+    delete_workflow_run,
+)

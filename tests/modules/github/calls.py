@@ -87,6 +87,10 @@ WRITES: dict[str, dict[str, Any]] = {
     "delete_release_asset": {"asset_id": 1},
     "rerun_workflow_run": {"run_id": 1},
     "cancel_workflow_run": {"run_id": 2},
+    "delete_workflow_run": {"run_id": 1},
+    "update_review": {"pull_number": 1, "review_id": 2, "body": "b"},
+    "dismiss_review": {"pull_number": 1, "review_id": 3, "message": "m"},
+    "delete_pending_review": {"pull_number": 1, "review_id": 4},
     "resolve_review_thread": {"thread_id": "PRRT_1"},
     "set_pull_request_draft": {"pull_number": 1, "draft": True},
 }
@@ -120,7 +124,9 @@ def furnish(world: World, home: Repository) -> None:
     world.commit(home, {"gone.txt": b"1", "gone too.txt": b"2"})
     home.tags |= {"v0": home.branches["main"], "v1.0": home.branches["main"]}
     said = [LineComment(number, "mona", "dev", 1, WORDS, at) for number in (1, 2)]
-    pull = Pull("dev", "main", line_comments=said, reviews=[Review(1, "hubot", WORDS, "COMMENTED", "x", at)])
+    given = (("hubot", "COMMENTED"), ("mona", "COMMENTED"), ("hubot", "APPROVED"), ("mona", "PENDING"))
+    reviews = [Review(number, user, WORDS, state, "x", at) for number, (user, state) in enumerate(given, 1)]
+    pull = Pull("dev", "main", line_comments=said, reviews=reviews)
     world.issue(home, WORDS, "hubot", labels=["l"], pull=pull, body=WORDS)
     world.issue(home, "Two", "eve", body=WORDS).comments += [Comment(number, "eve", WORDS, at) for number in (1, 2)]
     parts = [world.issue(home, WORDS, "mona").id for _ in range(2)]

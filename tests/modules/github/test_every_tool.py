@@ -47,6 +47,7 @@ class TestEveryTool(ToolWalk):
             "issue_number",
             "pull_number",
             "comment_id",
+            "review_id",
             "release_id",
             "asset_id",
             "milestone_number",

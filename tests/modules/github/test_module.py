@@ -94,6 +94,10 @@ HINTS = {
     "update_label": CHANGES,
     "update_release": CHANGES,
     "update_review_comment": CHANGES,
+    "update_review": CHANGES,
+    "dismiss_review": CHANGES,
+    "delete_pending_review": CHANGES,
+    "delete_workflow_run": CHANGES,
 }
 # o200k tokens of name, description and parameters as a client would list them. Raise one only with a reason.
 MOST_TOKENS = 260

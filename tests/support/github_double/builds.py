@@ -163,6 +163,15 @@ def cancel(call: Call) -> Reply:
     return Reply(202, {})
 
 
+def delete_run(call: Call) -> Reply:
+    home = call.writable(ACTS)
+    run = _run(call, home)
+    if run.status != "completed":
+        raise Refused(403, "Can not delete a workflow run that is not completed.")
+    home.runs.remove(run)
+    return Reply(204, text="")
+
+
 def _run(call: Call, home: Repository) -> Run:
     found = next((one for one in home.runs if one.id == int(call.values["run_id"])), None)
     if found is None:
@@ -180,4 +189,5 @@ ROUTES = {
     ("post", f"{ACTIONS}/runs/{{run_id}}/rerun"): rerun,
     ("post", f"{ACTIONS}/runs/{{run_id}}/rerun-failed-jobs"): rerun_failed,
     ("post", f"{ACTIONS}/runs/{{run_id}}/cancel"): cancel,
+    ("delete", f"{ACTIONS}/runs/{{run_id}}"): delete_run,
 }

@@ -247,6 +247,41 @@ def new_review(call: Call) -> Reply:
     return Reply(200, answers.review(call, made))
 
 
+def _find_review(call: Call, pull: Pull) -> Review:
+    found = next((one for one in pull.reviews if one.id == int(call.values["review_id"])), None)
+    if found is None or (found.state == "PENDING" and found.user != call.token.login):
+        raise Refused(404, "Not Found")
+    return found
+
+
+def change_review(call: Call) -> Reply:
+    _, _, pull = find_pull(call)
+    found = _find_review(call, pull)
+    if found.user != call.token.login:
+        raise Refused(403, "Must have admin rights to Repository.")
+    found.body = call.body["body"]
+    return Reply(200, answers.review(call, found))
+
+
+def dismiss_review(call: Call) -> Reply:
+    _, _, pull = find_pull(call)
+    call.writable()
+    found = _find_review(call, pull)
+    if found.state not in ("APPROVED", "CHANGES_REQUESTED"):
+        raise Refused(422, "Unprocessable Entity", ["Can not dismiss a commented pull request review"])
+    found.state = "DISMISSED"
+    return Reply(200, answers.review(call, found))
+
+
+def delete_review(call: Call) -> Reply:
+    _, _, pull = find_pull(call)
+    found = _find_review(call, pull)
+    if found.state != "PENDING":
+        raise Refused(422, "Unprocessable Entity", ["Can not delete a non-pending pull request review"])
+    pull.reviews.remove(found)
+    return Reply(200, answers.review(call, found))
+
+
 ROUTES = {
     ("get", "/repos/{owner}/{repo}/issues"): issues,
     ("post", "/repos/{owner}/{repo}/issues"): new_issue,
@@ -261,6 +296,9 @@ ROUTES = {
     ("get", f"{PULL}/files"): files,
     ("get", f"{PULL}/reviews"): reviews,
     ("post", f"{PULL}/reviews"): new_review,
+    ("put", f"{PULL}/reviews/{{review_id}}"): change_review,
+    ("put", f"{PULL}/reviews/{{review_id}}/dismissals"): dismiss_review,
+    ("delete", f"{PULL}/reviews/{{review_id}}"): delete_review,
     ("put", f"{PULL}/merge"): merge,
     ("put", f"{PULL}/update-branch"): update_branch,
 }
