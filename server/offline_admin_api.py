@@ -78,6 +78,7 @@ async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGen
             installed,
             checks,
             revoker,
+            audit_keep_months=settings.audit_keep_months,
         )
         yield OfflineAdminApi(_OfflineApplication(stack, deployment, settings, security, dependencies), access)
 

@@ -37,6 +37,8 @@ class AdminDependencies:
     checks: DeploymentChecks = field(default_factory=NoDeploymentChecks)
     account_revoker: AccountRevoker = revoke_nothing
     connections: UserConnectionReader = read_no_connections
+    audit_keep_months: int = 0
+    """Whole months of the audit log that are kept; 0 keeps everything."""
     audit_exports: AuditExports = field(default_factory=AuditExports)
     verification_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One verification of a chain at a time: each keeps the processor busy."""

@@ -33,6 +33,7 @@ app.add_typer(audit_stream.app, name="stream")
 app.command("export", epilog="Example: mcpist audit export october.csv --since 2026-10-01 --until 2026-11-01")(
     audit_export.export
 )
+app.command("retention", epilog="Example: mcpist audit retention --json")(audit_export.retention)
 Text = str | None
 
 

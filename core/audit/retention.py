@@ -2,13 +2,19 @@
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 
 from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.writer import append_events
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.errors import Invalid
 
 MAX_MONTHS = 1_200
+
+
+async def fetch_oldest_time(work: UnitOfWork) -> datetime | None:
+    """Fetch the time of the oldest event of a tenant's log that is kept; None for an empty log."""
+    return await work.fetchval("SELECT min(at) FROM audit.events WHERE tenant_id = $1")
 
 
 async def drop_old_partitions(

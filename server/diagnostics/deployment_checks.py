@@ -89,6 +89,7 @@ async def diagnose_deployment(settings: Settings, deployment: Deployment) -> lis
     async with open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console:
         findings += [
             _check_sealer_lag(await _count_unsealed_events(deployment)),
+            _describe_retention(settings.audit_keep_months),
             *await check_vault(deployment, console),
             await _check_tenants(console),
         ]
@@ -253,6 +254,22 @@ def _check_sealer_lag(unsealed: int) -> Finding:
             ),
         )
     return Finding("audit log", "ok", message)
+
+
+def _describe_retention(months: int) -> Finding:
+    """Tell how long the audit log is kept: a decision of the operator, and never wrong by itself."""
+    if not months:
+        text = say(
+            "everything is kept; MCPIST_AUDIT_KEEP_MONTHS sets after how many months the product deletes it",
+            "すべて保存しています。削除までの月数は MCPIST_AUDIT_KEEP_MONTHS で設定できます",
+        )
+        return Finding("audit log retention", "ok", text)
+    text = say(
+        "older than {months} whole months is deleted (MCPIST_AUDIT_KEEP_MONTHS)",
+        "{months} か月より前の記録は削除されます（MCPIST_AUDIT_KEEP_MONTHS）",
+        months=months,
+    )
+    return Finding("audit log retention", "ok", text)
 
 
 def _check_installed_modules() -> Finding:

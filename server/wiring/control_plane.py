@@ -102,6 +102,7 @@ class ControlPlane:
             checks,
             account_revoker,
             connections,
+            self._settings.audit_keep_months,
         )
         return build_admin_api(security, control, *sections, version=release)
 

@@ -92,4 +92,6 @@ def test_the_chain_of_the_log(both: Both, cli: Home, tenant: str) -> None:  # no
     assert there["checked"] > 0
     assert both.at_the_server("audit", "verify", "--anchors", "anchors.json").code == 2
     assert tenant not in str(there)
+    kept = both.documents("audit", "retention")
+    assert (kept["keep_months"], kept["oldest_at"] is not None) == (None, True)
     assert tenant in cli.run("audit", "verify").out

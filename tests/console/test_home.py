@@ -4,7 +4,7 @@ administrators; in a real browser."""
 import re
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from core.audit.call_counts import CallCounter
 from core.audit.sealer import seal_pending_events
@@ -55,6 +55,13 @@ async def test_it_turns_green_at_the_first_call_of_a_client(app: ConsoleApp) -> 
     await client.call(person.token, "knowledge_graph", "read_graph", {})
     await seal_pending_events(app.product.console, get_utc_now)
     await page.get_by_text("It has. First call:").wait_for()
+    # The exact time shows for who comes there by keyboard.
+    time = page.get_by_role("status").filter(has_text="First call").locator("[aria-describedby]")
+    await expect(time.get_by_role("tooltip")).to_have_count(0)
+    await time.focus()
+    await expect(time.get_by_role("tooltip")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(time.get_by_role("tooltip")).to_have_count(0)
     await expect(page.get_by_role("status").filter(has_text="First call")).to_contain_text("knowledge_graph.read_graph")
     await app.look(page, "home-worked")
     await page.reload()
@@ -68,6 +75,21 @@ async def test_whoever_has_no_role_is_told_so(app: ConsoleApp) -> None:
     await page.get_by_text("You have no role yet.").wait_for()
     await page.get_by_text("No service yet").wait_for()
     await app.look(page, "home-empty")
+
+
+async def _reads_a_chart_by_keyboard(page: Page) -> None:
+    """The point that the arrows choose is said, and shown until Escape."""
+    chart = page.get_by_role("slider", name="Calls")
+    newest = re.compile("Without error [1-9].*, Errors 0, Denied 1")
+    await chart.focus()
+    await expect(chart).to_have_attribute("aria-valuetext", newest)
+    await expect(chart.get_by_text(newest)).to_be_visible()
+    await page.keyboard.press("Home")
+    await expect(chart).to_have_attribute("aria-valuetext", re.compile("Without error 0"))
+    await page.keyboard.press("ArrowRight")
+    await expect(chart).to_have_attribute("aria-valuenow", "1")
+    await page.keyboard.press("Escape")
+    await expect(chart.get_by_text("Without error")).to_have_count(0)
 
 
 async def test_administrators_begin_with_the_dashboard(app: ConsoleApp) -> None:
@@ -95,6 +117,7 @@ async def test_administrators_begin_with_the_dashboard(app: ConsoleApp) -> None:
     await expect(page.get_by_role("region", name="Active people")).to_be_visible()
     await page.set_viewport_size({"width": 1280, "height": 1300})
     await app.look(page, "dashboard")
+    await _reads_a_chart_by_keyboard(page)
     other = await app.open(app.admin, "?range=30d", **VIEWS[SHORT_VIEW])
     await other.locator("figure details").first.wait_for()
     await other.set_viewport_size({"width": 360, "height": 1500})

@@ -40,6 +40,7 @@ async def test_an_administrator_finds_what_happened_and_takes_it_away(app: Conso
     await _call(app, limited, "notion", "search_pages")
     page = await app.open(app.admin, "/logs")
     await expect(_row(page, "notion.search_pages")).to_contain_text("Hidden tool")
+    await expect(page.get_by_text("Everything is kept.")).to_contain_text("Oldest entry")
     await app.look(page, "logs")
     other = await app.open(app.admin, "/logs?since=24h", **VIEWS[SHORT_VIEW])
     await other.get_by_role("row").nth(1).wait_for()

@@ -9,6 +9,7 @@ from core.directory import access_requests
 from core.directory.roles import find_role, list_user_roles
 from tests.console.console_app import VIEWS, ConsoleApp, in_every_view
 from tests.support.directory import create_role, grant
+from tests.support.eventually import within
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
@@ -68,6 +69,34 @@ async def test_a_request_is_approved_with_one_click_into_a_role(app: ConsoleApp)
     assert "Writers" in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
     own = await app.open(person, "/tools?q=notion")
     await own.get_by_role("list", name="Tools of Notion").wait_for()
+
+
+async def test_a_request_is_approved_in_the_list_and_undone(app: ConsoleApp) -> None:
+    """Where one role allows it; where there are more, the panel has them."""
+    console, tenant = app.product.console, app.admin.tenant.id
+    person = await _ask(app, "quick", module="confluence", tool="search")
+    page = await app.open(app.admin, "/requests")
+    await page.get_by_role("button", name="Approve the request of quick@acme.test").click()
+    await expect(_row(page, "quick@acme.test")).to_have_count(0)
+    assert app.user.email in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
+    await page.get_by_role("button", name="Undo").click()
+
+    async def is_undone() -> bool:
+        return app.user.email not in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
+
+    await within(15, is_undone)
+    await create_role(console, ACTOR, tenant, "Wiki")
+    await grant(console, ACTOR, tenant, "Wiki", "allow", "confluence.*")
+    await _ask(app, "choice", module="confluence", tool="search")
+    await page.reload()
+    await page.get_by_role("button", name="Approve the request of choice@acme.test").click()
+    panel = page.get_by_role("dialog", name="choice@acme.test")
+    await panel.get_by_role("button", name="Approve into role Wiki").wait_for()
+    await page.context.set_offline(True)
+    await expect(panel.get_by_role("button", name="Decline")).to_be_disabled()
+    # By its label: behind the panel it has no role.
+    await expect(page.locator('[aria-label="Approve the request of choice@acme.test"]')).to_be_disabled()
+    await page.context.set_offline(False)
 
 
 async def test_a_role_that_does_not_allow_it_is_changed_after_a_question(app: ConsoleApp) -> None:

@@ -79,7 +79,12 @@ async def test_a_person_connects_loses_and_regains_an_account(app: ConsoleApp, v
 async def test_all_are_connected_in_one_go(app: ConsoleApp, vendors: ConnectApp) -> None:
     await vendors.other.sign_in_as("ben-elsewhere", email="ben@other.test")
     page = await app.open(app.user, "/tools")
-    await page.get_by_role("button", name=re.compile(r"^Connect all \(\d\)")).click()
+    connect_all = page.get_by_role("button", name=re.compile(r"^Connect all \(\d\)"))
+    await connect_all.wait_for()
+    await page.context.set_offline(True)
+    await expect(connect_all).to_be_disabled()
+    await page.context.set_offline(False)
+    await connect_all.click()
     await page.wait_for_url(re.compile("/connect/"))
     while "/console/" not in page.url:
         await page.get_by_role("button", name=re.compile("^Continue to")).click()

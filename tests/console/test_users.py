@@ -237,6 +237,10 @@ async def test_the_allow_list(app: ConsoleApp) -> None:
     await expect(dialog.get_by_role("list").get_by_text("@partner.test")).to_have_count(0)
     await page.get_by_role("button", name="Undo").click()
     await expect(dialog.get_by_role("list")).to_contain_text("@partner.test")
+    await page.context.set_offline(True)
+    await expect(dialog.get_by_role("button", name="Remove @partner.test")).to_be_disabled()
+    await expect(dialog.get_by_role("button", name="Add", exact=True)).to_be_disabled()
+    await page.context.set_offline(False)
 
 
 @pytest.mark.long

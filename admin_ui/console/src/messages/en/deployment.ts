@@ -57,6 +57,7 @@ export const doctor = {
     'notice settings': 'Settings of notices',
     'gateway keys': 'Gateway keys',
     'audit log': 'Audit log',
+    'audit log retention': 'Retention of the audit log',
     modules: 'Modules',
     tenants: 'Tenants',
     deployment: 'Deployment',

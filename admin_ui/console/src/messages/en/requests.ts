@@ -22,6 +22,8 @@ export const requests = {
   fittingRoles: 'Roles that allow it',
   noFittingRole: 'No role allows it yet.',
   approve: 'Approve',
+  approveOf: (email: string) => `Approve the request of ${email}`,
+  decide: 'Decide',
   approveInto: (role: string) => `Approve into role ${role}`,
   approved: (email: string, role: string) => `${email} got role ${role}`,
   otherRole: 'Or allow it in another role',

@@ -54,6 +54,7 @@ export const doctor: Messages['doctor'] = {
     'notice settings': '通知の設定',
     'gateway keys': 'ゲートウェイの鍵',
     'audit log': '監査ログ',
+    'audit log retention': '監査ログの保存期間',
     modules: 'モジュール',
     tenants: 'テナント',
     deployment: 'デプロイ',

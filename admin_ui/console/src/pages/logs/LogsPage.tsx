@@ -21,6 +21,7 @@ import { LogPanel } from './LogPanel.tsx'
 import styles from './logs.module.css'
 import { LogTools } from './LogTools.tsx'
 import { fetchLogPage, logKey, personQuery } from './queries.ts'
+import { RetentionLine } from './RetentionLine.tsx'
 import { logsRoute } from './route.ts'
 import { useLiveTail } from './useLiveTail.ts'
 import { VerifyDialog } from './VerifyDialog.tsx'
@@ -61,6 +62,7 @@ export function LogsPage() {
           />
         </div>
       </PageHead>
+      <RetentionLine />
       <LogTools filters={filters} onSet={set} onDays={() => dialogs.open({ dialog: 'days' })} />
       <FilterPills pills={pills} onClear={() => set(NO_FILTERS)} />
       {live && <LiveLine waiting={tail.waiting} onShow={tail.show} />}

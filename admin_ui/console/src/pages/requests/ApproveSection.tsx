@@ -1,18 +1,16 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
-import type { SchemaAccessRequestView, SchemaRoleView } from '../../api/schema.d.ts'
+import type { SchemaAccessRequestView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { ItemList, Section } from '../../components/Facts.tsx'
 import { FindBox } from '../../components/FindBox.tsx'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
-import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
 import { useMessages } from '../../messages/index.tsx'
-import { fittingRolesQuery, pathOf } from './queries.ts'
-
-type Target = Pick<SchemaRoleView, 'id' | 'name' | 'members'>
+import { type Target, useApprove } from './approve.ts'
+import { fittingRolesQuery } from './queries.ts'
 
 /** Approval with one click into a role that permits it; or into another one, which then is changed for all its people. */
 export function ApproveSection({ request }: { request: SchemaAccessRequestView }) {
@@ -61,23 +59,6 @@ export function ApproveSection({ request }: { request: SchemaAccessRequestView }
       )}
     </Section>
   )
-}
-
-function useApprove(request: SchemaAccessRequestView) {
-  const { requests } = useMessages()
-  const queries = useQueryClient()
-  return async (role: Target, allow: boolean) => {
-    await read(
-      api.POST('/api/v1/access-requests/{request_id}/approval', {
-        params: pathOf(request.id),
-        body: { role_id: role.id, allow },
-      }),
-    )
-    showToast(requests.approved(request.email, role.name))
-    await Promise.all(
-      ['access-requests', 'users', 'roles'].map((resource) => queries.invalidateQueries({ queryKey: [resource] })),
-    )
-  }
 }
 
 async function findRoles(words: string) {

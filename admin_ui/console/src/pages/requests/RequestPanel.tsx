@@ -7,7 +7,7 @@ import { Actions, Facts, Section } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
@@ -44,6 +44,7 @@ function RequestDetail({ request }: { request: SchemaAccessRequestView }) {
   const { requests } = useMessages()
   const { dialog } = requestsRoute.useSearch()
   const decline = useOverlay(DIALOG)
+  const online = useOnline()
   const isOpen = request.state === 'open'
   return (
     <>
@@ -52,7 +53,7 @@ function RequestDetail({ request }: { request: SchemaAccessRequestView }) {
       {isOpen && (
         <Section title={requests.declineTitle} help={requests.declineHelp}>
           <Actions>
-            <Button kind="danger" onPress={() => decline.open({ dialog: 'decline' })}>
+            <Button kind="danger" isDisabled={!online} onPress={() => decline.open({ dialog: 'decline' })}>
               {requests.decline}
             </Button>
           </Actions>

@@ -11,6 +11,7 @@ import { Time } from '../../components/Time.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { type Messages, useMessages } from '../../messages/index.tsx'
+import { ApproveButton } from './ApproveButton.tsx'
 import { RequestBadge } from './RequestBadge.tsx'
 import { RequestPanel } from './RequestPanel.tsx'
 import { REQUEST_SORTS, REQUEST_STATES, requestsRoute, type RequestsSearch } from './route.ts'
@@ -99,6 +100,12 @@ function buildColumns(requests: Messages['requests']): Column<SchemaAccessReques
       cell: (request) => <RequestBadge state={request.state} />,
     },
     { id: 'created', header: requests.columns.created, width: '8rem', sort: 'created_at', cell: (request) => <Time at={request.created_at} /> },
+    {
+      id: 'decide',
+      header: requests.decide,
+      width: '7rem',
+      cell: (request) => request.state === 'open' && <ApproveButton request={request} />,
+    },
   ]
 }
 

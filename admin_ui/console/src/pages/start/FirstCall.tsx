@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleCheck, LoaderCircle } from 'lucide-react'
 import { useMe } from '../../api/queries.ts'
 import { ProblemNotice } from '../../components/States.tsx'
-import { Time } from '../../components/Time.tsx'
+import { ExactTime } from '../../components/Time.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import styles from './start.module.css'
 import { type ClientCall, fetchLatestCall } from './queries.ts'
@@ -43,7 +43,7 @@ export function CallState({ call, before = null }: { call: ClientCall | null; be
         {call ? (
           <>
             <CircleCheck size={16} aria-hidden /> {clients.firstCall} <code>{call.name}</code>{' '}
-            {call.client && <span dir="auto">({call.client})</span>} <Time at={call.at} />
+            {call.client && <span dir="auto">({call.client})</span>} <ExactTime at={call.at} />
           </>
         ) : (
           <>
@@ -53,7 +53,7 @@ export function CallState({ call, before = null }: { call: ClientCall | null; be
       </p>
       {!call && before && (
         <p className={styles.muted}>
-          {clients.lastCall} <code>{before.name}</code> <Time at={before.at} />
+          {clients.lastCall} <code>{before.name}</code> <ExactTime at={before.at} />
         </p>
       )}
     </div>

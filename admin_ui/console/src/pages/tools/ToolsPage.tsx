@@ -8,7 +8,7 @@ import { Button } from '../../components/Button.tsx'
 import { SelectField } from '../../components/Field.tsx'
 import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty, ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { Empty, ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { useAction } from '../../components/useAction.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { ConnectDialog } from './ConnectDialog.tsx'
@@ -60,6 +60,7 @@ function ConnectAll() {
 
 function ConnectAllButton({ count }: { count: number }) {
   const { problems, tools } = useMessages()
+  const online = useOnline()
   const { busy, problem, run } = useAction()
   const connect = () =>
     void run(async () => {
@@ -68,7 +69,7 @@ function ConnectAllButton({ count }: { count: number }) {
   useCommand('connect-all', tools.connectAll(count), connect)
   return (
     <div className={styles.headAction}>
-      <Button kind="primary" icon={Plug} isPending={busy} onPress={connect}>
+      <Button kind="primary" icon={Plug} isPending={busy} isDisabled={!online} onPress={connect}>
         {tools.connectAll(count)}
       </Button>
       {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}

@@ -7,7 +7,7 @@ import { Button, IconButton } from '../../components/Button.tsx'
 import { ItemList } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
 import overlay from '../../components/Overlay.module.css'
-import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
@@ -19,6 +19,7 @@ export function AllowList({ onClose }: { onClose: () => void }) {
   const { common, problems, users } = useMessages()
   const queries = useQueryClient()
   const { busy, problem, run } = useAction()
+  const online = useOnline()
   const [text, setText] = useState('')
   const list = usePagedList(['allow-list'], (cursor) =>
     read(api.GET('/api/v1/allow-list', { params: { query: { limit: 200, ...(cursor && { cursor }) } } })),
@@ -55,7 +56,7 @@ export function AllowList({ onClose }: { onClose: () => void }) {
           <p>{users.allow.text}</p>
           <Form onSubmit={add} className={overlay.line!}>
             <Field label={users.allow.entry} value={text} onChange={setText} isRequired maxLength={320} placeholder="@example.com" />
-            <Button type="submit" isPending={busy}>
+            <Button type="submit" isPending={busy} isDisabled={!online}>
               {users.allow.add}
             </Button>
           </Form>
@@ -75,6 +76,7 @@ export function AllowList({ onClose }: { onClose: () => void }) {
                 <IconButton
                   icon={Trash2}
                   label={users.allow.remove(entry)}
+                  isDisabled={!online}
                   onPress={() => void remove(entry)}
                 />
               )}
