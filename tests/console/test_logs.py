@@ -1,18 +1,21 @@
 """The audit log: filters, an entry, denials, the live tail, verification and export, in a real browser."""
 
+import asyncio
 import csv
 import io
 import json
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from core.audit.sealer import seal_pending_events
 from server.role_database import get_utc_now
 from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp
 from tests.support.canary import SUITE
 from tests.support.directory import create_role
+from tests.support.eventually import within
 from tests.support.mcp_client import Client
 from tests.support.product import ACTOR, Person
 
@@ -27,6 +30,10 @@ async def _call(app: ConsoleApp, person: Person, module: str, tool: str) -> None
 
 async def _seal(app: ConsoleApp) -> None:
     await seal_pending_events(app.product.console, get_utc_now)
+
+
+async def _is_true(value: bool) -> bool:
+    return value
 
 
 def _row(page: Page, text: str):
@@ -99,6 +106,43 @@ async def test_what_happens_appears_by_itself(app: ConsoleApp) -> None:
     await create_role(console, ACTOR, tenant, "Takes over")
     await _seal(app)
     await _row(roles, "Takes over").wait_for()
+
+
+async def test_a_long_search_goes_on_by_itself_and_can_be_stopped(app: ConsoleApp) -> None:
+    """Thirty stretches without anything, as a log of ten million records answers, before what is looked for."""
+    person = await app.product.person(app.admin.tenant, "rare@acme.test", allow=["knowledge_graph.*"])
+    await _call(app, person, "notion", "search_pages")
+    asked, is_stopped = list[str](), asyncio.Event()
+
+    async def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        number = len(asked)
+        if number == 20:
+            await is_stopped.wait()
+        if number >= 30:
+            await route.fulfill(response=await route.fetch(url=re.sub("&cursor=[^&]*", "", route.request.url)))
+            return
+        back_to = (datetime.now(UTC) - timedelta(days=number)).isoformat()
+        await route.fulfill(json={"items": [], "next_cursor": f"stretch-{number}", "searched_back_to": back_to})
+
+    page = await app.open(app.admin, "/doctor")
+    await page.context.route("**/api/v1/audit?*", answer)
+    await page.goto(f"{app.identity.url}/console/logs?outcome=denied")
+    await page.get_by_text("Searching: back to").wait_for()
+    await app.look(page, "logs-searching")
+    await page.get_by_role("button", name="Stop the search").click()
+    is_stopped.set()
+    await within(15, lambda: _is_true(len(asked) >= 24))
+    await expect(page.locator("button:not([data-pending])", has_text="Search further back")).to_be_visible()
+    await expect(page.get_by_text("Nothing matches these filters")).to_be_visible()
+    assert len(asked) == 24, "what was on its way came to its end, and nothing was asked after it"
+    await app.look(page, "logs-search-stopped")
+    await page.get_by_role("button", name="Search further back").click()
+    await _row(page, "rare@acme.test").wait_for()
+    assert len(asked) == 30
+    assert len({url.partition("cursor=")[2] for url in asked}) == 30, "each from where the last one ended"
+    await expect(page.get_by_text("Search further back")).to_have_count(0)
+    await page.context.unroute("**/api/v1/audit?*")
 
 
 async def test_an_interrupted_stream_is_told_and_goes_on(app: ConsoleApp) -> None:

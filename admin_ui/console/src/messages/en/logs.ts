@@ -57,6 +57,8 @@ export const logs = {
   waiting: (count: number) => `Show ${count} new`,
   searchedBackTo: (time: string) => `Searched back to ${time}.`,
   searchOn: 'Search further back',
+  searching: (time: string) => `Searching: back to ${time} so far.`,
+  stopSearch: 'Stop the search',
   emptyTitle: 'Nothing has happened yet',
   nothing: 'Nothing matches these filters',
   emptyText: 'Calls of tools, sign-ins and every change stand here, a few seconds after they happen.',

@@ -59,6 +59,8 @@ export const logs: Messages['logs'] = {
   waiting: (count) => `新着 ${count} 件を表示`,
   searchedBackTo: (time) => `${time} までさかのぼって検索しました。`,
   searchOn: 'さらにさかのぼって検索',
+  searching: (time) => `検索中：${time} までさかのぼりました。`,
+  stopSearch: '検索を停止',
   emptyTitle: 'まだ記録はありません',
   nothing: '条件に一致する記録はありません',
   emptyText: 'ツールの呼び出し、サインイン、あらゆる変更が、数秒後にここに表示されます。',

@@ -10,7 +10,7 @@ import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { FilterPills, PageHead, type Pill } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty } from '../../components/States.tsx'
+import { Empty, Skeleton } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
@@ -24,6 +24,7 @@ import { fetchLogPage, logKey, personQuery } from './queries.ts'
 import { RetentionLine } from './RetentionLine.tsx'
 import { logsRoute } from './route.ts'
 import { useLiveTail } from './useLiveTail.ts'
+import { type SearchOn, useSearchOn } from './useSearchOn.ts'
 import { VerifyDialog } from './VerifyDialog.tsx'
 
 const DIALOG = ['dialog'] as const
@@ -37,6 +38,7 @@ export function LogsPage() {
   const dialogs = useOverlay(DIALOG)
   const set = useSetSearch()
   const list = usePagedList<SchemaAuditItemView>(logKey(filters), (cursor) => fetchLogPage(filters, cursor))
+  const search = useSearchOn(list, filters)
   const tail = useLiveTail(filters, list.rows, live !== undefined)
   const toggle = () => set({ live: live ? undefined : '1' })
   useShortcut('l', logs.live, toggle)
@@ -69,18 +71,13 @@ export function LogsPage() {
       <DataTable
         label={logs.title}
         columns={columns}
-        list={list}
+        list={search.isStopped ? { ...list, hasMore: false } : list}
         rowKey={(entry) => String(entry.seq)}
         rowSearch={openEntry}
-        empty={<Empty title={pills.length > 0 ? logs.nothing : logs.emptyTitle} text={logs.emptyText} />}
+        empty={search.isSearching ? <Skeleton lines={4} /> : <Empty title={pills.length > 0 ? logs.nothing : logs.emptyTitle} text={logs.emptyText} />}
       />
       {list.searchedBackTo && (
-        <div role="status" className={styles.live}>
-          <p>{logs.searchedBackTo(format.exact(list.searchedBackTo))}</p>
-          <Button kind="quiet" isPending={list.isLoadingMore} onPress={list.loadMore}>
-            {logs.searchOn}
-          </Button>
-        </div>
+        <SearchLine search={search} isPending={list.isLoadingMore} time={format.exact(list.searchedBackTo)} />
       )}
       {id && at && <LogPanel key={id} id={id} at={at} known={list.rows.find((entry) => String(entry.seq) === id)} />}
       {dialog === 'verify' && <VerifyDialog onClose={dialogs.close} />}
@@ -122,6 +119,36 @@ function download(url: string): void {
   link.href = url
   link.download = ''
   link.click()
+}
+
+interface SearchLineProps {
+  search: SearchOn
+  isPending: boolean
+  /** How far it is. */
+  time: string
+}
+
+function SearchLine({ search, isPending, time }: SearchLineProps) {
+  const { logs } = useMessages()
+  // Not told aloud each second: only where it ends.
+  if (search.isSearching) {
+    return (
+      <div className={styles.live}>
+        <p>{logs.searching(time)}</p>
+        <Button kind="quiet" onPress={search.stop}>
+          {logs.stopSearch}
+        </Button>
+      </div>
+    )
+  }
+  return (
+    <div role="status" className={styles.live}>
+      <p>{logs.searchedBackTo(time)}</p>
+      <Button kind="quiet" isPending={isPending} onPress={search.goOn}>
+        {logs.searchOn}
+      </Button>
+    </div>
+  )
 }
 
 interface LiveLineProps {

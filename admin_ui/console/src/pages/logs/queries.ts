@@ -5,7 +5,9 @@ import type { SchemaAuditItemView } from '../../api/schema.d.ts'
 import { buildLogQuery, joinNewest, type LogFilters } from './filters.ts'
 
 /** Rows of a page, and of what is newest while the page is live. */
-const PAGE = 100
+export const PAGE = 100
+/** About a second, after which the page says how far it is, and may be stopped. */
+const SEARCHES = 8
 
 interface LogPage {
   items: SchemaAuditItemView[]
@@ -18,7 +20,7 @@ export const logKey = (filters: LogFilters) => ['log', 'list', filters]
 
 export function fetchLogPage(filters: LogFilters, cursor?: string): Promise<LogPage> {
   const query = { ...buildLogQuery(filters, Date.now()), limit: PAGE, ...(cursor && { cursor }) }
-  return fetchAuditPage(query)
+  return fetchAuditPage(query, SEARCHES)
 }
 
 /** An entry by its number; its time finds it, because the API lists by time. Null where there is none. */
