@@ -164,3 +164,28 @@ async def test_the_log_of_a_tenant_is_for_its_administrators(app: ConsoleApp) ->
     other = await app.open(app.other_admin, "/logs")
     await _row(other, "user.created").first.wait_for()
     await expect(_row(other, "acme.test")).to_have_count(0)
+
+
+@pytest.mark.long
+async def test_filters_are_chosen_and_taken_away(app: ConsoleApp) -> None:
+    tenant = app.admin.tenant
+    finds = await app.product.person(tenant, "finds@acme.test", allow=["knowledge_graph.*"])
+    await _call(app, finds, "knowledge_graph", "read_graph")
+    page = await app.open(app.admin, "/logs")
+    await page.get_by_role("button", name="Any kind").click()
+    await page.get_by_role("option", name="Calls of tools").click()
+    await page.wait_for_url(re.compile("kind=call"))
+    await expect(_row(page, "role.created")).to_have_count(0)
+    await page.get_by_role("button", name="Any time").click()
+    await page.get_by_role("option", name="Last hour").click()
+    await page.wait_for_url(re.compile("since=1h"))
+    await page.get_by_role("combobox", name="Person").fill("finds")
+    await page.get_by_role("option", name="finds@acme.test").click()
+    await page.wait_for_url(re.compile("user="))
+    await page.get_by_role("searchbox").fill("knowledge_graph.read_graph")
+    await page.wait_for_url(re.compile("tool=knowledge_graph"))
+    await expect(page.get_by_role("row").filter(has_text="read_graph")).to_have_count(1)
+    await expect(_row(page, "finds@acme.test")).to_have_count(1)
+    await page.get_by_role("button", name="Clear all").click()
+    await page.wait_for_url(re.compile(r"/logs$"))
+    await _row(page, "role.created").first.wait_for()

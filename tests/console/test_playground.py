@@ -1,14 +1,17 @@
 """The playground: a tool is run as oneself at /mcp, measured, and written as code that runs, in a real browser."""
 
 import asyncio
+import json
 import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Page, expect
 
 from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
+from tests.support.node import require_node_packages, run_node
 from tests.support.product import Person
 
 expect.set_options(timeout=15_000)
@@ -53,6 +56,22 @@ async def test_a_tool_is_run_as_oneself_and_the_code_does_the_same(app: ConsoleA
     code = await page.get_by_role("region", name="Python").inner_text()
     output = await _output(sys.executable, "-c", code, MCPIST_TOKEN=person.token)
     assert "is_error=False" in output or "isError=False" in output, output
+
+
+async def test_the_code_in_typescript_does_the_same(app: ConsoleApp, tmp_path: Path) -> None:
+    packages = require_node_packages()
+    person = await _person(app, "types")
+    page = await app.open(person, "/tools?try=knowledge_graph.read_graph")
+    await page.get_by_role("button", name=re.compile("Programming language")).click()
+    await page.get_by_role("option", name="TypeScript").click()
+    code = await page.get_by_role("region", name="TypeScript").inner_text()
+    program = packages / f"playground-{tmp_path.name}.mjs"
+    program.write_text(f"process.env.MCPIST_TOKEN = {json.dumps(person.token)};\n{code}")
+    try:
+        run = await run_node(program, home=tmp_path)
+    finally:
+        program.unlink()
+    assert (run.exit_code, "isError: true" in run.stdout, "entities" in run.stdout) == (0, False, True), run
 
 
 async def test_the_form_says_what_is_wrong_and_builds_what_is_sent(app: ConsoleApp) -> None:

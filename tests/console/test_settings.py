@@ -114,3 +114,27 @@ async def test_settings_are_for_administrators_of_the_tenant(app: ConsoleApp) ->
     await page.get_by_role("heading", name="This page is for administrators").wait_for()
     other = await app.open(app.other_admin, "/settings")
     await expect(other.get_by_label("Name of the company")).not_to_have_value("Acme <b>Inc</b>")
+
+
+@pytest.mark.long
+async def test_names_of_hidden_tools_are_switched_off_for_the_company_alone(app: ConsoleApp) -> None:
+    limits = {"allow": ["knowledge_graph.*"]}
+    person = await app.product.person(app.admin.tenant, "sees@acme.test", **limits)
+    stranger = await app.product.person(app.other_admin.tenant, "sees@umbrella.test", **limits)
+    hidden = re.compile("tools that you may not use")
+    theirs = await app.open(person, "/tools")
+    await theirs.get_by_role("button", name=hidden).wait_for()
+    page = await app.open(app.admin, "/settings")
+    await page.locator("label", has_text="People see the names of tools").click()
+    await page.get_by_role("button", name="Save").click()
+    await page.get_by_text("Saved").wait_for()
+    await theirs.reload()
+    await theirs.get_by_role("button", name="Knowledge graph", exact=True).wait_for()
+    await expect(theirs.get_by_role("button", name=hidden)).to_have_count(0)
+    others = await app.open(stranger, "/tools")
+    await others.get_by_role("button", name=hidden).wait_for()
+    await page.locator("label", has_text="People see the names of tools").click()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_label("People see the names of tools")).to_be_checked()
+    await theirs.reload()
+    await theirs.get_by_role("button", name=hidden).wait_for()
