@@ -29,7 +29,7 @@ async def load_credential_groups(work: UnitOfWork) -> Sequence[Row]:
 
 SORT_MEMORY = "32MB"
 """Enough to join the accounts of 100,000 credentials in the order in which they are stored; with PostgreSQL's 4 MB it
-fetches each by itself, in four times the time."""
+fetches each by itself (380 ms and more instead of 290, on a busy machine of two cores)."""
 _GIVE_MEMORY = "SELECT set_config('work_mem', $2, true) WHERE $1::uuid IS NOT NULL"
 # The words of a cause are as many as there are vendors' answers, and no state depends on them. Of the attempts only
 # matters whether they are as many as make a vendor down ($2). What is yes or no is one number: grouping by one column
