@@ -35,7 +35,7 @@ export function OAuthTab({ service, search }: OAuthTabProps) {
   if (!providers.data) return <Skeleton lines={6} />
   if (!hasProviders) return <p>{services.oauth.none}</p>
   if (!clients.data) return <Skeleton lines={6} />
-  const { items } = clients.data
+  const items = clients.data
   const removed = search.dialog === 'remove-client' && items.find((client) => client.id === search.client)
   return (
     <>

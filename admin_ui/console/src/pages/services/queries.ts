@@ -23,7 +23,7 @@ export const serviceClientsQuery = (module: string) =>
   queryOptions({
     queryKey: ['oauth-clients', module],
     queryFn: () =>
-      read(api.GET('/api/v1/services/{module}/oauth-clients', { params: { path: { module }, query: { limit: 200 } } })),
+      readAll((query) => read(api.GET('/api/v1/services/{module}/oauth-clients', { params: { path: { module }, query } }))),
   })
 
 /** One registered client, with its version. */
@@ -40,8 +40,8 @@ export const providerQuery = (id: string) =>
     queryFn: () => read(api.GET('/api/v1/providers/{provider_id}', { params: { path: { provider_id: id } } })),
   })
 
-/** The roles to choose from, by name: as many as a page of the API has. */
+/** The roles to choose from, by name. */
 export const roleNamesQuery = queryOptions({
   queryKey: ['roles', 'names'],
-  queryFn: async () => (await read(api.GET('/api/v1/roles', { params: { query: { sort: 'name', limit: 200 } } }))).items,
+  queryFn: () => readAll((query) => read(api.GET('/api/v1/roles', { params: { query: { ...query, sort: 'name' } } }))),
 })
