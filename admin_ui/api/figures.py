@@ -28,7 +28,11 @@ class FiguresQuery(RequestModel):
     until: UtcDatetime | None = Field(default=None, description="End of the range; default now.")
     interval: FigureInterval = Field(default="hour", description="Length of an interval: `hour` or `day`.")
     utc_offset_hours: int = Field(
-        default=0, ge=-12, le=14, description="Hours by which the time zone is ahead of UTC in which a day begins."
+        default=0,
+        ge=-12,
+        le=14,
+        description="Hours by which the time zone is ahead of UTC in which a day begins. "
+        "Calls are counted by the hour: give the nearest whole one for a zone with minutes in its offset.",
     )
 
 

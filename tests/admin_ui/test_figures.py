@@ -185,6 +185,7 @@ async def test_the_newest_calls_are_in_the_figures_that_somebody_reads(app: Admi
         {"since": (NOON - timedelta(days=40)).isoformat()},
         {"interval": "minute"},
         {"utc_offset_hours": 15},
+        {"utc_offset_hours": 5.5},
     ],
 )
 async def test_a_range_has_limits(app: AdminApp, acme: Tenant, wrong: dict[str, Any]) -> None:

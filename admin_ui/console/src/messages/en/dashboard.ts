@@ -22,6 +22,7 @@ export const dashboard = {
   callsOverTime: 'Calls',
   latencyOverTime: 'Latency',
   peopleOverTime: 'Active people',
+  wholeHours: 'Calls are counted by the hour: days begin at the full hour (UTC) nearest to midnight in your time zone.',
   p95: '95th percentile',
   median: 'Median',
   services: 'Services',

@@ -22,6 +22,7 @@ export const dashboard: Messages['dashboard'] = {
   callsOverTime: '呼び出し',
   latencyOverTime: '応答時間',
   peopleOverTime: '利用者数',
+  wholeHours: '呼び出しは 1 時間ごとに集計されます。1 日の始まりは、お使いのタイムゾーンの午前 0 時に最も近い UTC の正時です。',
   p95: '95 パーセンタイル',
   median: '中央値',
   services: 'サービス',

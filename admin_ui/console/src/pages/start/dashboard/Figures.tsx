@@ -4,19 +4,25 @@ import type { ReactNode } from 'react'
 import type { SchemaFiguresOverTimeView } from '../../../api/schema.d.ts'
 import { ProblemNotice, Skeleton } from '../../../components/States.tsx'
 import { TimeChart } from '../../../components/TimeChart.tsx'
+import { readOffset } from '../../../messages/format.ts'
 import { useFormat, useMessages } from '../../../messages/index.tsx'
 import type { DashboardRange } from '../route.ts'
 import styles from './dashboard.module.css'
+import { findMidday, isBesideMidnight } from './days.ts'
 import { figuresQuery } from './queries.ts'
 
 /** Calls, errors, denials, latency and people, in sum and over time. */
 export function Figures({ range }: { range: DashboardRange }) {
+  const { dashboard } = useMessages()
   const query = useQuery(figuresQuery(range))
   if (query.data) {
     return (
       <>
         <Totals figures={query.data} range={range} />
         <Charts figures={query.data} range={range} />
+        {range === '30d' && isBesideMidnight(readOffset(query.dataUpdatedAt)) && (
+          <p className={styles.muted}>{dashboard.wholeHours}</p>
+        )}
       </>
     )
   }
@@ -64,7 +70,7 @@ function Totals({ figures: { total }, range }: FiguresProps) {
 function Charts({ figures: { points }, range }: FiguresProps) {
   const { dashboard } = useMessages()
   const format = useFormat()
-  const labels = points.map(({ start }) => (range === '30d' ? format.date(start) : format.hour(start)))
+  const labels = points.map(({ start }) => (range === '30d' ? format.date(findMidday(start)) : format.hour(start)))
   const milliseconds = (value: number) => dashboard.milliseconds(format.number(Math.round(value)))
   return (
     <div className={styles.charts}>

@@ -2,6 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, read } from '../../../api/client.ts'
 import { readOffset } from '../../../messages/format.ts'
 import type { DashboardRange } from '../route.ts'
+import { roundOffset } from './days.ts'
 
 const HOUR_MS = 3_600_000
 const HOURS: Record<DashboardRange, number> = { '24h': 24, '7d': 168, '30d': 720 }
@@ -16,8 +17,7 @@ export const figuresQuery = (range: DashboardRange) =>
     queryFn: () => {
       const now = Date.now()
       const since = new Date(now - HOURS[range] * HOUR_MS).toISOString()
-      // Days are the person's; a zone with minutes in its offset begins them at a full hour.
-      const utc_offset_hours = Math.min(14, Math.max(-12, Math.round(readOffset(now) / HOUR_MS)))
+      const utc_offset_hours = roundOffset(readOffset(now)) // days are the person's
       const days = range === '30d'
       const query = { since, interval: days ? ('day' as const) : ('hour' as const), ...(days && { utc_offset_hours }) }
       return read(api.GET('/api/v1/figures', { params: { query } }))
