@@ -22,7 +22,7 @@ export const requests: Messages['requests'] = {
   fittingRoles: '許可しているロール',
   noFittingRole: '許可しているロールはまだありません。',
   approve: '承認',
-  approveOf: (email) => `${email} のリクエストを承認`,
+  approveOf: (email) => `${email} の申請を承認`,
   decide: '対応',
   approveInto: (role) => `ロール「${role}」で承認`,
   approved: (email, role) => `${email} にロール「${role}」を割り当てました`,
