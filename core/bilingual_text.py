@@ -13,7 +13,7 @@ class BilingualText(str):
         made.ja = ja
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:
+    def __getnewargs__(self) -> tuple[str, str]:  # pyright: ignore[reportIncompatibleMethodOverride] typeshed: one part
         """Copies, as `dataclasses.asdict` makes them, have both languages."""
         return str(self), self.ja
 

@@ -94,6 +94,10 @@ async def test_all_are_connected_in_one_go(app: ConsoleApp, vendors: ConnectApp)
 
 
 async def test_disconnecting_says_what_ends_and_tells_the_vendor(app: ConsoleApp, vendors: ConnectApp) -> None:
+    await vendors.vendor.sign_in_as("ben-there", email="ben@vendor.test")
+    async with vendors.browser(app.user) as browser:
+        for module in ("shop", "till"):
+            await browser.connect(module)
     page = await app.open(app.user, "/tools?disconnect=shop")
     dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("Disconnect Shop (ben@vendor.test)?")
