@@ -76,7 +76,9 @@ async def test_a_person_connects_loses_and_regains_an_account(app: ConsoleApp, v
     await expect(_card(page, "Shop")).to_contain_text("Connected")
 
 
-async def test_all_are_connected_in_one_go(app: ConsoleApp, vendors: ConnectApp) -> None:
+async def test_all_are_connected_in_one_go_and_one_is_disconnected(app: ConsoleApp, vendors: ConnectApp) -> None:
+    """Disconnecting says what ends, and tells the vendor."""
+    await vendors.vendor.sign_in_as("ben-there", email="ben@vendor.test")
     await vendors.other.sign_in_as("ben-elsewhere", email="ben@other.test")
     page = await app.open(app.user, "/tools")
     connect_all = page.get_by_role("button", name=re.compile(r"^Connect all \(\d\)"))
@@ -92,12 +94,6 @@ async def test_all_are_connected_in_one_go(app: ConsoleApp, vendors: ConnectApp)
     await expect(page.get_by_role("button", name=re.compile("^Connect all"))).to_have_count(0)
     await expect(page.get_by_text("Needs connect").filter(visible=True)).to_have_count(0)
 
-
-async def test_disconnecting_says_what_ends_and_tells_the_vendor(app: ConsoleApp, vendors: ConnectApp) -> None:
-    await vendors.vendor.sign_in_as("ben-there", email="ben@vendor.test")
-    async with vendors.browser(app.user) as browser:
-        for module in ("shop", "till"):
-            await browser.connect(module)
     page = await app.open(app.user, "/tools?disconnect=shop")
     dialog = page.get_by_role("alertdialog")
     await expect(dialog).to_contain_text("Disconnect Shop (ben@vendor.test)?")
