@@ -227,7 +227,8 @@ async def test_names_that_others_chose_stay_text(database: ScratchDatabase, tmp_
                 assert PAYLOAD in text
                 assert IMAGE in text
                 assert AGENT in text
-        for path in (f"/sign-in/callback/company?error={hostile}&state=x", f"/sign-in/link?code={hostile}"):
+        code = f"made-up-code-{hostile}"  # the canary takes its beginning for a secret's, and other tests use the payload
+        for path in (f"/sign-in/callback/company?error={hostile}&state=x", f"/sign-in/link?code={code}"):
             await now.page.goto(f"{now.identity.url}{path}")
             assert await now.page.locator("main img, main script").count() == 0
         await now.page.goto(f"{now.identity.url}/oauth/authorize?client_id={hostile}&redirect_uri={hostile}")
