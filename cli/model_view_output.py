@@ -1,4 +1,4 @@
-"""What a model is shown, as commands print it."""
+"""Print what a model is shown."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -166,7 +166,7 @@ class AuditStreams:
             sealed = await self._vault.seal(work, _build_place(row_id, 1), change.secret.reveal().encode())
             begin = 0 if change.from_beginning else await work.fetchval(_HEAD) or 0
             if not await work.execute(_INSERT, row_id, change.url, sealed, change.enabled, begin, now):
-                raise Conflict("somebody else has stored a stream at the same moment; look at it first")
+                raise Conflict("another administrator stored a stream at the same moment; read it, then change it")
         else:
             secret_version, sealed = row["secret_version"], row["secret"]
             if change.secret is not None:

@@ -72,7 +72,7 @@ async def post_signed(
 
 
 def is_accepted(reply: VendorResponse | TransportFailure) -> bool:
-    """Whether a receiver has taken what was posted (2xx)."""
+    """Check whether a receiver has taken what was posted (2xx)."""
     return isinstance(reply, VendorResponse) and 200 <= reply.status < 300
 
 

@@ -9,7 +9,7 @@ from cli.client.admin_api import AdminApiClient
 from cli.client.users import resolve_owner_query
 
 
-class GrantEntry(msgspec.Struct, frozen=True):
+class GrantRow(msgspec.Struct, frozen=True):
     """Access that a user has granted to an OAuth client."""
 
     id: UUID
@@ -23,10 +23,10 @@ class GrantEntry(msgspec.Struct, frozen=True):
     expires_at: datetime
 
 
-def fetch_grants(api: AdminApiClient, user: str | None, *, all_owners: bool) -> list[GrantEntry]:
+def fetch_grants(api: AdminApiClient, user: str | None, *, all_owners: bool) -> list[GrantRow]:
     """Fetch live grants, newest first: one's own, those of a user, or all of the tenant."""
     query = resolve_owner_query(api, user, all_owners=all_owners)
-    return list(api.iterate("/oauth/grants", GrantEntry, **query))
+    return list(api.iterate("/oauth/grants", GrantRow, **query))
 
 
 def revoke_grant(api: AdminApiClient, grant_id: UUID) -> None:

@@ -11,7 +11,7 @@ from cli.runner import run_api_command
 
 if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
-    from cli.client.grants import GrantEntry
+    from cli.client.grants import GrantRow
 
 app = create_group("Applications that people have let in.")
 
@@ -25,7 +25,7 @@ def list_(
 ) -> None:
     """Show live grants, newest first: your own unless you say whose."""
 
-    def call_api(api: "AdminApiClient") -> "list[GrantEntry]":
+    def call_api(api: "AdminApiClient") -> "list[GrantRow]":
         from cli.client.grants import fetch_grants
 
         return fetch_grants(api, user, all_owners=all_owners)

@@ -1,4 +1,4 @@
-"""What ``get_module_schema`` says of each tool: built at the first use of a tool, or soon after the start."""
+"""Listings of tools in ``get_module_schema``: built at the first use of a tool, or soon after the start."""
 
 import asyncio
 from collections.abc import Mapping

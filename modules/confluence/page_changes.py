@@ -93,7 +93,7 @@ async def update_page(
         raise answer.build_unreadable_problem()
     if current.get("status") not in (None, "current"):  # sent as current, it would be restored
         raise ToolError(
-            "the page is archived, in the trash or a draft: somebody restores or publishes it in Confluence first. "
+            "the page is archived, in the trash or a draft: restore or publish it in Confluence first. "
             "Nothing was changed"
         )
     if version not in (None, number):
