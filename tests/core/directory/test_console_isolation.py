@@ -41,12 +41,14 @@ BY_AN_ID_OF_ITS_OWN = (
     "FROM core.roles r WHERE r.tenant_id = $1 AND r.id = $2",
     # Every story has as many events, of which none is old.
     "SELECT max(seq) FROM (SELECT seq FROM audit.events",
+    "SELECT seq FROM core.count_positions",
     "UPDATE core.count_positions SET seq",
     "SELECT base_seq, seq FROM audit.heads",
     "DELETE FROM core.hourly_calls",
     "DELETE FROM core.daily_calls",
     "DELETE FROM core.active_people",
     "DELETE FROM core.active_days",
+    "UPDATE core.active_days SET days",
     # The newest users first: the story's tenant is the newest, and of the ids found only its own are read.
     "(u.created_at, u.email) < ",
 )

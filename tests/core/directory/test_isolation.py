@@ -139,6 +139,8 @@ BY_AN_ID_OF_ITS_OWN = (
     "SELECT FROM core.roles WHERE",
     # Asked for who has changed an object only where its version is another one.
     "SELECT version, changed_at",
+    # Only where a search begins and ends: what it finds has a filter of its own.
+    "SELECT max(at) FROM audit.events WHERE tenant_id = $1) AS newest",
 )
 
 
