@@ -21,6 +21,7 @@ MODULE = Module(
     ),
     samples={
         "update_calendar.calendar_id": ParameterSample("c_4f8a0v3f5qk2@group.calendar.google.com"),
+        "delete_calendar.calendar_id": ParameterSample("c_4f8a0v3f5qk2@group.calendar.google.com"),
         "event_id": ParameterSample("4f8a0v3f5qk2", "list_events", "/events/0/id", arguments=_EVER),
         "list_event_instances.event_id": ParameterSample(
             "4f8a0v3f5qk2", "list_events", "/events/0/series_id", arguments=_EVER

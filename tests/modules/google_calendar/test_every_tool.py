@@ -50,6 +50,7 @@ class TestEveryTool(ToolWalk):
             "query_freebusy": {"calendar_ids": [OWNER, OTHER], **DAY},
             "create_calendar": {"summary": "休暇 إجازة"},
             "update_calendar": {"calendar_id": OTHER, "summary": "New"},
+            "delete_calendar": {"calendar_id": OTHER, "summary": "その他 أخرى"},
             "list_events": {"time_min": "2030-01-01", "time_zone": BERLIN},
             "get_event": one,
             "list_event_instances": {"event_id": series["id"], "time_min": "2030-01-01", "time_zone": BERLIN},

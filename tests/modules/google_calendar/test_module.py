@@ -34,6 +34,7 @@ TOOLS = {
     "query_freebusy": (READS, READ_FREE_BUSY),
     "create_calendar": (ADDS, WRITE_CALENDARS),
     "update_calendar": (CHANGES, WRITE_CALENDARS),
+    "delete_calendar": (CHANGES, WRITE_CALENDARS),
     "list_events": (READS, READ_EVENTS),
     "get_event": (READS, READ_EVENTS),
     "list_event_instances": (READS, READ_EVENTS),

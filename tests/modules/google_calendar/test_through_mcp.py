@@ -229,7 +229,17 @@ async def test_a_calendar_is_made_and_renamed(app: ModuleApp, vendor: GoogleCale
     await app.reconnect(app.eve, "stranger", vendor)
     strange = await app.call_as(app.eve, "update_calendar", calendar_id=made["id"], summary="Mine")
     assert "no such calendar" in strange.text
-    del vendor.calendars[made["id"]], vendor.events[made["id"]]
+    strange = await app.call_as(app.eve, "delete_calendar", calendar_id=made["id"], summary="Holidays")
+    assert "no such calendar" in strange.text
+    other = await app.call("delete_calendar", calendar_id=made["id"], summary="休暇 إجازة")
+    assert "summary: that is not the title" in other.text
+    assert made["id"] in vendor.calendars
+    deleted = await app.read("delete_calendar", calendar_id=made["id"], summary="Holidays ")
+    assert deleted == {"id": made["id"], "summary": "Holidays", "deleted": True}
+    assert made["id"] not in vendor.calendars
+    foreign = await app.call("delete_calendar", calendar_id=SHARED, summary="Team")
+    assert "role writer or owner" in foreign.text
+    assert SHARED in vendor.calendars
 
 
 async def test_many_guests_are_read_on(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
@@ -409,6 +419,8 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("delete_event", {"event_id": "abcdef", "calendar_id": "My calendar"}, "calendar_id"),
     ("update_calendar", {"calendar_id": OWNER}, "there is nothing to change"),
     ("create_calendar", {"summary": ""}, "summary"),
+    ("delete_calendar", {"calendar_id": "primary", "summary": "Ada"}, "calendar_id: only a further calendar"),
+    ("delete_calendar", {"calendar_id": OWNER, "summary": "Ada"}, "calendar_id: only a further calendar"),
     ("create_calendar", {"summary": "x", "time_zone": "Tokyo Standard Time"}, "give 'Asia/Tokyo'"),
     ("list_events", {"cursor": "bm8="}, "cursor"),
     ("list_events", {"per_page": 101}, "per_page"),

@@ -43,8 +43,8 @@ EVENT = f"{EVENTS}/{{eventId}}"
 
 @cache
 def load_description() -> Contract:
-    """The description, and ``calendars.patch``, which it leaves out, as Google's discovery document has it: Calendar in
-    the body and in the answer."""
+    """The description, and what it leaves out, as Google's discovery document has it: ``calendars.patch`` with Calendar
+    in the body and in the answer, ``calendars.delete`` with neither."""
     contract("google-calendar")  # skips without the descriptions
     document = json.loads((DESCRIPTIONS / "google-calendar.openapi.json").read_text())
     known, made = document["paths"]["/calendars/{calendarId}"], document["paths"]["/calendars"]["post"]
@@ -53,6 +53,9 @@ def load_description() -> Contract:
         "parameters": known["get"].get("parameters", []), "requestBody": {"required": True, "content": content},
         "responses": made["responses"], "security": made["security"],
     }  # fmt: skip
+    removed = document["paths"]["/calendars/{calendarId}/events/{eventId}"]["delete"]
+    named = {"parameters": known["get"].get("parameters", []), "security": made["security"]}
+    known["delete"] = {**named, "responses": removed["responses"]}
     return Contract(document)
 
 
@@ -218,6 +221,18 @@ class GoogleCalendarDouble(VendorDouble):
         known[name].update(call.body)
         return show_calendar(known[name])
 
+    def get_calendar_itself(self, call: VendorCall) -> Json:
+        return show_calendar(self.get_calendar(call))
+
+    def delete_calendar(self, call: VendorCall) -> VendorReply:
+        account, name = call.caller.account, self._calendar(call)
+        if account.calendars[name].get("primary"):
+            raise GoogleRefused(400, "invalid", "Cannot delete primary calendars.")
+        if account.calendars[name]["accessRole"] != "owner":
+            raise GoogleRefused(403, "requiredAccessLevel", "You need to have owner access to this calendar.")
+        del account.calendars[name], account.events[name]
+        return VendorReply(204)
+
     def list_events(self, call: VendorCall) -> Json:
         calendar = self._calendar(call)
         events = [one for one in call.caller.account.events[calendar].values() if one["status"] != "cancelled"]
@@ -331,6 +346,8 @@ ROUTES: dict[Operation, tuple[str, frozenset[str]]] = {
     ("get", "/users/me/calendarList"): ("list_calendars", frozenset({READ_CALENDARS})),
     ("get", "/users/me/calendarList/{calendarId}"): ("get_calendar", frozenset({READ_CALENDARS})),
     ("post", "/calendars"): ("create_calendar", frozenset({WRITE_CALENDARS})),
+    ("get", CALENDAR): ("get_calendar_itself", frozenset({READ_CALENDARS, WRITE_CALENDARS})),
+    ("delete", CALENDAR): ("delete_calendar", frozenset({WRITE_CALENDARS})),
     ("patch", CALENDAR): ("patch_calendar", frozenset({WRITE_CALENDARS})),
     ("get", EVENTS): ("list_events", _READ),
     ("post", EVENTS): ("create_event", _WRITE),
