@@ -24,7 +24,7 @@ from broker.vault.origin_policy import OriginPolicy
 from core.db import Database, UnitOfWork
 from core.module_manifest import ModuleManifest
 from core.permissions import Role
-from core.policy_loader import load_roles
+from core.policy_loader import load_enabled_modules, load_roles
 
 ADMINISTRATOR = "admin"
 MAX_SHARED_SHOWN = 100
@@ -171,7 +171,7 @@ class AvailableServices:
         if session.system_role != ADMINISTRATOR or module not in self._offered:
             return []
         async with self._database.tenant(session.tenant_id) as work:
-            services = await _load_enabled_modules(work)
+            services = await load_enabled_modules(work)
             roles = await load_roles(work, None)
         if module not in services:
             return []
@@ -185,7 +185,7 @@ class AvailableServices:
         if session.system_role != ADMINISTRATOR:
             return [], 0
         async with self._database.tenant(session.tenant_id) as work:
-            services = await _load_enabled_modules(work)
+            services = await load_enabled_modules(work)
             roles = dict(await load_roles(work, None))
             modules = [credential for name, credential in self._offered.items() if name in services]
             credentials = await self._list_credentials(work, modules, None, list(roles))
@@ -254,7 +254,7 @@ async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: 
         return None
     roles = await load_roles(work, role_id)
     return (
-        ConnectSubject(CredentialOwner("shared", role_id), roles, await _load_enabled_modules(work)) if roles else None
+        ConnectSubject(CredentialOwner("shared", role_id), roles, await load_enabled_modules(work)) if roles else None
     )
 
 
@@ -278,10 +278,3 @@ def _find_missing_scopes(service: AvailableService, ways: Sequence[ConnectMethod
             oauth = way.provider.oauth
             return () if oauth is None else find_missing_scopes(oauth, way.scope_request.scopes, own.scopes)
     return ()
-
-
-async def _load_enabled_modules(work: UnitOfWork) -> frozenset[str]:
-    return frozenset(row["module"] for row in await work.fetch(_SERVICES))
-
-
-_SERVICES = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"

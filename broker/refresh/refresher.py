@@ -208,6 +208,7 @@ class Refresher:
     ) -> AccessToken | TokenUnavailable | PreparedRefresh | None:
         if isinstance(step, TokenUnavailable):
             return step
+        self._tools.vault.require_adopted()  # a copy notes nothing, either
         try:
             if isinstance(step, ReauthRequired):
                 await reauth.mark_needs_reauth(work, snapshot.id, snapshot.version, step.reason)

@@ -32,7 +32,7 @@ MOST_CONNECTIONS = 64
 KEEPALIVE_SECONDS = 30.0
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
-BROKER_UNAVAILABLE = "MCPist is not ready: its broker is away"
+BROKER_UNAVAILABLE = "MCPist is not ready: its broker is unavailable"
 VERSION_HINT = "do the gateway and the broker run the same version of MCPist?"
 # Both are raised before a byte of the request is sent.
 CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)

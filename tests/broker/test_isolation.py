@@ -58,7 +58,7 @@ async def told(app: BrokerHarness) -> list[Any]:
     await set_service(app.console, ACTOR, tenant, "notion", enabled=False)
     said: list[Any] = [await reencrypted(app, tenant, fresh=True)]  # nothing was ever sealed
     await app.put(tenant, ada.own, "own-1", account="ada")
-    said += [await seen(app, ada), await rewrapped(app, tenant)]
+    said += [await seen(app, ada), await enabled(app, tenant), await rewrapped(app, tenant)]
     await set_service(app.console, ACTOR, tenant, "notion", enabled=True)
     app.clock.ahead = timedelta(days=91)  # a new data key
     await app.put(tenant, ada.own, "own-2", account="ada")
@@ -140,7 +140,6 @@ async def listed(app: BrokerHarness, person: Person) -> list[Any]:
     async with app.trusted.tenant(person.tenant_id) as work:
         role_ids = [role_id for role_id, _ in (await load_user_policy(work, person.id)).roles]
         pages.append([role.name for _, role in await load_roles(work, None)])
-        pages.append(sorted(await load_enabled_modules(work)))
         for user_id in (None, person.id):
             whose: dict[str, Any] = {
                 "everyone": user_id is None,
@@ -179,6 +178,12 @@ async def seen(app: BrokerHarness, person: Person) -> list[Any]:
         answer = await app.leases.lease(person.asks(tool, module=module))
         shown.append(answer.access_token.reveal() if isinstance(answer, Lease) else type(answer))
     return shown
+
+
+async def enabled(app: BrokerHarness, tenant: UUID) -> list[str]:
+    """The tenant's modules, of which one is off that all tenants before it have on."""
+    async with app.trusted.tenant(tenant) as work:
+        return sorted(await load_enabled_modules(work))
 
 
 async def keys_of(app: BrokerHarness, tenant: UUID) -> list[Any]:

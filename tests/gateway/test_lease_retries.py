@@ -119,7 +119,7 @@ async def nobody_listens(folder: Path) -> AsyncIterator[tuple[Broker, CountingKe
 async def test_three_retries_with_longer_and_longer_pauses(tmp_path: Path) -> None:
     pauses = Pauses()
     async with nobody_listens(tmp_path) as (broker, key):
-        with pytest.raises(Unavailable, match="broker is away"):
+        with pytest.raises(Unavailable, match="broker is unavailable"):
             await ask(leases_of(broker, pauses))
     assert key.attempts == 1 + 3
     assert pauses.seconds == pytest.approx([0.05, 0.1, 0.2])

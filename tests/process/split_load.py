@@ -53,7 +53,7 @@ class Load:
             return False
         assert heard.status == 200, heard
         if heard.failed:
-            assert "broker is away" in heard.text, heard
+            assert "broker is unavailable" in heard.text, heard
             self._failed(heard.text)
             return False
         if module == "shop":

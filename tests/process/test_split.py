@@ -116,10 +116,10 @@ async def test_without_a_broker(single_gateway: Split) -> None:
     began = time.monotonic()
     unknown = await deployment.call(bob, "shop", "look", at=0, what="tea")
     assert (unknown.status, unknown.retry_after) == (503, 2)
-    assert "broker is away" in unknown.text
+    assert "broker is unavailable" in unknown.text
     unleased = await deployment.call(ada, "shop", "buy", at=0, what="tea")
     assert unleased.failed
-    assert "its broker is away; try again in 2 s" in unleased.text
+    assert "its broker is unavailable; try again in 2 s" in unleased.text
     assert time.monotonic() - began < CALL_TIMEOUT
     assert [one for one in deployment.shop.asked if one[1] == "POST /buy"] == []
 
@@ -234,7 +234,7 @@ async def rounds(deployment: Split, kill: Kill, count: int) -> None:
         await asyncio.wait(tasks)
     assert load.slowest < CALL_TIMEOUT + 2
     if kill is not kill_gateway:
-        assert any("broker is away" in how for how in load.errors), "the load has not met the outage"
+        assert any("broker is unavailable" in how for how in load.errors), "the load has not met the outage"
     for who in load.people:
         kept = await names(deployment, who)
         assert load.acknowledged[who.email] <= kept

@@ -58,6 +58,28 @@ async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
     assert answer.token == (await app.token(account)).token
 
 
+@pytest.mark.guarantee("G16")
+async def test_a_copy_does_not_take_over_a_lease_that_has_ended(
+    app: RefreshApp, strict: Vendor, tmp_path: Path
+) -> None:
+    """The original's refresh was under way when its database was copied, and may still be stored there."""
+    account = await app.connect(strict)
+    guard = DeploymentGuard(app.database, tmp_path / "home" / "deployment-id")
+    await guard.verify_deployment()
+    await mark_as_copy(app.database)
+    await guard.verify_deployment()
+    deployment = await app.database.call("SELECT id FROM core.deployment")
+    copy = app.another(vault=Vault(InMemoryKeyProvider("k1", KEYS), deployment, clock=now, guard=guard))
+    await app.ahead(HOUR + 10)
+    await app.execute(
+        "UPDATE vault.accounts SET lease_owner = gen_random_uuid(), lease_until = vault.clock() - interval '1 minute'"
+    )
+    before = await app.row(account)
+    with pytest.raises(NotAdopted):
+        await copy.get_access_token(app.tenant.id, account)
+    assert await app.row(account) == before
+
+
 @pytest.mark.guarantee("G8")
 @pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
 async def test_keys_that_change_cost_no_refresh_and_no_token(app: RefreshApp, strict: Vendor, rounds: int) -> None:
