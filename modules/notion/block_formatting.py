@@ -32,8 +32,8 @@ def format_blocks(blocks: Iterable[Block]) -> str:
     number = 0
     for block in blocks:
         kind = str(block.get("type"))
-        number = number + 1 if kind == "numbered_list_item" else 0
-        texts.append((kind, format_block(block, number=number or 1)))
+        number = _find_number(block, number + 1) if kind == "numbered_list_item" else 0
+        texts.append((kind, format_block(block, number=number)))
     parts: list[str] = []
     for place, (kind, text) in enumerate(texts):
         is_list = _is_item(kind) and place > 0 and texts[place - 1][0] == kind
@@ -45,8 +45,15 @@ def _is_item(kind: str) -> bool:
     return kind in ("bulleted_list_item", "numbered_list_item", "to_do", "toggle")
 
 
-def format_block(block: Block, *, number: int = 1) -> str:
-    """Format one block as Markdown; `number` is that of an item in its list."""
+def _find_number(block: Block, following: int) -> int:
+    """The number of an item: the one that its list begins with, where Notion says so."""
+    content = block.get("numbered_list_item")
+    start = cast("Mapping[str, Any]", content).get("list_start_index") if isinstance(content, dict) else None
+    return start if isinstance(start, int) and 0 <= start < 10**9 else following
+
+
+def format_block(block: Block, *, number: int = 0) -> str:
+    """Format one block as Markdown; `number` is that of an item in its list, otherwise it is the item's own or 1."""
     count_work(_BLOCK_WORK)
     kind = str(block.get("type"))
     content = cast("dict[str, Any]", block.get(kind) or {})
@@ -56,7 +63,7 @@ def format_block(block: Block, *, number: int = 1) -> str:
         return HEADINGS[kind] + sign + _format_text(content)
     if kind == "paragraph" and not children and not content.get("icon"):
         return escape_start(_format_text(content)) or "<br>"
-    marker = _get_marker(kind, content, number)
+    marker = _get_marker(kind, content, number or _find_number(block, 1))
     if marker:
         return _nest(marker, escape_start(_format_text(content)), children)
     if kind in ("quote", "callout"):

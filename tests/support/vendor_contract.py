@@ -112,6 +112,17 @@ class Contract:
         content = self._resolved(answer).get("content", {}) if answer else {}
         return content.get("application/json", {}).get("schema")
 
+    def wrong_instance(self, name: str, value: Any) -> str | None:
+        """Why a value is none of a named schema; None where it is."""
+        validator = self._validator(name, {"$ref": f"#/components/schemas/{name}"})
+        problem = next(iter(validator.iter_errors(value)), None)
+        return problem and f"{name}: {problem.message:.300} at {problem.instance_path}"
+
+    def find_choices(self, name: str) -> list[Json]:
+        """The schemas of which a value of a named schema is one."""
+        found = self._resolved({"$ref": f"#/components/schemas/{name}"})
+        return [self._resolved(one) for one in found.get("anyOf") or found["oneOf"]]
+
     def resolve(self, part: Json) -> Json:
         """A part of the description, or what it refers to."""
         return self._resolved(part)
