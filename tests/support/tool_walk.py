@@ -40,6 +40,7 @@ from tests.support.tool_calls import (
     HTML,
     NOTHING,
     REFUSALS,
+    TRIED_APART,
     UNKNOWN_OUTCOMES,
     Json,
     in_short_and_long,
@@ -93,13 +94,16 @@ class ToolWalk(PeopleWalk):
         _, usual = await self.run(app, vendor, tool)
         for place, request in enumerate(usual):
             changed_before = any(self.is_write(tool, one) for one in usual[:place])
-            for status in FURTHER_REFUSALS if thorough else REFUSALS:
+            operation = vendor.find_operation(request)
+            described = set(vendor.contract.list_refusals(*operation)) - TRIED_APART if operation else set[int]()
+            for status in FURTHER_REFUSALS if thorough else sorted({*REFUSALS, *described}):
                 refusal = self.build_refusal(vendor, status)
+                assert not operation or vendor.contract.wrong_answer(*operation, status, refusal.body) is None
                 answer, seen = await self.run(app, vendor, tool, [*[None] * place, *[refusal] * 5])
                 if not answer.failed:
                     assert not self.is_write(tool, request), (status, request)
                     continue
-                is_open = changed_before or (status == 500 and self.is_write(tool, request))
+                is_open = changed_before or (status >= 500 and self.is_write(tool, request))
                 assert (OUTCOME_UNKNOWN in answer.text) == is_open, (status, request, answer.text)
                 if not self.is_write(tool, request) and not changed_before:
                     assert not any(self.is_write(tool, one) for one in seen), (status, seen)

@@ -95,16 +95,22 @@ class Contract:
         return f"unknown fields {sorted(unknown)}" if unknown else None
 
     def wrong_answer(self, method: str, template: str, status: int, value: Any) -> str | None:
-        """Why an answer is not as described; None where it is."""
+        """Why an answer is not as described; None where it is. Vendors describe few of the refusals that they send."""
         answers = self._document["paths"][template][method]["responses"]
-        if str(status) not in answers:
+        answer = answers.get(str(status)) or (answers.get("default") if status >= 400 else None)
+        if answer is None:
             return None if status >= 400 else f"{method} {template} never answers {status}"
-        content = self._resolved(answers[str(status)]).get("content", {})
+        content = self._resolved(answer).get("content", {})
         if "application/json" not in content:
             return None
-        validator = self._validator(f"{method} {template} {status}", content["application/json"]["schema"])
+        validator = self._validator(f"{method} {template} {status}", content["application/json"].get("schema", {}))
         problem = next(iter(validator.iter_errors(value)), None)
         return problem and f"{method} {template} {status}: {problem.message:.300} at {problem.instance_path}"
+
+    def list_refusals(self, method: str, template: str) -> list[int]:
+        """The statuses from 400 on that are described for an operation by their numbers."""
+        answers = self._document["paths"][template][method]["responses"]
+        return sorted(int(status) for status in answers if status.isdigit() and int(status) >= 400)
 
     def find_answer_schema(self, method: str, template: str, status: int) -> Json | None:
         """The schema of an answer in JSON, where one is described."""

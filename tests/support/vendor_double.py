@@ -32,6 +32,10 @@ class VendorRefusal(Exception):
         self.status, self.body, self.headers = status, body, dict(headers or {})
 
 
+class EdgeRefusal(VendorRefusal):
+    """A refusal of what stands in front of the vendor's API, which the API's description does not know."""
+
+
 @dataclass(frozen=True, slots=True)
 class VendorReply:
     """An answer that is not JSON with status 200: bytes are sent as they are, None as no body, the rest as JSON. `cut`:
@@ -155,13 +159,29 @@ class VendorDouble:
                 raise queued
             return queued
         call = VendorCall(caller, values, dict(pairs), request.headers, raw, repeated)
-        self.check_call(operation, call)
-        made = self._routes[operation](call)
+        made = self._run(operation, call)
         reply = made if isinstance(made, VendorReply) else VendorReply(200, made)
         is_json = reply.headers.get("Content-Type", "application/json").startswith("application/json")
         if is_json and (wrong := self.contract.wrong_answer(*operation, reply.status, reply.body)):
             self.wrong.append(f"the double's own answer: {wrong}")
         return reply
+
+    def _run(self, operation: Operation, call: VendorCall) -> Any:
+        """Answer a request that is as described, or refuse it as described."""
+        try:
+            self.check_call(operation, call)
+            return self._routes[operation](call)
+        except EdgeRefusal:
+            raise
+        except VendorRefusal as refused:
+            if wrong := self.contract.wrong_answer(*operation, refused.status, refused.body):
+                self.wrong.append(f"the double's own refusal: {wrong}")
+            raise
+
+    def find_operation(self, request: str) -> Operation | None:
+        """The operation of a request as it stands in `seen`."""
+        method, _, target = request.partition(" ")
+        return self._find(method.lower(), target.partition("?")[0].removeprefix(self.prefix))[0]
 
     def _find(self, method: str, path: str) -> tuple[Operation | None, tuple[str, ...]]:
         """The operation that a path names; one without placeholders wins over one that has some."""

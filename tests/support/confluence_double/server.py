@@ -23,6 +23,7 @@ from tests.support.confluence_double.answers import (
 from tests.support.confluence_double.description import load_description
 from tests.support.confluence_double.world import ADA, BASE, Comment, Page, World, make_version
 from tests.support.vendor_double import (
+    EdgeRefusal,
     Handler,
     Operation,
     VendorCall,
@@ -67,7 +68,7 @@ class ConfluenceDouble(VendorDouble):
         if kind == "Basic" and base64.b64decode(secret).decode() == PAIR:
             return {scope for scope, _ in ROUTES.values()}
         if kind != "Bearer" or secret not in self.tokens:
-            raise VendorRefusal(401, {"code": 401, "message": "Unauthorized"})
+            raise EdgeRefusal(401, {"code": 401, "message": "Unauthorized"})
         return self.tokens[secret]
 
     def build_refusal(self, status: int, reason: str) -> VendorRefusal:
@@ -75,7 +76,7 @@ class ConfluenceDouble(VendorDouble):
 
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         if ROUTES[operation][0] not in call.caller:
-            raise VendorRefusal(401, {"code": 401, "message": "Unauthorized; scope does not match"})
+            raise EdgeRefusal(401, {"code": 401, "message": "Unauthorized; scope does not match"})
         if operation[1].startswith(V1) and operation[0] != "get" and "X-Atlassian-Token" not in call.headers:
             raise VendorRefusal(403, {"message": "XSRF check failed"})
         if "nothing" in call.caller and (call.values or operation[0] == "post"):

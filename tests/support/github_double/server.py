@@ -131,7 +131,12 @@ class GitHubDouble:
             self.world, token, values, query, request.headers, fields, self.contract.fill, self.url,
             raw_path.removeprefix(base_path), sent.method == "get", body, self.store,
         )  # fmt: skip
-        reply = routes[sent.method, template](call)
+        try:
+            reply = routes[sent.method, template](call)
+        except Refused as refused:
+            if refused.reply.status >= 400:  # redirects are described for few operations
+                self._check_own(sent, refused.reply)
+            raise
         self._check_own(sent, reply)
         return reply
 
@@ -148,6 +153,15 @@ class GitHubDouble:
         if wrong:
             self.wrong.append(f"GraphQL: {wrong}")
         return reply
+
+    def find_operation(self, request: str) -> tuple[str, str] | None:
+        """The operation of a request as it stands in `seen`; None for GraphQL, which has one."""
+        method, _, target = request.partition(" ")
+        path = target.partition("?")[0]
+        is_upload = path.startswith(f"{UPLOADS_PATH}/")
+        base_path, routes = (UPLOADS_PATH, UPLOAD_ROUTES) if is_upload else (self.base_path, ROUTES)
+        route = _route(routes, method.lower(), self._name_repository(path.removeprefix(base_path)))
+        return (method.lower(), route[0]) if route else None
 
     def _name_repository(self, path: str) -> str:
         """The path by the name of a repository that stands there by its number, where redirects lead to

@@ -70,6 +70,9 @@ class PatchContract:
         patched = Sent(sent.method, sent.template, sent.values, sent.query, sent.headers, body)
         return self._whole.wrong(patched if sent.method == "patch" else sent)
 
+    def list_refusals(self, method: str, template: str) -> list[int]:
+        return self._whole.list_refusals(method, template)
+
     def wrong_answer(self, method: str, template: str, status: int, value: Any) -> str | None:
         return self._whole.wrong_answer(method, template, status, value)
 

@@ -39,6 +39,7 @@ from tests.support.jira_double.world import (
 )
 from tests.support.vendor_contract import DESCRIPTIONS, Contract, contract
 from tests.support.vendor_double import (
+    EdgeRefusal,
     Handler,
     Operation,
     VendorCall,
@@ -92,7 +93,7 @@ class JiraDouble(VendorDouble):
         if kind == "Basic" and base64.b64decode(secret).decode() == PAIR:
             return {READ, WRITE, USERS}
         if kind != "Bearer" or secret not in self.tokens:
-            raise VendorRefusal(401, {"code": 401, "message": "Unauthorized"})
+            raise EdgeRefusal(401, {"code": 401, "message": "Unauthorized"})
         return self.tokens[secret]
 
     def build_refusal(self, status: int, reason: str) -> VendorRefusal:
@@ -100,7 +101,7 @@ class JiraDouble(VendorDouble):
 
     def check_call(self, operation: Operation, call: VendorCall) -> None:
         if ROUTES[operation][0] not in call.caller:
-            raise VendorRefusal(401, {"code": 401, "message": "Unauthorized; scope does not match"})
+            raise EdgeRefusal(401, {"code": 401, "message": "Unauthorized; scope does not match"})
         if NOTHING in call.caller and call.values:
             raise refuse(404, "It does not exist, or you do not have permission to see it.")
         if "issueIdOrKey" in call.values and call.values["issueIdOrKey"] not in self.world.issues:
