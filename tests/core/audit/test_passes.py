@@ -1,5 +1,8 @@
 """A gateway's login appends to the log of a tenant that the broker has vouched for, and to no other."""
 
+import random
+from itertools import zip_longest
+
 import asyncpg
 import pytest
 
@@ -42,6 +45,30 @@ async def test_one_batch_for_several_tenants(database: ScratchDatabase) -> None:
         passes = [sign(TENANT), sign(TENANT), "", sign(TENANT), None]
         assert await gateway.call(SIGNED, given, passes, records) == [1, 4]
         assert len(await tenants(database)) == 3
+
+
+async def test_one_tenant_and_several_are_checked_alike(database: ScratchDatabase) -> None:
+    sign, chance = await database.passes(), random.Random(27)
+    right = {TENANT: sign(TENANT), OTHER: sign(OTHER)}
+    wrong = ["", None, "0" * 74, sign(TENANT)[:-1], "0000000000" + sign(TENANT)[10:]]
+    refusals = 0
+    async with database.open("mcpist_gateway") as gateway:
+        for _ in range(300):
+            tenants_given = chance.choice([[TENANT], [OTHER, TENANT], [DEPLOYMENT_CHAIN, TENANT], [DEPLOYMENT_CHAIN]])
+            given = [chance.choice(tenants_given) for _ in range(chance.randint(1, 4))]
+            passes = [
+                chance.choice([*wrong, *right.values()]) if chance.random() < 0.2 else right.get(tenant, "")
+                for tenant in given
+            ]
+            if chance.random() < 0.1:
+                passes.pop()
+            pairs = list(zip_longest(given, passes))
+            unsigned = {tenant for tenant, one in pairs if tenant != DEPLOYMENT_CHAIN and one != right[tenant]}
+            expected = [index for index, tenant in enumerate(given) if tenant in unsigned]
+            found = await gateway.call(SIGNED, given, passes, [pack(call())] * len(given))
+            assert (found or []) == expected, (given, passes)
+            refusals += bool(expected)
+    assert 60 < refusals < 240
 
 
 async def test_a_pass_ends(database: ScratchDatabase) -> None:
@@ -96,8 +123,7 @@ async def test_a_pass_is_checked_once_for_all_records_of_a_flush(database: Scrat
         "INTO unsigned": "",
         "tenant_ids": "'{}'::uuid[]",
         "passes": "'{}'::text[]",
-        "o ||": "'' ||",
-        "i ||": "'' ||",
+        "pass, i, o)": "pass, ''::bytea, ''::bytea)",
     }
     async with database.admin_connection() as admin:
         source: str = await admin.fetchval("SELECT prosrc FROM pg_proc WHERE proname = 'append_signed'")
