@@ -36,6 +36,10 @@ async def test_a_token_is_revoked_by_keyboard(database: ScratchDatabase, tmp_pat
         focused = await now.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert focused != "none", "whoever uses the keyboard sees where they are"
         await now.page.keyboard.press("Enter")
+        await now.page.get_by_role("button", name=label).wait_for()
+        assert await tokens.locator("li").count() == 2, "the first press only says what the second ends"
+        await now.page.keyboard.press("Tab")
+        await now.page.keyboard.press("Enter")
         await now.page.wait_for_url("**/account?done=token_revoked")
         assert await now.page.get_by_role("status").count() == 1
         assert await tokens.locator("li").count() == 1

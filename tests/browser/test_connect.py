@@ -56,6 +56,7 @@ async def test_connect_more_disconnect(database: ScratchDatabase, tmp_path: Path
         await now.page.get_by_role("button", name="Allow changes too").click()
         await now.page.wait_for_url("**/connect/shop?done=connected")
         assert await now.page.get_by_role("button", name="Allow changes too").count() == 0
+        await now.page.get_by_text("Disconnect…").click()
         await now.page.get_by_role("button", name="Disconnect").click()
         await now.page.wait_for_url("**/connect/shop?done=disconnected")
         await now.app.nothing_stored()
