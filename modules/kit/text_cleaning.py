@@ -70,12 +70,15 @@ def keep_identifier(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """`text` as one short line: a title, a name."""
+    """`text` as one short line: a title, a name. One that was cut says how long it is."""
     is_usual = len(text) <= MAX_LINE_LENGTH and text.isascii() and text.isprintable()
     if is_usual and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
     line = " ".join(clean_text(text[: 4 * MAX_LINE_LENGTH]).split())
-    return line if len(line) <= MAX_LINE_LENGTH else line[: MAX_LINE_LENGTH - 1] + "…"
+    if len(line) <= MAX_LINE_LENGTH:
+        return line
+    mark = f"… ({len(text)} characters)"
+    return line[: MAX_LINE_LENGTH - len(mark)] + mark
 
 
 def clean_block(text: str, limit: int) -> CutText:

@@ -60,7 +60,9 @@ class MicrosoftTodoDouble(VendorDouble):
         self.reset()
 
     def reset(self) -> None:
-        """Take away all but the list of its own that each account has."""
+        """Take away all but the list of its own that each account has. The same ids come again: a short id of a task
+        depends on its list's."""
+        self._numbers = itertools.count(1)
         self.lists: dict[str, Json] = {}
         self.tasks: dict[str, Json] = {}
         self.items: dict[str, Json] = {}

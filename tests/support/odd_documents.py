@@ -139,4 +139,5 @@ def find_cut_texts(value: Any, written: str) -> list[str]:
         return [text for name, one in value.items() if name != "excerpt" for text in find_cut_texts(one, written)]
     if isinstance(value, list):
         return [text for one in value for text in find_cut_texts(one, written)]
-    return [value] if isinstance(value, str) and re.search(written, value) and value.endswith("…") else []
+    is_cut = isinstance(value, str) and re.search(written, value) and re.search(r"…( \(\d+ characters\))?$", value)
+    return [value] if is_cut else []

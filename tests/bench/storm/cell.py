@@ -86,7 +86,7 @@ async def _connected(app: RefreshApp, vendor: Vendor, way: str, count: int) -> l
     if way not in OTHERS:
         return [await app.link(vendor.provider, vendor.client, tokens) for tokens in grants]
     ids = [uuid4() for _ in grants]
-    rows = [(one, tokens.refresh.reveal()) for one, tokens in zip(ids, grants, strict=True)]
+    rows = [(one, tokens.refresh_token.reveal()) for one, tokens in zip(ids, grants, strict=True)]
     async with app.scratch.admin_connection() as admin:
         await admin.execute(TABLE)
         await admin.executemany("INSERT INTO storm.connections (id, refresh, ends) VALUES ($1, $2, 0)", rows)

@@ -1,9 +1,10 @@
 import { ChevronDown, ChevronRight } from 'lucide-react'
-import { type KeyboardEvent, memo, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, memo, type RefObject, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { SchemaServiceToolView } from '../../api/schema.d.ts'
 import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { type Messages, useFormat, useLanguage } from '../../messages/index.tsx'
 import styles from './PermissionMatrix.module.css'
+import { useRowsInSight } from './useRowsInSight.ts'
 import { decide, type Grants, isDeniedAtLarge, setTool } from './permissions.ts'
 
 type Tool = SchemaServiceToolView
@@ -38,11 +39,17 @@ export function PermissionMatrix({ tools, grants, open, onChange }: PermissionMa
   const modules = useMemo(() => groupByModule(tools), [tools])
   const rows = useMemo(() => listRows(modules, (name) => open || unfolded.has(name)), [modules, open, unfolded])
   const current = Math.min(active, rows.length - 1)
+  const virtual = useRowsInSight(body, rows, readKey, current)
+  const goal = useRef(-1)
   const focus = (index: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, index))
+    goal.current = next
     setActive(next)
-    body.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus()
+    virtual.scrollToIndex(next, { align: 'auto' })
+    focusGoal(body.current, goal)
   }
+  // A row that was out of sight is in the document from the next drawing on.
+  useLayoutEffect(() => focusGoal(body.current, goal))
   const fold = (name: string, isOpen: boolean) => {
     const next = new Set(unfolded)
     if (isOpen) next.add(name)
@@ -71,29 +78,46 @@ export function PermissionMatrix({ tools, grants, open, onChange }: PermissionMa
         <span role="columnheader">{matrix.effect}</span>
         <span role="columnheader">{matrix.from}</span>
       </div>
-      <div role="rowgroup" ref={body} onKeyDown={handleKey}>
-        {rows.map((row, index) => (
-          <div
-            key={row.kind === 'module' ? row.module.name : `${row.tool.module}.${row.tool.name}`}
-            role="row"
-            data-row={index}
-            aria-rowindex={index + 2}
-            aria-level={row.kind === 'module' ? 1 : 2}
-            aria-expanded={row.kind === 'module' ? row.isOpen : undefined}
-            tabIndex={index === current ? 0 : -1}
-            className={row.kind === 'module' ? styles.module : styles.tool}
-            onFocus={() => setActive(index)}
-          >
-            {row.kind === 'module' ? (
-              <ModuleCells module={row.module} isOpen={row.isOpen} grants={grants} onFold={fold} onToggle={() => toggle(row)} />
-            ) : (
-              <ToolCells tool={row.tool} grants={grants} onToggle={() => toggle(row)} />
-            )}
-          </div>
-        ))}
+      <div role="rowgroup" ref={body} className={styles.body} style={{ height: virtual.getTotalSize() }} onKeyDown={handleKey}>
+        {virtual.getVirtualItems().map(({ key, index, start }) => {
+          const row = rows[index]!
+          return (
+            <div
+              key={key}
+              role="row"
+              ref={virtual.measureElement}
+              data-index={index}
+              data-last={index === rows.length - 1}
+              aria-rowindex={index + 2}
+              aria-level={row.kind === 'module' ? 1 : 2}
+              aria-expanded={row.kind === 'module' ? row.isOpen : undefined}
+              tabIndex={index === current ? 0 : -1}
+              className={row.kind === 'module' ? styles.module : styles.tool}
+              style={{ transform: `translateY(${start - virtual.options.scrollMargin}px)` }}
+              onFocus={() => setActive(index)}
+            >
+              {row.kind === 'module' ? (
+                <ModuleCells module={row.module} isOpen={row.isOpen} grants={grants} onFold={fold} onToggle={() => toggle(row)} />
+              ) : (
+                <ToolCells tool={row.tool} grants={grants} onToggle={() => toggle(row)} />
+              )}
+            </div>
+          )
+        })}
       </div>
     </div>
   )
+}
+
+function readKey(row: Row): string {
+  return row.kind === 'module' ? row.module.name : `${row.tool.module}.${row.tool.name}`
+}
+
+function focusGoal(body: HTMLElement | null, goal: RefObject<number>): void {
+  const row = goal.current < 0 ? null : body?.querySelector<HTMLElement>(`[data-index="${goal.current}"]`)
+  if (!row) return
+  goal.current = -1
+  row.focus()
 }
 
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -10_000, End: 10_000 }
