@@ -55,7 +55,6 @@ class MicrosoftTodoDouble(VendorDouble):
         self.tokens = {
             "full": GraphToken(ADA, True), "reader": GraphToken(ADA, False), "stranger": GraphToken(EVE, True),
         }  # fmt: skip
-        self._numbers = itertools.count(1)
         self.uses_token = False
         self.reset()
 
