@@ -42,7 +42,8 @@ def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     Raises:
         InvalidToolArguments: they do not fit.
     """
-    text, tried, problems = arguments, arguments, list[Any]()
+    text = tried = arguments
+    problems: list[Any] = []  # `list[Any]()` is ten times as dear, on the path of every call
     for _ in range(MAX_ROUNDS):
         tried = text
         try:

@@ -48,27 +48,32 @@ def build_fields(entry: SealedEvent) -> list[ChainField]:
 
     UUIDs are texts, bytes are lower-case hexadecimal.
     """
+    # Unpacked: each field that is read by its name costs 40 ns.
+    (
+        tenant_id, seq, sealed_at, at, id, intent, kind, user_id, credential_id, client, request_id, module, tool,
+        outcome, duration_us, digest, arguments, detail, actor,
+    ) = entry  # fmt: skip
     return [
         CHAIN_FORMAT,
-        format_uuid(entry.tenant_id),
-        entry.seq,
-        entry.sealed_at,
-        entry.at,
-        entry.id.hex(),
-        _hex(entry.intent),
-        entry.kind,
-        None if entry.user_id is None else format_uuid(entry.user_id),
-        entry.credential_id,
-        entry.client,
-        entry.request_id,
-        entry.module,
-        entry.tool,
-        entry.outcome,
-        entry.duration_us,
-        entry.digest.hex(),
-        _hex(entry.arguments),
-        entry.detail,
-        entry.actor,
+        format_uuid(tenant_id),
+        seq,
+        sealed_at,
+        at,
+        id.hex(),
+        None if intent is None else intent.hex(),
+        kind,
+        None if user_id is None else format_uuid(user_id),
+        credential_id,
+        client,
+        request_id,
+        module,
+        tool,
+        outcome,
+        duration_us,
+        digest.hex(),
+        None if arguments is None else arguments.hex(),
+        detail,
+        actor,
     ]
 
 
@@ -76,7 +81,3 @@ def hash_fields(previous: bytes, fields: list[ChainField]) -> bytes:
     """Hash what :func:`build_fields` gave: SHA-256 over one compact JSON array in UTF-8, the keys of `detail` in order,
     whose last element is the hash before."""
     return hashlib.sha256(_encode([*fields, previous.hex()])).digest()
-
-
-def _hex(data: bytes | None) -> str | None:
-    return None if data is None else data.hex()

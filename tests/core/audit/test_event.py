@@ -40,6 +40,13 @@ def test_no_text_breaks_or_bloats_a_record(field: str, text: str) -> None:
     assert "\0" not in getattr(sealed, field)
 
 
+@pytest.mark.parametrize(("field", "limit"), FIELD_LIMITS.items())
+def test_each_text_is_cut_at_its_own_limit_when_it_is_sealed(field: str, limit: int) -> None:
+    whole, longer = (replace(call(), **{field: "t" * length}) for length in (limit, limit + 1))
+    assert truncate_if_needed(unpack(pack(whole))) == whole
+    assert getattr(truncate_if_needed(unpack(pack(longer))), field) == "t" * (limit - 1) + "…"
+
+
 def test_a_short_text_over_its_limit_is_cut_when_it_is_sealed() -> None:
     sealed = truncate_if_needed(unpack(pack(call(tool="t" * 300))))
     assert sealed.tool == "t" * 199 + "…"
