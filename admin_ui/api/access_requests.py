@@ -208,6 +208,20 @@ async def decline_access_request(
     )
 
 
+@routes.post("/access-requests/{request_id}/reopening")
+async def reopen_access_request(
+    request_id: RequestPath, caller: AdminWrite, console: ConsoleDatabase
+) -> AccessRequestView:
+    """Take back the decision about an access request.
+
+    The request is open again. A role that the user got by an approval stays: take it away by `DELETE
+    /users/{user_id}/roles/{role_id}`.
+    """
+    return AccessRequestView.model_validate(
+        await access_requests.reopen_request(console, caller.actor, caller.tenant_id, request_id)
+    )
+
+
 async def _check_requestable(caller: Principal, dependencies: AdminDependencies, module: str, tool: str) -> None:
     """Check that the tenant lets people ask, and that there is something to ask for.
 

@@ -58,6 +58,14 @@ def decline_request(api: AdminApiClient, request_id: str, reason: str) -> Access
     return msgspec.convert(response.json(), AccessRequestEntry)
 
 
+def reopen_request(api: AdminApiClient, request_id: str) -> AccessRequestEntry:
+    """Take back the decision about a request."""
+    response = api.change(
+        "POST", "/access-requests/{}/reopening", None, request_id, missing="there is no request of this id"
+    )
+    return msgspec.convert(response.json(), AccessRequestEntry)
+
+
 def withdraw_request(api: AdminApiClient, request_id: UUID) -> None:
     """Withdraw an open request of one's own."""
     api.delete("/access-requests/{}", str(request_id), missing="you have no open request of this id")

@@ -123,3 +123,16 @@ def decline(
 
     request = run_api_command(call_api, tenant=tenant)
     print_result(as_json, request, lambda: print_line(f"Declined the request of {request.email}."))
+
+
+@app.command("reopen", epilog="Example: mcpist request reopen 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10")
+def reopen(request_id: RequestId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Take back the decision about a request: it is open again. A role that the person got stays."""
+
+    def call_api(api: "AdminApiClient") -> "AccessRequestEntry":
+        from cli.client.access_requests import reopen_request
+
+        return reopen_request(api, request_id)
+
+    request = run_api_command(call_api, tenant=tenant)
+    print_result(as_json, request, lambda: print_line(f"The request of {request.email} is open again."))

@@ -56,6 +56,7 @@ class AuditEventKind(StrEnum):
     ACCESS_REQUEST_WITHDRAWN = "access_request.withdrawn"
     ACCESS_REQUEST_APPROVED = "access_request.approved"
     ACCESS_REQUEST_DECLINED = "access_request.declined"
+    ACCESS_REQUEST_REOPENED = "access_request.reopened"
     SERVICE_ENABLED = "service.enabled"
     SERVICE_DISABLED = "service.disabled"
     SERVICE_CHANGED = "service.changed"

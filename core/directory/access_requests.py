@@ -192,6 +192,33 @@ async def decline_request(
         return await _fetch_request(work, request_id)
 
 
+async def reopen_request(console: Database, actor: Actor, tenant_id: UUID, request_id: UUID) -> AccessRequest:
+    """Take back the decision of an administrator: the request is open again. A role that the person got stays theirs.
+
+    Raises:
+        NotFound: there is no such request.
+        Conflict: it is open or withdrawn, or the person has asked for the same again.
+    """
+    async with console.tenant(tenant_id) as work:
+        request = await _fetch_request(work, request_id)
+        await work.fetchrow(_LOCK_USER, request.user_id)  # as whoever asks does
+        request = await _fetch_request(work, request_id)
+        if request.state not in ("approved", "declined"):
+            raise Conflict(f"this request is {request.state}; only a decision of an administrator is taken back")
+        if await work.fetchrow(_FIND_OPEN, request.user_id, request.module, request.tool) is not None:
+            raise Conflict("the person has asked for the same again; decide that request")
+        await work.execute(_REOPEN, request_id)
+        await audit_change(
+            work,
+            actor,
+            AuditEventKind.ACCESS_REQUEST_REOPENED,
+            request=str(request_id),
+            email=request.email,
+            permission=request.permission,
+        )
+        return await _fetch_request(work, request_id)
+
+
 async def _load_role(work: UnitOfWork, role_id: UUID) -> Role:
     for _, role in await load_roles(work, role_id):
         return role
@@ -249,5 +276,8 @@ _FORGET_OLDEST = """DELETE FROM core.access_requests WHERE tenant_id = $1 AND us
         ORDER BY k.state <> 'open', k.created_at DESC, k.id LIMIT $3)"""
 _INSERT = """INSERT INTO core.access_requests (tenant_id, user_id, module, tool, message) VALUES ($1, $2, $3, $4, $5)
     RETURNING id"""
+_REOPEN = """UPDATE core.access_requests
+    SET state = 'open', decided_at = NULL, decided_by = '', role = '', reason = ''
+    WHERE tenant_id = $1 AND id = $2 AND state <> 'open'"""
 _DECIDE = """UPDATE core.access_requests
     SET state = $3, decided_at = now(), decided_by = $4, role = $5, reason = $6 WHERE tenant_id = $1 AND id = $2"""

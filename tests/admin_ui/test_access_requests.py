@@ -105,6 +105,33 @@ async def test_it_is_declined_with_a_reason_or_withdrawn(app: AdminApp, shop: Te
     assert states == ["withdrawn", "declined"]
 
 
+async def test_a_decision_is_taken_back(app: AdminApp, shop: Tenant) -> None:
+    globex = await app.tenant("globex")
+    async with (
+        app.browser(shop.user) as user,
+        app.browser(shop.admin) as admin,
+        app.browser(globex.admin) as stranger,
+    ):
+        asked = (await ask(user)).json()
+        path = f"/access-requests/{asked['id']}/reopening"
+        assert (await admin.post(path)).status_code == 409, "it is open"
+        await admin.post(f"/access-requests/{asked['id']}/refusal", json={"reason": "no"})
+        assert (await user.post(path)).status_code == 403
+        assert (await stranger.post(path)).status_code == 404
+        answer = await admin.post(path)
+        assert answer.status_code == 200
+        assert answer.json() == asked
+        await app.seal()
+        newest = (await admin.get("/audit", params={"limit": 1})).json()["items"][0]
+        assert newest["kind"] == "access_request.reopened"
+        await admin.post(f"/access-requests/{asked['id']}/refusal", json={})
+        again = (await ask(user)).json()
+        refused = await admin.post(path)
+        assert (refused.status_code, "asked for the same again" in refused.text) == (409, True)
+        await user.delete(f"/access-requests/{again['id']}")
+        assert (await admin.post(f"/access-requests/{again['id']}/reopening")).status_code == 409
+
+
 @pytest.mark.guarantee("G9")
 async def test_another_tenant_and_other_people_learn_nothing(app: AdminApp, shop: Tenant) -> None:
     globex = await app.tenant("globex")

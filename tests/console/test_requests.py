@@ -85,6 +85,7 @@ async def test_a_request_is_approved_in_the_list_and_undone(app: ConsoleApp) -> 
         return app.user.email not in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
 
     await within(15, is_undone)
+    await expect(_row(page, "quick@acme.test")).to_have_count(1)
     await create_role(console, ACTOR, tenant, "Wiki")
     await grant(console, ACTOR, tenant, "Wiki", "allow", "confluence.*")
     await _ask(app, "choice", module="confluence", tool="search")

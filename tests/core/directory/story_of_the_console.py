@@ -103,9 +103,11 @@ async def _requests(console: Database, tenant: UUID, user: UUID, stranger: UUID)
         console, ACTOR, tenant, first.id, role.id, permits=lambda role, _: "kg.read" in role.allow, allow=True
     )
     declined = await access_requests.decline_request(console, ACTOR, tenant, second.id, "no")
+    reopened = await access_requests.reopen_request(console, ACTOR, tenant, second.id)
+    declined = await access_requests.decline_request(console, ACTOR, tenant, second.id, "no")
     await access_requests.withdraw_request(console, ACTOR, tenant, third.id, user)
     listed = await access_requests.list_requests(console, tenant)
-    told = [again.id == first.id, *map(_shown, [approved, declined, *listed])]
+    told = [again.id == first.id, *map(_shown, [approved, reopened, declined, *listed])]
     told += map(_shown, await access_requests.list_requests(console, tenant, user_id=user, state="declined"))
     told += [await refused(ask(console, ACTOR, tenant, stranger, "kg", "read", ""))]
     told += [_shown(await access_requests.get_request(console, tenant, first.id))]

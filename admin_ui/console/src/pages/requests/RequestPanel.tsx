@@ -12,6 +12,7 @@ import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { ApproveSection } from './ApproveSection.tsx'
+import { reopen } from './approve.ts'
 import { pathOf, requestQuery } from './queries.ts'
 import { RequestBadge } from './RequestBadge.tsx'
 import styles from './requests.module.css'
@@ -83,8 +84,12 @@ function DeclineForm({ request, onClose }: { request: SchemaAccessRequestView; o
   const send = async (data: FormData) => {
     const body = { reason: String(data.get('reason') ?? '') }
     await read(api.POST('/api/v1/access-requests/{request_id}/refusal', { params: pathOf(request.id), body }))
-    await queries.invalidateQueries({ queryKey: ['access-requests'] })
-    showToast(requests.declined(request.email))
+    const refresh = () => queries.invalidateQueries({ queryKey: ['access-requests'] })
+    await refresh()
+    showToast(requests.declined(request.email), async () => {
+      await reopen(request)
+      await refresh()
+    })
     onClose()
   }
   return (

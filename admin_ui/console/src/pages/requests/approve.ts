@@ -11,8 +11,8 @@ export type Target = Pick<SchemaRoleView, 'id' | 'name' | 'members'>
 const CHANGED = ['access-requests', 'users', 'roles']
 
 /**
- * Approves a request into a role; with `allow` the role is changed first. Undo takes the role away again: not where the
- * person had it before, nor where the role was changed, which concerns others.
+ * Approves a request into a role; with `allow` the role is changed first. Undo takes the role away again and opens the
+ * request: not where the person had the role before, nor where the role was changed, which concerns others.
  */
 export function useApprove(request: SchemaAccessRequestView) {
   const { requests } = useMessages()
@@ -30,9 +30,15 @@ export function useApprove(request: SchemaAccessRequestView) {
     const undo = async () => {
       const path = { user_id: request.user_id, role_id: role.id }
       await read(api.DELETE('/api/v1/users/{user_id}/roles/{role_id}', { params: { path } }))
+      await reopen(request)
       await refresh()
     }
     showToast(requests.approved(request.email, role.name), isNew && !allow ? undo : undefined)
     await refresh()
   }
+}
+
+/** Takes back the decision about a request. */
+export async function reopen(request: SchemaAccessRequestView): Promise<void> {
+  await read(api.POST('/api/v1/access-requests/{request_id}/reopening', { params: pathOf(request.id) }))
 }
