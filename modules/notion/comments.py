@@ -1,5 +1,6 @@
 """Comments on pages and blocks, and the people of the workspace."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
@@ -42,7 +43,17 @@ class NotionComment(ResultModel):
         if not isinstance(raw, dict):
             return raw
         found = cast("dict[str, Any]", raw)
-        return {**found, "text": format_rich_text(found.get("rich_text") or ()), "truncated": False}
+        text = format_rich_text(found.get("rich_text") or ())
+        return {**found, "created_by": _name_author(found), "text": text, "truncated": False}
+
+
+def _name_author(comment: Mapping[str, Any]) -> Any:
+    """The author with the name that Notion shows at the comment: of a person it gives the id alone."""
+    author, shown = comment.get("created_by"), comment.get("display_name")
+    if not isinstance(author, Mapping) or not isinstance(shown, Mapping):
+        return author
+    known = cast("Mapping[str, Any]", author)
+    return {**known, "name": known.get("name") or cast("Mapping[str, Any]", shown).get("resolved_name")}
 
 
 class OneNotionComment(NotionComment):

@@ -187,6 +187,7 @@ async def test_a_comment_is_corrected_and_removed(app: ModuleApp, vendor: Notion
     said = await app.read("create_comment", page_id=page, text="furst")
     await app.read("update_comment", comment_id=said["id"], text="**first**")
     [listed] = (await app.read("list_comments", block_id=page))["comments"]
+    assert listed["created_by"].startswith("MCPist (")
     assert (listed["id"], listed["text"], "parent" in listed) == (said["id"], "**first**", False)
     await app.read("delete_comment", comment_id=said["id"])
     assert (await app.read("list_comments", block_id=page))["comments"] == []
