@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import Field
 
 from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
 from core.api.dependencies import AdminRead, AdminWrite
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, ResponseModel
+from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, ResponseModel, ShortText
 from core.directory import allow_list
 
 routes = create_router("allow list")
@@ -38,14 +38,18 @@ class AddedEntryView(ResponseModel):
 
 @routes.get("/allow-list")
 async def list_entries(
-    caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    console: ConsoleDatabase,
+    q: Annotated[ShortText, Query(description="Words that the entry contains.")] = "",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[AllowListEntryView]:
     """List the allow list.
 
     Verified e-mail addresses and domains that may sign in, in alphabetical order.
     """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    entries = await allow_list.list_entries(console, caller.tenant_id, after=after, limit=limit + 1)
+    entries = await allow_list.list_entries(console, caller.tenant_id, words=q, after=after, limit=limit + 1)
     page, next_cursor = split_page(entries, limit, lambda item: item.entry)
     return PageOf(items=[AllowListEntryView.model_validate(item) for item in page], next_cursor=next_cursor)
 

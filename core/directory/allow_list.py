@@ -9,6 +9,7 @@ from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.email_address import normalize_address, normalize_domain
 from core.errors import LimitReached, NotFound
+from core.word_search import build_word_filter, match_words
 
 MAX_ALLOW_LIST_ENTRIES = 20_000
 MAX_ENTRIES_PER_PAGE = 1_000
@@ -61,11 +62,12 @@ async def remove_entry(console: Database, actor: Actor, tenant_id: UUID, entry: 
 
 
 async def list_entries(
-    console: Database, tenant_id: UUID, *, after: str = "", limit: int = MAX_ENTRIES_PER_PAGE
+    console: Database, tenant_id: UUID, *, words: str = "", after: str = "", limit: int = MAX_ENTRIES_PER_PAGE
 ) -> list[AllowListEntry]:
-    """List the tenant's entries in the order of their letters, after the entry `after`; at most 1,000 at once."""
+    """List the tenant's entries that contain all `words`, in the order of their letters, after the entry `after`; at
+    most 1,000 at once."""
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(_LIST, after, min(limit, MAX_ENTRIES_PER_PAGE))
+        rows = await work.fetch(_LIST, after, min(limit, MAX_ENTRIES_PER_PAGE), *build_word_filter(words))
         return [AllowListEntry(*row.values()) for row in rows]
 
 
@@ -87,5 +89,8 @@ def list_matching_entries(address: str) -> tuple[str, str]:
 _COUNT = "SELECT count(*) FROM core.allow_list WHERE tenant_id = $1"
 _ADD = "INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 _REMOVE = "DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2"
-_LIST = """SELECT entry, created_at FROM core.allow_list WHERE tenant_id = $1 AND entry > $2
-    ORDER BY entry LIMIT $3"""
+_LIST = (
+    "SELECT entry, created_at FROM core.allow_list WHERE tenant_id = $1 AND entry > $2 AND "  # noqa: S608 constants
+    + match_words("entry", "$4", "$5")
+    + " ORDER BY entry LIMIT $3"
+)

@@ -231,9 +231,11 @@ async def test_pages_hold_each_item_once(app: AdminApp, acme: Tenant) -> None:
         users = [one["email"] for one in await everything(admin, "/users")]
         roles = [one["name"] for one in await everything(admin, "/roles")]
         entries = [one["entry"] for one in await everything(admin, "/allow-list")]
+        found = await everything(admin, "/allow-list", q="Ｎ2 ACME")
     assert users == sorted([f"n{n}@acme.example" for n in range(4)] + ["admin@acme.example", "user@acme.example"])
     assert roles == ["acme-readers", "n2", "n3", "n0", "n1"]
     assert sorted(entries) == sorted([*users, "@acme.example"])
+    assert [one["entry"] for one in found] == ["n2@acme.example"]
     assert len(entries) == len(set(entries))
 
 

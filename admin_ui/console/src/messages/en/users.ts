@@ -84,6 +84,7 @@ export const users = {
     title: 'Who may sign in',
     text: 'A verified address that stands here, or whose domain does, may sign in and becomes a user.',
     entry: 'Address, or @ and a domain',
+    search: 'Search addresses and domains',
     add: 'Add',
     remove: (entry: string) => `Remove ${entry}`,
     removed: (entry: string) => `${entry} was removed`,

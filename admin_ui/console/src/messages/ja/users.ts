@@ -83,6 +83,7 @@ export const users: Messages['users'] = {
     title: 'サインインの許可',
     text: 'ここにあるアドレス、またはドメインの確認済みアドレスを持つ人は、サインインしてユーザーになれます。',
     entry: 'アドレス、または @ とドメイン',
+    search: 'アドレスとドメインを検索',
     add: '追加',
     remove: (entry) => `${entry} を削除`,
     removed: (entry) => `${entry} を削除しました`,

@@ -6,6 +6,7 @@ import { api, read } from '../../api/client.ts'
 import { Button, IconButton } from '../../components/Button.tsx'
 import { ItemList } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
+import { SearchBox } from '../../components/ListTools.tsx'
 import overlay from '../../components/Overlay.module.css'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
@@ -21,8 +22,9 @@ export function AllowList({ onClose }: { onClose: () => void }) {
   const { busy, problem, run } = useAction()
   const online = useOnline()
   const [text, setText] = useState('')
-  const list = usePagedList(['allow-list'], (cursor) =>
-    read(api.GET('/api/v1/allow-list', { params: { query: { limit: 200, ...(cursor && { cursor }) } } })),
+  const [words, setWords] = useState('')
+  const list = usePagedList(['allow-list', words], (cursor) =>
+    read(api.GET('/api/v1/allow-list', { params: { query: { q: words, limit: 200, ...(cursor && { cursor }) } } })),
   )
   const change = (work: () => Promise<unknown>) =>
     run(async () => {
@@ -60,6 +62,7 @@ export function AllowList({ onClose }: { onClose: () => void }) {
               {users.allow.add}
             </Button>
           </Form>
+          <SearchBox label={users.allow.search} value={words} onSearch={setWords} />
           {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
           {list.isLoading ? (
             <Skeleton />
@@ -80,7 +83,7 @@ export function AllowList({ onClose }: { onClose: () => void }) {
                   onPress={() => void remove(entry)}
                 />
               )}
-              empty={users.allow.empty}
+              empty={words ? common.nothingMatches(words) : users.allow.empty}
             />
           )}
           {list.hasMore && <Button onPress={list.loadMore}>{common.loadMore}</Button>}
