@@ -95,7 +95,7 @@ class FileToDeploy(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: _SourcePath
-    content: Annotated[str, limit_length(maximum=5_000_000)]
+    content: Annotated[str, limit_length(maximum=4_000_000)]
 
 
 @tool(hints=READ_HINTS, scopes=[READ_FUNCTIONS])

@@ -36,7 +36,7 @@ class Ended:
     err: str
 
     def json(self) -> Any:
-        assert self.code == 0, self.err
+        assert self.code == 0, self.err or self.out
         assert self.out.count("\n") == 1
         return json.loads(self.out)
 

@@ -126,7 +126,7 @@ async def test_a_long_log_is_never_held_whole(app: GitHubApp) -> None:
     page = await app.mona.call("get_job_logs", **JOB, tail_lines=1)
     assert (page["size"], page["text"]) == (len(log), "one line of a long log\n")
     assert sum(store.asked) < 2 * PAGE_BYTES, "what is asked for is what is kept"
-    assert store.sent_bytes < 2.2 * len(log)
+    assert store.sent_bytes < 2.5 * len(log)
 
 
 async def test_a_log_of_a_gigabyte(app: GitHubApp) -> None:
