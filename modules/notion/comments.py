@@ -51,7 +51,7 @@ def _name_author(comment: Mapping[str, Any]) -> Any:
     """The author with the name that Notion shows at the comment: of a person it gives the id alone."""
     author, shown = comment.get("created_by"), comment.get("display_name")
     if not isinstance(author, Mapping) or not isinstance(shown, Mapping):
-        return author
+        return cast("Any", author)
     known = cast("Mapping[str, Any]", author)
     return {**known, "name": known.get("name") or cast("Mapping[str, Any]", shown).get("resolved_name")}
 

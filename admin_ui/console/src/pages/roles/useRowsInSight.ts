@@ -24,6 +24,7 @@ export function useRowsInSight<Row>(
     },
     [current],
   )
+  // eslint-disable-next-line react-hooks/incompatible-library -- the matrix takes what is in sight anew at each drawing
   return useVirtualizer({
     count: rows.length,
     getScrollElement: () => place.scroller,
