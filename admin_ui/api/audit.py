@@ -39,6 +39,7 @@ from core.scopes import ADMIN_READ
 
 routes = create_router("audit")
 
+AuditSort = Literal["occurred_at", "-occurred_at"]
 Denial = Literal["", "hidden_tool", "unknown_tool", "tool", "scope"]
 ExistingTools = Mapping[str, ModuleDescription]
 NO_TOOLS: ExistingTools = {}
@@ -65,6 +66,9 @@ class AuditFilters(RequestModel):
 class AuditQuery(AuditFilters):
     """Filters of the audit log, and a page of it."""
 
+    sort: AuditSort = Field(
+        default="-occurred_at", description="Field to order by; with `-` the other way round, newest first."
+    )
     limit: PageLimit = 50
     cursor: Cursor = None
 
@@ -113,8 +117,9 @@ class AuditPageView(PageOf[AuditItemView]):
     model_config = ConfigDict(json_schema_extra={"description": "One page of the audit log."})
 
     searched_back_to: datetime | None = Field(
-        description="Time back to which the log was searched, where the search has ended before the page was full: "
-        "`next_cursor` goes on from there, and there may be no items yet. Null otherwise."
+        description="Time back to which the log was searched, or up to which with the oldest first, where the search "
+        "has ended before the page was full: `next_cursor` goes on from there, and there may be no items yet. Null "
+        "otherwise."
     )
 
 
@@ -166,9 +171,9 @@ async def list_audit(
 ) -> AuditPageView:
     """List the audit log of the tenant.
 
-    Newest first. Administrators read everything of their tenant, users their own actions. Entries appear within
-    seconds. A search for what is rare by `user`, `outcome` or `module` alone ends after about 0.1 s and says how far it
-    has looked: go on by `next_cursor`.
+    Newest first, unless `sort` says otherwise. Administrators read everything of their tenant, users their own actions.
+    Entries appear within seconds. A search for what is rare by `user`, `outcome` or `module` alone ends after about
+    0.1 s and says how far it has looked: go on by `next_cursor`.
     """
     console, user = dependencies.console, _resolve_user(caller, filters.user)
     await _seal_for_operator(caller, console, request)
@@ -256,7 +261,8 @@ async def list_deployment_audit(
 ) -> AuditPageView:
     """List the audit log of the deployment.
 
-    Newest first: keys, removed tenants, and credentials and sign-ins that belong to no tenant.
+    Newest first, unless `sort` says otherwise: keys, removed tenants, and credentials and sign-ins that belong to no
+    tenant.
     """
     await _seal_for_operator(caller, console, request)
     return await _fetch_page(console, DEPLOYMENT_CHAIN, filters, None, NO_TOOLS)
@@ -274,7 +280,14 @@ async def _seal_for_operator(caller: Principal, console: Database, request: Requ
 async def _fetch_page(
     console: Database, chain: UUID, filters: AuditQuery, user: UUID | None, existing: ExistingTools | None
 ) -> AuditPageView:
-    page = await query.fetch_audit_page(console, chain, _build_filter(filters, user), filters.cursor, filters.limit)
+    page = await query.fetch_audit_page(
+        console,
+        chain,
+        _build_filter(filters, user),
+        filters.cursor,
+        filters.limit,
+        oldest_first=filters.sort == "occurred_at",
+    )
     items = [_build_view(item, existing) for item in page.items]
     return AuditPageView(items=items, next_cursor=page.next_cursor, searched_back_to=page.searched_until)
 

@@ -81,6 +81,28 @@ async def test_an_administrator_finds_what_happened_and_takes_it_away(app: Conso
     await app.look(page, "logs-verified")
 
 
+async def test_the_head_of_the_time_turns_the_order(app: ConsoleApp) -> None:
+    tenant = app.admin.tenant
+    await create_role(app.product.console, ACTOR, tenant.id, "Comes last")
+    await _seal(app)
+    page = await app.open(app.admin, "/logs?kind=role&live=1")
+    head, rows = page.get_by_role("columnheader", name="Time"), page.get_by_role("row")
+    await page.get_by_text("Live: new entries appear by themselves").wait_for()
+    await expect(head).to_have_attribute("aria-sort", "descending")
+    newest = await rows.nth(1).inner_text()
+    await head.get_by_role("button").click()
+    await page.wait_for_url(re.compile(r"kind=role&sort=occurred_at$"))
+    await expect(head).to_have_attribute("aria-sort", "ascending")
+    await expect(rows.last).to_have_text(newest, use_inner_text=True)
+    await app.look(page, "logs-oldest-first")
+    await page.reload()
+    await expect(rows.last).to_have_text(newest, use_inner_text=True)
+    # What is live comes in at the top: it takes the newest back there.
+    await page.get_by_role("button", name="Live", exact=True).click()
+    await page.wait_for_url(re.compile(r"kind=role&live=1$"))
+    await expect(rows.nth(1)).to_have_text(newest, use_inner_text=True)
+
+
 async def test_what_happens_appears_by_itself(app: ConsoleApp) -> None:
     person = await app.product.person(app.admin.tenant, "lively@acme.test", allow=["knowledge_graph.*"])
     await _seal(app)

@@ -55,9 +55,18 @@ export const logs = {
   isLive: 'Live: new entries appear by themselves',
   connecting: 'Waiting for MCPist',
   waiting: (count: number) => `Show ${count} new`,
-  searchedBackTo: (time: string) => `Searched back to ${time}.`,
-  searchOn: 'Search further back',
-  searching: (time: string) => `Searching: back to ${time} so far.`,
+  searches: {
+    back: {
+      searched: (time: string) => `Searched back to ${time}.`,
+      goOn: 'Search further back',
+      searching: (time: string) => `Searching: back to ${time} so far.`,
+    },
+    on: {
+      searched: (time: string) => `Searched up to ${time}.`,
+      goOn: 'Search further on',
+      searching: (time: string) => `Searching: up to ${time} so far.`,
+    },
+  },
   stopSearch: 'Stop the search',
   emptyTitle: 'Nothing has happened yet',
   nothing: 'Nothing matches these filters',

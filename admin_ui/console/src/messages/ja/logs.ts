@@ -57,9 +57,18 @@ export const logs: Messages['logs'] = {
   isLive: 'ライブ：新しい記録が自動で表示されます',
   connecting: 'MCPist の応答を待っています',
   waiting: (count) => `新着 ${count} 件を表示`,
-  searchedBackTo: (time) => `${time} までさかのぼって検索しました。`,
-  searchOn: 'さらにさかのぼって検索',
-  searching: (time) => `検索中：${time} までさかのぼりました。`,
+  searches: {
+    back: {
+      searched: (time) => `${time} までさかのぼって検索しました。`,
+      goOn: 'さらにさかのぼって検索',
+      searching: (time) => `検索中：${time} までさかのぼりました。`,
+    },
+    on: {
+      searched: (time) => `${time} までの記録を検索しました。`,
+      goOn: '続きを検索',
+      searching: (time) => `検索中：${time} まで進みました。`,
+    },
+  },
   stopSearch: '検索を停止',
   emptyTitle: 'まだ記録はありません',
   nothing: '条件に一致する記録はありません',

@@ -2,7 +2,8 @@ import { type InfiniteData, type QueryClient, queryOptions } from '@tanstack/rea
 import { fetchAuditPage } from '../../api/audit.ts'
 import { api, read } from '../../api/client.ts'
 import type { SchemaAuditItemView } from '../../api/schema.d.ts'
-import { buildLogQuery, joinNewest, type LogFilters } from './filters.ts'
+import { writeSort } from '../../app/search.ts'
+import { buildLogQuery, joinNewest, type LogFilters, readOrder } from './filters.ts'
 
 /** Rows of a page, and of what is newest while the page is live. */
 export const PAGE = 100
@@ -19,7 +20,8 @@ interface LogPage {
 export const logKey = (filters: LogFilters) => ['log', 'list', filters]
 
 export function fetchLogPage(filters: LogFilters, cursor?: string): Promise<LogPage> {
-  const query = { ...buildLogQuery(filters, Date.now()), limit: PAGE, ...(cursor && { cursor }) }
+  const sort = writeSort(readOrder(filters)) as `${'' | '-'}occurred_at`
+  const query = { ...buildLogQuery(filters, Date.now()), sort, limit: PAGE, ...(cursor && { cursor }) }
   return fetchAuditPage(query, SEARCHES)
 }
 
