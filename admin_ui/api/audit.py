@@ -30,7 +30,6 @@ from core.api.streaming import SteadyStreamResponse
 from core.audit import query
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind, CallOutcome
 from core.audit.query import ChainAnchor
-from core.audit.retention import fetch_oldest_time
 from core.audit.sealer import seal_pending_events
 from core.db import Database
 from core.directory.audit_trail import audit_change
@@ -39,6 +38,7 @@ from core.scopes import ADMIN_READ
 
 routes = create_router("audit")
 
+AuditSort = Literal["occurred_at", "-occurred_at"]
 Denial = Literal["", "hidden_tool", "unknown_tool", "tool", "scope"]
 ExistingTools = Mapping[str, ModuleDescription]
 NO_TOOLS: ExistingTools = {}
@@ -65,6 +65,9 @@ class AuditFilters(RequestModel):
 class AuditQuery(AuditFilters):
     """Filters of the audit log, and a page of it."""
 
+    sort: AuditSort = Field(
+        default="-occurred_at", description="Field to order by; with `-` the other way round, newest first."
+    )
     limit: PageLimit = 50
     cursor: Cursor = None
 
@@ -113,8 +116,9 @@ class AuditPageView(PageOf[AuditItemView]):
     model_config = ConfigDict(json_schema_extra={"description": "One page of the audit log."})
 
     searched_back_to: datetime | None = Field(
-        description="Time back to which the log was searched, where the search has ended before the page was full: "
-        "`next_cursor` goes on from there, and there may be no items yet. Null otherwise."
+        description="Time back to which the log was searched, or up to which with the oldest first, where the search "
+        "has ended before the page was full: `next_cursor` goes on from there, and there may be no items yet. Null "
+        "otherwise."
     )
 
 
@@ -151,40 +155,20 @@ class VerificationView(ResponseModel):
     head: ChainPositionView | None = Field(description="Newest event of the log; null for an empty log.")
 
 
-class RetentionView(ResponseModel):
-    """How long the audit log is kept."""
-
-    keep_months: int | None = Field(
-        description="Whole months that are kept before this one; older ones are deleted. Null where everything is kept."
-    )
-    oldest_at: datetime | None = Field(description="Time of the oldest entry that is kept; null for an empty log.")
-
-
 @routes.get("/audit")
 async def list_audit(
     filters: Annotated[TenantAuditQuery, Query()], caller: OwnerRead, dependencies: AdminDeps, request: Request
 ) -> AuditPageView:
     """List the audit log of the tenant.
 
-    Newest first. Administrators read everything of their tenant, users their own actions. Entries appear within
-    seconds. A search for what is rare by `user`, `outcome` or `module` alone ends after about 0.1 s and says how far it
-    has looked: go on by `next_cursor`.
+    Newest first, unless `sort` says otherwise. Administrators read everything of their tenant, users their own actions.
+    Entries appear within seconds. A search for what is rare by `user`, `outcome` or `module` alone ends after about
+    0.1 s and says how far it has looked: go on by `next_cursor`.
     """
     console, user = dependencies.console, _resolve_user(caller, filters.user)
     await _seal_for_operator(caller, console, request)
     existing = dependencies.catalogue.list_modules() if caller.is_administrator_with(ADMIN_READ) else None
     return await _fetch_page(console, caller.tenant_id, filters, user, existing)
-
-
-@routes.get("/audit/retention")
-async def show_retention(caller: AdminRead, dependencies: AdminDeps) -> RetentionView:
-    """Get how long the audit log is kept, and since when it is.
-
-    It counts for all tenants; the operator sets it where MCPist runs (`MCPIST_AUDIT_KEEP_MONTHS`).
-    """
-    async with dependencies.console.tenant(caller.tenant_id) as work:
-        oldest = await fetch_oldest_time(work)
-    return RetentionView(keep_months=dependencies.audit_keep_months or None, oldest_at=oldest)
 
 
 @routes.get("/audit/export", response_class=Response, responses=EXPORT_RESPONSES)
@@ -256,7 +240,8 @@ async def list_deployment_audit(
 ) -> AuditPageView:
     """List the audit log of the deployment.
 
-    Newest first: keys, removed tenants, and credentials and sign-ins that belong to no tenant.
+    Newest first, unless `sort` says otherwise: keys, removed tenants, and credentials and sign-ins that belong to no
+    tenant.
     """
     await _seal_for_operator(caller, console, request)
     return await _fetch_page(console, DEPLOYMENT_CHAIN, filters, None, NO_TOOLS)
@@ -274,7 +259,14 @@ async def _seal_for_operator(caller: Principal, console: Database, request: Requ
 async def _fetch_page(
     console: Database, chain: UUID, filters: AuditQuery, user: UUID | None, existing: ExistingTools | None
 ) -> AuditPageView:
-    page = await query.fetch_audit_page(console, chain, _build_filter(filters, user), filters.cursor, filters.limit)
+    page = await query.fetch_audit_page(
+        console,
+        chain,
+        _build_filter(filters, user),
+        filters.cursor,
+        filters.limit,
+        oldest_first=filters.sort == "occurred_at",
+    )
     items = [_build_view(item, existing) for item in page.items]
     return AuditPageView(items=items, next_cursor=page.next_cursor, searched_back_to=page.searched_until)
 

@@ -1,5 +1,6 @@
 """The audit log at a server: one page of it, as the person may see it."""
 
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import BinaryIO
 from uuid import UUID
@@ -30,13 +31,6 @@ class _AuditItem(msgspec.Struct):
     detail: dict[str, str | int]
 
 
-class AuditRetention(msgspec.Struct, frozen=True):
-    """How long the log is kept, in whole months (None: everything), and its oldest entry."""
-
-    keep_months: int | None
-    oldest_at: datetime | None
-
-
 class _ChainPosition(msgspec.Struct):
     seq: int
     hash: str
@@ -59,40 +53,42 @@ class _AuditPage(msgspec.Struct):
     """Not said by a server of an earlier version."""
 
 
+@dataclass(frozen=True, slots=True)
+class AuditRange:
+    """Which of the entries that a filter leaves: at most `limit` from a cursor on, in an order."""
+
+    cursor: str | None
+    limit: int
+    oldest_first: bool = False
+
+
 def fetch_tenant_audit(
-    api: AdminApiClient, filter: AuditFilter, user: str | None, cursor: str | None, limit: int
+    api: AdminApiClient, filter: AuditFilter, user: str | None, range: AuditRange
 ) -> tuple[AuditPage, dict[UUID, str]]:
-    """Return at most `limit` entries, and the addresses of their users."""
+    """Return the entries of a range, and the addresses of their users."""
     if api.is_operator:
         users = fetch_users(api)
         user_id = None if user is None else fetch_user(api, user).id
-        return _fetch_entries(api, "/audit", filter, cursor, limit, user=user_id), {
-            entry.id: entry.email for entry in users
-        }
+        return _fetch_entries(api, "/audit", filter, range, user=user_id), {entry.id: entry.email for entry in users}
     profile = fetch_profile(api)
     administers = profile.system_role == "admin"
     user_id = None if user is None else profile.id if user.lower() == profile.email else fetch_user(api, user).id
-    page = _fetch_entries(api, "/audit", filter, cursor, limit, user=user_id)
+    page = _fetch_entries(api, "/audit", filter, range, user=user_id)
     emails = {entry.id: entry.email for entry in fetch_users(api)} if administers else {profile.id: profile.email}
     return page, emails
 
 
 def fetch_deployment_audit(
-    api: AdminApiClient, filter: AuditFilter, cursor: str | None, limit: int
+    api: AdminApiClient, filter: AuditFilter, range: AuditRange
 ) -> tuple[AuditPage, dict[UUID, str]]:
     """Return the entries that belong to no tenant, for the operator."""
-    return _fetch_entries(api, "/deployment/audit", filter, cursor, limit), {}
+    return _fetch_entries(api, "/deployment/audit", filter, range), {}
 
 
 def download_audit(api: AdminApiClient, filter: AuditFilter, user: str | None, form: str, file: BinaryIO) -> None:
     """Write a tenant's entries to a file, as `csv` or `jsonl`, newest first."""
     user_id = None if user is None else fetch_user(api, user).id
     api.download("/audit/export", file, **_build_query(filter), user=user_id, form=form)
-
-
-def fetch_retention(api: AdminApiClient) -> AuditRetention:
-    """Fetch how long the log is kept."""
-    return api.get("/audit/retention", AuditRetention)
 
 
 def verify_audit(api: AdminApiClient) -> ChainVerification:
@@ -111,21 +107,25 @@ def verify_audit(api: AdminApiClient) -> ChainVerification:
 
 
 def _fetch_entries(
-    api: AdminApiClient, path: str, filter: AuditFilter, cursor: str | None, limit: int, **owner: UUID | None
+    api: AdminApiClient, path: str, filter: AuditFilter, range: AuditRange, **owner: UUID | None
 ) -> AuditPage:
     items: list[AuditEntry] = []
+    left = range
     while True:
-        page = _fetch_page(api, path, filter, cursor, min(limit - len(items), PAGE_SIZE), **owner)
+        page = _fetch_page(api, path, filter, left, **owner)
         items += page.items
-        cursor = page.next_cursor
-        if cursor is None or len(items) >= limit:
-            return AuditPage(tuple(items), cursor)
+        if page.next_cursor is None or len(items) >= range.limit:
+            return AuditPage(tuple(items), page.next_cursor)
+        left = replace(range, cursor=page.next_cursor, limit=range.limit - len(items))
 
 
 def _fetch_page(
-    api: AdminApiClient, path: str, filter: AuditFilter, cursor: str | None, limit: int, **owner: UUID | None
+    api: AdminApiClient, path: str, filter: AuditFilter, range: AuditRange, **owner: UUID | None
 ) -> AuditPage:
-    page = api.get(path, _AuditPage, **_build_query(filter), limit=limit, cursor=cursor, **owner)
+    # Not sent where it is not needed: a server of an earlier version refuses what it does not know.
+    sort = "occurred_at" if range.oldest_first else None
+    limit = min(range.limit, PAGE_SIZE)
+    page = api.get(path, _AuditPage, **_build_query(filter), sort=sort, limit=limit, cursor=range.cursor, **owner)
     return AuditPage(tuple(map(_to_audit_item, page.items)), page.next_cursor)
 
 

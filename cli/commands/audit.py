@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from cli.commands import audit_export, audit_stream
+from cli.commands import audit_export, audit_retention, audit_stream
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
 from cli.output import escape_control_characters, print_line, print_note, print_result, print_table
@@ -33,7 +33,7 @@ app.add_typer(audit_stream.app, name="stream")
 app.command("export", epilog="Example: mcpist audit export october.csv --since 2026-10-01 --until 2026-11-01")(
     audit_export.export
 )
-app.command("retention", epilog="Example: mcpist audit retention --json")(audit_export.retention)
+app.add_typer(audit_retention.app, name="retention")
 Text = str | None
 
 
@@ -47,6 +47,7 @@ def show(
     module: Annotated[Text, typer.Option("--module", help="Only this module's calls.")] = None,
     tool: Annotated[Text, typer.Option("--tool", help="Only this tool's calls.")] = None,
     outcome: Annotated[Text, typer.Option("--outcome", help="ok, error, denied, cancelled, timeout, unknown …")] = None,
+    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="The other way round.")] = False,
     limit: Annotated[int, typer.Option("--limit", help="At most so many, 1 to 500.")] = 50,
     cursor: Annotated[Text, typer.Option("--cursor", help="Go on where an earlier answer ended.")] = None,
     tenant: TenantOption = None,
@@ -55,23 +56,24 @@ def show(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what happened in a tenant, newest first."""
+    """Show what happened in a tenant, newest first unless --oldest-first."""
     if context.invoked_subcommand is not None:
         return
     if deployment and (tenant or user):
         raise typer.BadParameter("--deployment goes without --tenant and --user")
 
     def call_api(api: "AdminApiClient") -> "tuple[AuditPage, dict[UUID, str]]":
-        from cli.client.audit_log import fetch_deployment_audit, fetch_tenant_audit
+        from cli.client.audit_log import AuditRange, fetch_deployment_audit, fetch_tenant_audit
         from cli.time_arguments import parse_past_time
         from core.audit.query import AuditFilter
         from server.role_database import get_utc_now
 
         begin, end = parse_past_time(since, get_utc_now()), parse_past_time(until, get_utc_now())
         filter = AuditFilter(since=begin, until=end, kind=kind, module=module, tool=tool, outcome=outcome)
+        range = AuditRange(cursor, limit, oldest_first)
         if deployment:
-            return fetch_deployment_audit(api, filter, cursor, limit)
-        return fetch_tenant_audit(api, filter, user, cursor, limit)
+            return fetch_deployment_audit(api, filter, range)
+        return fetch_tenant_audit(api, filter, user, range)
 
     page, emails = run_api_command(call_api, tenant=tenant, needs_tenant=not deployment)
 
@@ -179,11 +181,12 @@ def drop(
     async def work(context: "OperatorContext") -> list[str]:
         from core.audit.retention import drop_old_partitions
         from core.db import Database
+        from server.role_database import get_utc_now
 
         administrator = Database(context.deployment.admin, max_connections=1)
         await administrator.open()
         try:
-            return await drop_old_partitions(administrator, keep_months)
+            return await drop_old_partitions(administrator, keep_months, get_utc_now())
         finally:
             await administrator.close()
 

@@ -21,6 +21,7 @@ RESOURCES: Mapping[str, str] = {
     "auth": "audit",
     "audit": "audit",
     "audit_stream": "audit-stream",
+    "audit_retention": "deployment/audit-retention",
     "tenant": "tenant",
     "user": "users",
     "profile": "me",

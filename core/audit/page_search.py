@@ -1,8 +1,9 @@
-"""Search the audit log of one tenant, from its newest event back, for what a filter leaves.
+"""Search the audit log of one tenant for what a filter leaves, from its newest event back or from its oldest on.
 
 What an index finds (a kind of change, a tool, a request) is one statement. Anything else is looked for in one stretch
 of time after the other, each as long as the one before was fast, until enough is found or the time is up: nobody waits
-for a search through years, and what was searched is told.
+for a search through years, and what was searched is told. Both orders take the same positions: a page goes on before
+its position with the newest first, behind it with the oldest first.
 """
 
 import time
@@ -21,8 +22,10 @@ SEARCH_SECONDS = 0.12
 FIRST_STRETCH, STRETCH_SECONDS = timedelta(hours=1), 0.03
 LEAST_GROWTH, MOST_GROWTH = 0.1, 8.0
 """The first stretch of time, how long looking at one is to take, and how many times longer the next one is."""
-END = (datetime(9999, 1, 1, tzinfo=UTC), 2**63 - 1)
-_FIRST = datetime(1970, 1, 2, tzinfo=UTC)
+Position = tuple[datetime, int]
+"""Time and number of an event; with the number 0, the time before all events of it."""
+END: Position = (datetime(9999, 1, 1, tzinfo=UTC), 2**63 - 1)
+START: Position = (datetime(1970, 1, 2, tzinfo=UTC), 0)
 _INSTANT = timedelta(microseconds=1)
 _CLOCK_AHEAD = timedelta(days=1)
 """How far a process's clock may be ahead of the sealer's before `since` misses its events."""
@@ -48,38 +51,49 @@ class AuditFilter:
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """Rows, newest first; `searched_until` is None where nothing is left to look at."""
+    """Rows in the order of the search; `searched_until` is None where nothing is left to look at."""
 
     rows: Sequence[Row]
     searched_until: datetime | None = None
 
 
 class PageSearch:
-    """One search. `monotonic` is for tests."""
+    """One search, from the newest event back unless `oldest_first`. `monotonic` is for tests."""
 
     def __init__(
-        self, filter: AuditFilter, unknown_after: timedelta, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        filter: AuditFilter,
+        unknown_after: timedelta,
+        *,
+        oldest_first: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._filter = filter
         self._unknown_after = unknown_after
+        self._oldest_first = oldest_first
         self._monotonic = monotonic
-        self._sql: LiteralString = _PAGE + (_ANY_REQUEST if filter.request_id is None else _ONE_REQUEST) + _REST
+        behind, order = _OLDEST_FIRST if oldest_first else _NEWEST_FIRST
+        request: LiteralString = _ANY_REQUEST if filter.request_id is None else _ONE_REQUEST
+        self._sql: LiteralString = _PAGE + behind + _CONDITIONS + request + _ITEMS + order + _PEOPLE + order
 
-    async def run(self, work: UnitOfWork, before: tuple[datetime, int], wanted: int, seconds: float) -> FoundRows:
-        """Fetch up to `wanted` rows from before a position."""
+    async def run(self, work: UnitOfWork, position: Position | None, wanted: int, seconds: float) -> FoundRows:
+        """Fetch up to `wanted` rows that follow a position; None is where the order begins."""
         # What is not asked for is left out of a plan for these values; a plan for all values reads the log by time.
         await work.execute(_PLAN_BY_VALUES)
-        since = max(self._filter.since or _FIRST, _FIRST)
+        if position is None:
+            position = START if self._oldest_first else END
+        since = max(self._filter.since or START[0], START[0], position[0] if self._oldest_first else START[0])
         if self._is_one_statement():
-            return FoundRows(await self._fetch(work, since, before, wanted))
+            return FoundRows(await self._fetch(work, (since, END[0]), position, wanted))
         row = await work.fetchrow(_RANGE)
         if row is None or row["oldest"] is None:
             return FoundRows(())
         since = max(since, row["oldest"])
         if self._filter.outcome == "pending":
             since = max(since, row["now"] - self._unknown_after)
-        until = min(before[0], self._filter.until or END[0], row["newest"]) + _INSTANT
-        return await self._search(work, (since, until), before, wanted, seconds)
+        newest = row["newest"] if self._oldest_first else min(position[0], row["newest"])
+        until = min(newest, self._filter.until or END[0]) + _INSTANT
+        return await self._search(work, (since, until), position, wanted, seconds)
 
     def _is_one_statement(self) -> bool:
         """Check whether the order of one index gives the page."""
@@ -92,40 +106,44 @@ class PageSearch:
         return is_change or filter.tool is not None or (filter.kind is None and filter.module is None)
 
     async def _search(
-        self,
-        work: UnitOfWork,
-        within: tuple[datetime, datetime],
-        before: tuple[datetime, int],
-        wanted: int,
-        seconds: float,
+        self, work: UnitOfWork, left: tuple[datetime, datetime], position: Position, wanted: int, seconds: float
     ) -> FoundRows:
-        since, until = within
         rows: list[Row] = []
-        deadline, stretch = self._monotonic() + seconds, FIRST_STRETCH
-        while until > since:
+        deadline, length = self._monotonic() + seconds, FIRST_STRETCH
+        while left[0] < left[1]:
             began = self._monotonic()
-            begin = since if until - since <= stretch else until - stretch
-            rows += await self._fetch(work, begin, min(before, (until, 0)), wanted - len(rows))
+            stretch, left = self._split(left, length)
+            rows += await self._fetch(work, stretch, position, wanted - len(rows))
             if len(rows) >= wanted:
                 return FoundRows(rows)
-            until = begin
-            if self._monotonic() >= deadline and until > since:
-                return FoundRows(rows, until)
+            if self._monotonic() >= deadline and left[0] < left[1]:
+                return FoundRows(rows, left[0] if self._oldest_first else left[1])
             took = max(self._monotonic() - began, STRETCH_SECONDS / MOST_GROWTH)
-            stretch *= max(LEAST_GROWTH, STRETCH_SECONDS / took)
+            length *= max(LEAST_GROWTH, STRETCH_SECONDS / took)
         return FoundRows(rows)
 
+    def _split(
+        self, left: tuple[datetime, datetime], length: timedelta
+    ) -> tuple[tuple[datetime, datetime], tuple[datetime, datetime]]:
+        """Split what is left to look at into the next stretch of at most `length` and the rest."""
+        since, until = left
+        if until - since <= length:
+            return left, (until, until) if self._oldest_first else (since, since)
+        if self._oldest_first:
+            return (since, since + length), (since + length, until)
+        return (until - length, until), (since, until - length)
+
     async def _fetch(
-        self, work: UnitOfWork, since: datetime, before: tuple[datetime, int], limit: int
+        self, work: UnitOfWork, within: tuple[datetime, datetime], position: Position, limit: int
     ) -> Sequence[Row]:
-        filter = self._filter
+        filter, (since, until) = self._filter, within
         kind = "call.intent" if filter.kind in CALLS else filter.kind
         is_whole = kind is not None and "." in kind
         return await work.fetch(
             self._sql,
             since,
-            filter.until or END[0],
-            *before,
+            min(filter.until or END[0], until),
+            *position,
             since - _CLOCK_AHEAD,
             filter.user,
             kind if is_whole else None,
@@ -162,7 +180,12 @@ WITH item AS (
         ORDER BY x.seq LIMIT 1
     ) o ON e.kind = 'call.intent'
     WHERE e.tenant_id = $1 AND e.kind <> 'call.outcome'
-        AND e.at >= $2 AND e.at < $3 AND (e.at, e.seq) < ($4, $5) AND e.sealed_at >= $6
+        AND e.at >= $2 AND e.at < $3 AND e.sealed_at >= $6
+        AND """
+_NEWEST_FIRST: tuple[LiteralString, LiteralString] = ("(e.at, e.seq) < ($4, $5)", "at DESC, seq DESC")
+_OLDEST_FIRST: tuple[LiteralString, LiteralString] = ("(e.at, e.seq) > ($4, $5)", "at, seq")
+"""What follows a position, and the order."""
+_CONDITIONS: LiteralString = """
         AND ($7::uuid IS NULL OR e.user_id = $7)
         AND ($8::text IS NULL OR e.kind COLLATE "C" = $8)
         AND ($15::text IS NULL OR (e.kind COLLATE "C" >= $15 AND e.kind COLLATE "C" < $15 || '/'
@@ -173,9 +196,9 @@ WITH item AS (
         AND """
 _ANY_REQUEST: LiteralString = "$11::text IS NULL"
 _ONE_REQUEST: LiteralString = "e.request_id = $11::text AND e.request_id <> ''"
-_REST = """
+_ITEMS: LiteralString = """
+), page AS (
+    SELECT * FROM item WHERE $13::text IS NULL OR outcome = $13 ORDER BY """
+_PEOPLE: LiteralString = """ LIMIT $14
 )
-SELECT page.*, u.email FROM (
-    SELECT * FROM item WHERE $13::text IS NULL OR outcome = $13 ORDER BY at DESC, seq DESC LIMIT $14
-) page LEFT JOIN core.users u ON u.tenant_id = $1 AND u.id = page.user_id ORDER BY page.at DESC, page.seq DESC
-"""
+SELECT page.*, u.email FROM page LEFT JOIN core.users u ON u.tenant_id = $1 AND u.id = page.user_id ORDER BY """

@@ -1,4 +1,4 @@
-"""Read the audit log of one tenant: pages of what happened, newest first, and the check of its chain.
+"""Read the audit log of one tenant: pages of what happened, newest or oldest first, and the check of its chain.
 
 What is appended shows once it is sealed; a command that wants the last second calls ``Sealer.seal_all`` before.
 """
@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.page_search import CALL_KIND, END, SEARCH_SECONDS, AuditFilter, PageSearch
+from core.audit.page_search import CALL_KIND, SEARCH_SECONDS, AuditFilter, PageSearch, Position
 from core.audit.truncation import to_datetime, to_microseconds
 from core.audit.verification import ChainAnchor, ChainVerification, list_anchors, verify_chain
 from core.db import Database, Row
@@ -56,7 +56,7 @@ class AuditEntry:
 @dataclass(frozen=True, slots=True)
 class AuditPage:
     """Some items, and what to ask for the next with; None at the end. Where the search has ended before it was full,
-    everything after `searched_until` was looked at."""
+    `searched_until` is the time that it has come to, in its order."""
 
     items: tuple[AuditEntry, ...]
     next_cursor: str | None
@@ -70,12 +70,16 @@ async def fetch_audit_page(
     cursor: str | None = None,
     limit: int = 50,
     *,
+    oldest_first: bool = False,
     unknown_after: timedelta = UNKNOWN_AFTER,
     search_seconds: float = SEARCH_SECONDS,
 ) -> AuditPage:
-    """Fetch the next items that match, newest first. A call without an outcome is unknown after `unknown_after`.
+    """Fetch the next items that match, newest first unless `oldest_first`.
 
-    A search that finds too little ends after about `search_seconds`, and its page says how far back it has looked.
+    A call without an outcome is unknown after `unknown_after`. A search that finds too little ends after about
+    `search_seconds`, and its page says how far it has come. A cursor is a place in the log: it goes on from there in
+    the order that is asked for. An event that is sealed late has its place by its time, so with the oldest first a
+    page may have gone past it.
 
     Raises:
         core.errors.Invalid: the cursor is none that a page gave, or `limit` is not between 1 and 500.
@@ -83,10 +87,10 @@ async def fetch_audit_page(
     """
     if not 1 <= limit <= MAX_ITEMS:
         raise Invalid(f"limit must be between 1 and {MAX_ITEMS}")
-    before = END if cursor is None else _decode_position(cursor)
-    search = PageSearch(filter, unknown_after)
+    position = None if cursor is None else _decode_position(cursor)
+    search = PageSearch(filter, unknown_after, oldest_first=oldest_first)
     async with database.tenant(tenant_id) as work:
-        found = await search.run(work, before, limit + 1, search_seconds)
+        found = await search.run(work, position, limit + 1, search_seconds)
     items = tuple(map(_to_entry, found.rows[:limit]))
     if len(found.rows) > limit:
         return AuditPage(items, _encode_position(items[-1].at, items[-1].seq))
@@ -123,7 +127,7 @@ def _encode_position(at: datetime, seq: int) -> str:
     return base64.urlsafe_b64encode(msgspec.msgpack.encode((to_microseconds(at), seq))).decode().rstrip("=")
 
 
-def _decode_position(cursor: str) -> tuple[datetime, int]:
+def _decode_position(cursor: str) -> Position:
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         time, seq = msgspec.msgpack.decode(raw, type=tuple[int, int])

@@ -225,7 +225,8 @@ class Settings:
         "MCPIST_AUDIT_KEEP_MONTHS",
         values.make_integer_parser(0, 1_200),
         "a whole number from 0 to 1200",
-        "Whole months of the audit log that are kept, of all tenants; older ones are deleted day by day. 0 keeps all.",
+        "Whole months of the audit log that are kept at most, of all tenants; older ones are deleted. 0 keeps all. An "
+        "operator can store less (`mcpist audit retention`).",
         0,
     )
     metrics_host: str = declare_setting(

@@ -183,6 +183,12 @@ def test_the_audit_log(both: Both) -> None:
     assert (there["items"][0]["user"], there["items"][0]["detail"]["role"]) == (ADMIN, "audited")
     following = both.at_the_server("audit", "--kind", "role", "--limit", "1", "--cursor", there["next_cursor"])
     assert following.json()["items"] != there["items"]
+    for run in (both.locally, both.at_the_server):
+        oldest = run("audit", "--kind", "role", "--limit", "1", "--oldest-first").json()
+        newer = run("audit", "--kind", "role", "--limit", "1", "--oldest-first", "--cursor", oldest["next_cursor"])
+        times = [one["occurred_at"] for one in oldest["items"] + newer.json()["items"] + there["items"]]
+        assert times == sorted(times)
+        assert len(times) == 3
     assert both.at_the_server("audit", "--since", "1h", "--user", ADMIN, "--outcome", "ok").json()["items"]
     deployment = both.at_the_server("audit", "--deployment", "--limit", "2").json()["items"]
     assert all(one["user"] is None for one in deployment)

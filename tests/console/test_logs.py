@@ -81,6 +81,28 @@ async def test_an_administrator_finds_what_happened_and_takes_it_away(app: Conso
     await app.look(page, "logs-verified")
 
 
+async def test_the_head_of_the_time_turns_the_order(app: ConsoleApp) -> None:
+    tenant = app.admin.tenant
+    await create_role(app.product.console, ACTOR, tenant.id, "Comes last")
+    await _seal(app)
+    page = await app.open(app.admin, "/logs?kind=role&live=1")
+    head, rows = page.get_by_role("columnheader", name="Time"), page.get_by_role("row")
+    await page.get_by_text("Live: new entries appear by themselves").wait_for()
+    await expect(head).to_have_attribute("aria-sort", "descending")
+    newest = await rows.nth(1).inner_text()
+    await head.get_by_role("button").click()
+    await page.wait_for_url(re.compile(r"kind=role&sort=occurred_at$"))
+    await expect(head).to_have_attribute("aria-sort", "ascending")
+    await expect(rows.last).to_have_text(newest, use_inner_text=True)
+    await app.look(page, "logs-oldest-first")
+    await page.reload()
+    await expect(rows.last).to_have_text(newest, use_inner_text=True)
+    # What is live comes in at the top: it takes the newest back there.
+    await page.get_by_role("button", name="Live", exact=True).click()
+    await page.wait_for_url(re.compile(r"kind=role&live=1$"))
+    await expect(rows.nth(1)).to_have_text(newest, use_inner_text=True)
+
+
 async def test_what_happens_appears_by_itself(app: ConsoleApp) -> None:
     person = await app.product.person(app.admin.tenant, "lively@acme.test", allow=["knowledge_graph.*"])
     await _seal(app)
@@ -164,6 +186,52 @@ async def test_the_log_of_a_tenant_is_for_its_administrators(app: ConsoleApp) ->
     other = await app.open(app.other_admin, "/logs")
     await _row(other, "user.created").first.wait_for()
     await expect(_row(other, "acme.test")).to_have_count(0)
+
+
+async def test_an_operator_says_how_long_logs_are_kept(app: ConsoleApp) -> None:
+    operator, today = await app.add_operator(), get_utc_now()
+    first = (today.replace(day=1) - timedelta(days=100)).replace(day=1)
+    await app.product.console.call("SELECT audit.prepare_month($1)", first)
+    kept = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
+    days = (kept.date() - first.date()).days
+    page = await app.open(operator, "/logs")
+    await page.get_by_text("Everything is kept.").wait_for()
+    await page.get_by_role("button", name="Change").click()
+    form = page.get_by_role("dialog", name="How long audit logs are kept")
+    months = form.get_by_label("Whole months before this one")
+    await expect(form).to_contain_text("what MCPIST_AUDIT_KEEP_MONTHS says where MCPist runs, which is also the most")
+    await months.fill("0")
+    await form.get_by_role("button", name="Save").click()
+    await expect(months).to_have_attribute("aria-invalid", "true")
+    await months.fill("1")
+    await app.look(page, "logs-retention")
+    await form.get_by_role("button", name="Save").click()
+    question = page.get_by_role("alertdialog", name="Keep only 1 month of the audit log?")
+    await expect(question).to_contain_text(f"{days} days of the log are deleted, of all tenants: everything before 1 ")
+    shorten = question.get_by_role("button", name="Shorten")
+    await expect(shorten).to_be_disabled()
+    await app.look(page, "logs-retention-confirm")
+    await question.get_by_label(f"Type {days} days to confirm").fill(f"{days} days")
+
+    # Meanwhile another operator has saved something else: nothing is overwritten unseen.
+    other = await app.open(await app.add_operator(), "/logs?dialog=retention")
+    await other.get_by_label("Whole months before this one").fill("1200")
+    await other.get_by_role("button", name="Save").click()
+    await other.get_by_label("Type 1,200 months to confirm").fill("1,200 months")
+    await other.get_by_role("button", name="Shorten").click()
+    await other.get_by_text("Kept for 1,200 whole months").wait_for()
+    await shorten.click()
+    await form.get_by_text("Somebody else has changed this").wait_for()
+    await app.look(page, "logs-retention-conflict")
+    await form.get_by_role("button", name="Apply mine again").click()
+    await page.get_by_text("Kept for 1 whole month").wait_for()
+    administrator = await app.open(app.admin, "/logs")
+    await administrator.get_by_text("Kept for 1 whole month").wait_for()
+    await expect(administrator.get_by_role("button", name="Change")).to_have_count(0)
+    await page.get_by_role("button", name="Change").click()
+    await months.fill("")
+    await form.get_by_role("button", name="Save").click()
+    await page.get_by_text("Everything is kept.").wait_for()
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""The log as its reader sees it: calls with their outcomes, newest first, page by page."""
+"""The log as its reader sees it: calls with their outcomes, newest or oldest first, page by page."""
 
 import itertools
 from datetime import datetime, timedelta
@@ -119,23 +119,43 @@ async def test_filters(console: Database) -> None:
 
 
 @pytest.mark.usefixtures("log")
-async def test_pages_give_everything_once(console: Database) -> None:
+@pytest.mark.parametrize("oldest_first", [False, True])
+async def test_pages_give_everything_once(console: Database, oldest_first: bool) -> None:
     for filter, limit in itertools.product([EVERYTHING, AuditFilter(kind="call")], [1, 4, 13, 50]):
         seen: list[AuditEntry] = []
-        part = await fetch_audit_page(console, TENANT, filter, None, limit)
+        part = await fetch_audit_page(console, TENANT, filter, None, limit, oldest_first=oldest_first)
         seen += part.items
         while part.next_cursor is not None:
-            part = await fetch_audit_page(console, TENANT, filter, part.next_cursor, limit)
+            part = await fetch_audit_page(console, TENANT, filter, part.next_cursor, limit, oldest_first=oldest_first)
             seen += part.items
-        assert seen == await found(console, filter)
+        assert seen == await found(console, filter, oldest_first=oldest_first)
 
 
-async def test_equal_times_do_not_confuse_pages(console: Database, broker: Database, sealer: AuditSealer) -> None:
+@pytest.mark.usefixtures("log")
+async def test_the_oldest_first_is_the_same_the_other_way_round(console: Database) -> None:
+    for filter, count in FILTERS:
+        items = await found(console, filter, oldest_first=True)
+        assert items == (await found(console, filter))[::-1]
+        assert len(items) == count
+    assert await found(console, AuditFilter(), oldest_first=True, limit=1) == (await found(console, EVERYTHING))[-1:]
+
+
+@pytest.mark.parametrize(("oldest_first", "order"), [(False, "6543210"), (True, "0123456")])
+async def test_equal_times_do_not_confuse_pages(
+    console: Database, broker: Database, sealer: AuditSealer, oldest_first: bool, order: str
+) -> None:
     await append_events(broker, [admin_event(0, request_id=str(n)) for n in range(7)])
     await sealer.seal_all()
-    first = await fetch_audit_page(console, TENANT, EVERYTHING, None, 4)
-    second = await fetch_audit_page(console, TENANT, EVERYTHING, first.next_cursor, 4)
-    assert [item.request_id for item in first.items + second.items] == list("6543210")
+    first = await fetch_audit_page(console, TENANT, EVERYTHING, None, 4, oldest_first=oldest_first)
+    second = await fetch_audit_page(console, TENANT, EVERYTHING, first.next_cursor, 4, oldest_first=oldest_first)
+    assert [item.request_id for item in first.items + second.items] == list(order)
+
+
+@pytest.mark.usefixtures("log")
+async def test_a_cursor_goes_on_from_its_place_in_either_order(console: Database) -> None:
+    everything = await found(console, EVERYTHING)
+    page = await fetch_audit_page(console, TENANT, EVERYTHING, None, 5)
+    assert await found(console, EVERYTHING, cursor=page.next_cursor, oldest_first=True) == everything[3::-1]
 
 
 @pytest.mark.usefixtures("log")
@@ -188,28 +208,29 @@ async def test_a_page_has_a_limit(console: Database) -> None:
         AuditFilter(outcome="never"),
     ],
 )
+@pytest.mark.parametrize("oldest_first", [False, True])
 async def test_a_search_that_ends_early_says_how_far_it_was_and_goes_on(
-    console: Database, log: list[AuditEvent], filter: AuditFilter, monkeypatch: pytest.MonkeyPatch
+    console: Database, log: list[AuditEvent], filter: AuditFilter, oldest_first: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Page by page, with no time for more than one stretch, it finds the same as in one go."""
     monkeypatch.setattr(page_search, "FIRST_STRETCH", timedelta(seconds=3))
     monkeypatch.setattr(page_search, "MOST_GROWTH", 1.0)
-    whole = await found(console, filter, search_seconds=60)
+    whole = await found(console, filter, search_seconds=60, oldest_first=oldest_first)
     items: list[AuditEntry] = []
     looked: list[datetime] = []
     cursor: str | None = None
     while True:
-        page = await fetch_audit_page(console, TENANT, filter, cursor, 2, search_seconds=0)
+        page = await fetch_audit_page(console, TENANT, filter, cursor, 2, search_seconds=0, oldest_first=oldest_first)
         items += page.items
         if page.searched_until is not None:
             looked.append(page.searched_until)
-            assert all(item.at >= page.searched_until for item in page.items)
+            assert all((item.at < page.searched_until) == oldest_first for item in page.items)
         if (cursor := page.next_cursor) is None:
             break
     assert items == whole
-    assert looked == sorted(looked, reverse=True)
+    assert looked == sorted(looked, reverse=not oldest_first)
     assert len(looked) > 1
-    assert (await fetch_audit_page(console, uuid4(), filter)).items == ()
+    assert (await fetch_audit_page(console, uuid4(), filter, oldest_first=oldest_first)).items == ()
 
 
 @pytest.mark.parametrize(

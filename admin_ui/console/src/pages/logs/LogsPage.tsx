@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Radio, ShieldCheck } from 'lucide-react'
 import { useCallback, useMemo } from 'react'
+import { hasRight, useMe } from '../../api/queries.ts'
 import type { SchemaAuditItemView } from '../../api/schema.d.ts'
 import { useLiveState } from '../../app/live.ts'
 import { useShortcut } from '../../app/shortcuts.tsx'
@@ -15,12 +16,13 @@ import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
 import { DaysForm } from './DaysForm.tsx'
-import { buildExportUrl, type LogFilters } from './filters.ts'
+import { buildExportUrl, type LogFilters, type LogSort, readOrder } from './filters.ts'
 import { LogBadge, nameEntry } from '../../components/LogBadge.tsx'
 import { LogPanel } from './LogPanel.tsx'
 import styles from './logs.module.css'
 import { LogTools } from './LogTools.tsx'
 import { fetchLogPage, logKey, personQuery } from './queries.ts'
+import { RetentionDialog } from './RetentionDialog.tsx'
 import { RetentionLine } from './RetentionLine.tsx'
 import { logsRoute } from './route.ts'
 import { useLiveTail } from './useLiveTail.ts'
@@ -29,18 +31,23 @@ import { VerifyDialog } from './VerifyDialog.tsx'
 
 const DIALOG = ['dialog'] as const
 
-/** What happened in the tenant, newest first. */
+/** What happened in the tenant, newest first unless the head of the column says otherwise. */
 export function LogsPage() {
   const { logs } = useMessages()
   const format = useFormat()
-  const { id, at, dialog, live, ...rest } = logsRoute.useSearch()
+  const { id, at, dialog, live: asked, ...rest } = logsRoute.useSearch()
   const filters = useStable(rest)
+  const sort = readOrder(filters)
+  const live = sort.descending ? asked : undefined
   const dialogs = useOverlay(DIALOG)
+  const operates = hasRight(useMe(), 'operate')
   const set = useSetSearch()
   const list = usePagedList<SchemaAuditItemView>(logKey(filters), (cursor) => fetchLogPage(filters, cursor))
   const search = useSearchOn(list, filters)
   const tail = useLiveTail(filters, list.rows, live !== undefined)
-  const toggle = () => set({ live: live ? undefined : '1' })
+  // What is live comes before the newest: the order that shows it at the top comes back with it.
+  const toggle = () => set(live ? { live: undefined } : { live: '1', sort: undefined })
+  const changeSort = ({ descending }: LogSort) => set(descending ? { sort: undefined } : { sort: 'occurred_at', live: undefined })
   useShortcut('l', logs.live, toggle)
   const columns = useMemo(() => buildColumns(logs, format), [logs, format])
   const pills = usePills(filters, set)
@@ -64,7 +71,7 @@ export function LogsPage() {
           />
         </div>
       </PageHead>
-      <RetentionLine />
+      <RetentionLine onChange={operates ? () => dialogs.open({ dialog: 'retention' }) : null} />
       <LogTools filters={filters} onSet={set} onDays={() => dialogs.open({ dialog: 'days' })} />
       <FilterPills pills={pills} onClear={() => set(NO_FILTERS)} />
       {live && <LiveLine waiting={tail.waiting} onShow={tail.show} />}
@@ -74,13 +81,21 @@ export function LogsPage() {
         list={search.isStopped ? { ...list, hasMore: false } : list}
         rowKey={(entry) => String(entry.seq)}
         rowSearch={openEntry}
+        sort={sort}
+        onSort={changeSort}
         empty={search.isSearching ? <Skeleton lines={4} /> : <Empty title={pills.length > 0 ? logs.nothing : logs.emptyTitle} text={logs.emptyText} />}
       />
       {list.searchedBackTo && (
-        <SearchLine search={search} isPending={list.isLoadingMore} time={format.exact(list.searchedBackTo)} />
+        <SearchLine
+          search={search}
+          isPending={list.isLoadingMore}
+          time={format.exact(list.searchedBackTo)}
+          texts={sort.descending ? logs.searches.back : logs.searches.on}
+        />
       )}
       {id && at && <LogPanel key={id} id={id} at={at} known={list.rows.find((entry) => String(entry.seq) === id)} />}
       {dialog === 'verify' && <VerifyDialog onClose={dialogs.close} />}
+      {dialog === 'retention' && operates && <RetentionDialog onClose={dialogs.close} />}
       {dialog === 'days' && <DaysForm filters={filters} onSet={set} onClose={dialogs.close} />}
     </>
   )
@@ -126,15 +141,16 @@ interface SearchLineProps {
   isPending: boolean
   /** How far it is. */
   time: string
+  texts: Messages['logs']['searches']['back']
 }
 
-function SearchLine({ search, isPending, time }: SearchLineProps) {
+function SearchLine({ search, isPending, time, texts }: SearchLineProps) {
   const { logs } = useMessages()
   // Not told aloud each second: only where it ends.
   if (search.isSearching) {
     return (
       <div className={styles.live}>
-        <p>{logs.searching(time)}</p>
+        <p>{texts.searching(time)}</p>
         <Button kind="quiet" onPress={search.stop}>
           {logs.stopSearch}
         </Button>
@@ -143,9 +159,9 @@ function SearchLine({ search, isPending, time }: SearchLineProps) {
   }
   return (
     <div role="status" className={styles.live}>
-      <p>{logs.searchedBackTo(time)}</p>
+      <p>{texts.searched(time)}</p>
       <Button kind="quiet" isPending={isPending} onPress={search.goOn}>
-        {logs.searchOn}
+        {texts.goOn}
       </Button>
     </div>
   )
@@ -188,12 +204,13 @@ function usePills(filters: LogFilters, set: (change: object) => void): Pill[] {
   return Object.entries(texts).flatMap(([name, label]) => (label ? [{ label, onRemove: () => set({ [name]: undefined }) }] : []))
 }
 
-function buildColumns(logs: Messages['logs'], format: ReturnType<typeof useFormat>): Column<SchemaAuditItemView>[] {
+function buildColumns(logs: Messages['logs'], format: ReturnType<typeof useFormat>): Column<SchemaAuditItemView, LogSort['key']>[] {
   return [
     {
       id: 'time',
       header: logs.columns.time,
       width: '11.5rem',
+      sort: 'occurred_at',
       cell: (entry) => (
         <time dateTime={entry.occurred_at} title={format.exact(entry.occurred_at)}>
           {format.logTime(entry.occurred_at)}

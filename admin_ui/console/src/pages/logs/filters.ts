@@ -1,8 +1,19 @@
+import { readSort, type Sort } from '../../app/search.ts'
 import { startOfDay } from '../../messages/format.ts'
 import type { LogsSearch } from './route.ts'
 
-/** What of the address the API filters by. */
-export type LogFilters = Pick<LogsSearch, 'since' | 'from' | 'to' | 'user' | 'tool' | 'outcome' | 'kind' | 'request'>
+/** What of the address the API filters and sorts by. */
+export type LogFilters = Pick<LogsSearch, 'since' | 'from' | 'to' | 'user' | 'tool' | 'outcome' | 'kind' | 'request' | 'sort'>
+
+/** The API can sort by it. */
+export const LOG_SORTS = ['occurred_at'] as const
+
+export type LogSort = Sort<(typeof LOG_SORTS)[number]>
+
+/** The order of the list; newest first where the address does not say. */
+export function readOrder(filters: LogFilters): LogSort {
+  return readSort(filters.sort, LOG_SORTS) ?? { key: 'occurred_at', descending: true }
+}
 
 export interface LogQuery {
   since?: string

@@ -2,7 +2,8 @@ import { type InfiniteData, type QueryClient, queryOptions } from '@tanstack/rea
 import { fetchAuditPage } from '../../api/audit.ts'
 import { api, read } from '../../api/client.ts'
 import type { SchemaAuditItemView } from '../../api/schema.d.ts'
-import { buildLogQuery, joinNewest, type LogFilters } from './filters.ts'
+import { writeSort } from '../../app/search.ts'
+import { buildLogQuery, joinNewest, type LogFilters, readOrder } from './filters.ts'
 
 /** Rows of a page, and of what is newest while the page is live. */
 export const PAGE = 100
@@ -18,8 +19,12 @@ interface LogPage {
 // Of its own, so that hints do not fetch every page of it: while the page is live, it fetches the newest itself.
 export const logKey = (filters: LogFilters) => ['log', 'list', filters]
 
+/** How long the tenant's log is kept. */
+export const RETENTION_KEY = ['audit', 'retention'] as const
+
 export function fetchLogPage(filters: LogFilters, cursor?: string): Promise<LogPage> {
-  const query = { ...buildLogQuery(filters, Date.now()), limit: PAGE, ...(cursor && { cursor }) }
+  const sort = writeSort(readOrder(filters)) as `${'' | '-'}occurred_at`
+  const query = { ...buildLogQuery(filters, Date.now()), sort, limit: PAGE, ...(cursor && { cursor }) }
   return fetchAuditPage(query, SEARCHES)
 }
 

@@ -1,7 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { ScrollText } from 'lucide-react'
 import { rootRoute } from '../../app/root.tsx'
-import { type Query, readOneOf, readText } from '../../app/search.ts'
+import { type Query, readOneOf, readSort, readText, writeSort } from '../../app/search.ts'
+import { LOG_SORTS } from './filters.ts'
 
 export const SPANS = ['1h', '24h', '7d', '30d'] as const
 export const OUTCOMES = ['ok', 'error', 'denied', 'timeout', 'cancelled', 'pending', 'unknown'] as const
@@ -36,11 +37,13 @@ export interface LogsSearch {
   outcome?: (typeof OUTCOMES)[number] | undefined
   kind?: (typeof KINDS)[number] | undefined
   request?: string | undefined
+  /** Newest first without it. */
+  sort?: string | undefined
   live?: '1' | undefined
   /** Number and time of the entry whose panel is open. */
   id?: string | undefined
   at?: string | undefined
-  dialog?: 'verify' | 'days' | undefined
+  dialog?: 'verify' | 'days' | 'retention' | undefined
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/
@@ -58,10 +61,11 @@ export const logsRoute = createRoute({
     outcome: readOneOf(query.outcome, OUTCOMES),
     kind: readOneOf(query.kind, KINDS),
     request: readText(query.request),
+    sort: writeSort(readSort(query.sort, LOG_SORTS)),
     live: readOneOf(query.live, ['1']),
     id: readText(query.id),
     at: readText(query.at),
-    dialog: readOneOf(query.dialog, ['verify', 'days']),
+    dialog: readOneOf(query.dialog, ['verify', 'days', 'retention']),
   }),
   component: lazyRouteComponent(() => import('./LogsPage.tsx'), 'LogsPage'),
 })
