@@ -35,7 +35,7 @@ from modules.microsoft_todo.parameters import (
     TaskStatus,
     TaskTitle,
 )
-from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask, format_body, get_mapping
+from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask, format_body, get_mapping, has_html
 from modules.microsoft_todo.task_ids import build_task_path, shorten_task_id
 from modules.microsoft_todo.task_times import format_due, write_due, write_recurrence, write_reminder
 
@@ -85,7 +85,8 @@ async def get_task(
     """One task with its text, steps and links."""
     query = {"$expand": "checklistItems,linkedResources"}
     answer = await rest_client.send_request(context, "GET", build_task_path(TASK, list_id, task_id), query=query)
-    task = read_part(answer, TodoTask, await run_in_turns(format_body, get_mapping(answer.json())))
+    raw = get_mapping(answer.json())
+    task = read_part(answer, TodoTask, await run_in_turns(format_body, raw) if has_html(raw) else raw)
     more = max(0, len(task.body) - body_from - SHOWN_BODY)
     shown = task.body[body_from : body_from + SHOWN_BODY]
     update = {"id": shorten_task_id(task.id, list_id), "body": shown, "body_more": more, "has_body": False}
