@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from broker.authorization_server.signing_key_store import SigningKeyRows
+from broker.identity.peppers import forget_lost_peppers
 from broker.vault.deployment_settings import DeploymentSettingRows
 from broker.vault.envelope import KeyProvider
 from broker.vault.key_checks import check_keys, retire_key
@@ -14,10 +15,13 @@ from broker.vault.key_wrapping import activate_key, add_key, remove_key
 from broker.vault.reencryption import Reencryption, ReencryptionResult
 from broker.vault.vault import open_vault
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
+from core.config.settings import Settings
 from core.db import Database
 from core.directory.audit_trail import Actor, audit_change
 from core.directory.tenants import list_tenants
 from core.errors import Conflict, Invalid
+from core.migrations import migrate
+from server.data_folder import attach_database
 from server.deployment import Deployment
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import get_key_file_path, open_key_provider
@@ -148,6 +152,19 @@ class KeyRotation:
     async def _record(self, kind: AuditEventKind, kek_id: str, step: str) -> None:
         async with self._broker.tenant(DEPLOYMENT_CHAIN) as work:
             await audit_change(work, self._actor, kind, purpose="vault", key=kek_id, step=step)
+
+
+async def forget_peppers(settings: Settings, report: Report, actor: Actor) -> list[str]:
+    """Forget the token peppers that their file has not; return their ids. MCPist does not start on the data folder
+    before.
+
+    Raises:
+        Invalid: the file can be read by others, or is damaged.
+    """
+    async with attach_database(settings, report) as deployment:
+        await migrate(deployment.admin, deployment.passwords)
+        async with open_role_database(deployment, BROKER_ROLE, max_connections=2) as broker:
+            return await forget_lost_peppers(broker, deployment.peppers, actor)
 
 
 @contextlib.asynccontextmanager

@@ -5,9 +5,10 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from functools import cached_property
 
-from broker.identity.api_tokens import ApiTokens, load_or_create
+from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.peppers import open_peppers
 from core.config.settings import Settings
 from core.db import Database
 from core.migrations import migrate
@@ -55,6 +56,6 @@ async def open_operator_context_on(deployment: Deployment) -> AsyncGenerator[Ope
         open_role_database(deployment, CONSOLE_ROLE, max_connections=3) as console,
         open_role_database(deployment, BROKER_ROLE, max_connections=5) as broker,
     ):
-        tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=get_utc_now)
+        tokens = ApiTokens(broker, await open_peppers(broker, deployment.peppers), clock=get_utc_now)
         links = OneTimeLinks(broker, Sessions(broker, clock=get_utc_now), clock=get_utc_now)
         yield OperatorContext(deployment, console, tokens, links)

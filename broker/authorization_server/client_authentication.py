@@ -15,7 +15,7 @@ from broker.authorization_server.client_registry import Client, ClientRegistry, 
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.jose import InvalidToken, SignedJwt, check_times, parse_jwt, read_text_claim
 from broker.authorization_server.jwks_cache import JwksCache
-from broker.identity.api_tokens import Peppers
+from broker.identity.peppers import Peppers
 from core.db import Database
 from core.secret import Secret
 

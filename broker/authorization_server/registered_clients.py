@@ -26,7 +26,7 @@ from broker.authorization_server.client_registry import (
     sanitize_client_name,
 )
 from broker.authorization_server.redirect_uris import check_redirect_uri
-from broker.identity.api_tokens import Peppers
+from broker.identity.peppers import Peppers
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change

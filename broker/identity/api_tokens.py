@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from broker.identity.peppers import Peppers
 from broker.interface import CredentialRefusal, RefusalReason
-from broker.vault.key_wrapping import KeyFile, load_or_create
 from core.audit.event import AuditEventKind
 from core.caller import Credential
 from core.db import Database, Row, UnitOfWork
@@ -19,12 +19,6 @@ from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_SCOPES, ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
 from core.token_format import TokenParts, derive_id, generate_token, parse_token
-
-__all__ = ["Peppers", "load_or_create"]
-
-Peppers = KeyFile
-"""Every pepper that stored tokens may name, and the id of the one that new tokens get."""
-
 
 DEFAULT_SCOPES = MCP_SCOPES
 """Default scopes of a token."""

@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command("activate", epilog="Example: mcpist keys activate 1f2e3d4c")(activate)
     app.command("rewrap", epilog="Example: mcpist keys rewrap --json")(rewrap)
     app.command("reencrypt", epilog="Example: mcpist keys reencrypt")(reencrypt)
+    app.command("forget-peppers", epilog="Example: mcpist keys forget-peppers")(forget_peppers)
     app.command("retire", epilog="Example: mcpist keys retire 0a1b2c3d")(retire)
 
 
@@ -124,6 +125,24 @@ def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
         print_note("Backups that were made before still need it: keep its copy for as long as you keep them.")
 
     print_result(as_json, {"id": kek_id, "retired": True, "removed_from_file": removed_from_file}, print_text)
+
+
+def forget_peppers(as_json: JsonOption = False) -> None:
+    """Go on without the peppers of API tokens and client secrets that are lost for good.
+
+    MCPist does not start where their file is missing or is another one. Look for a copy first: tokens and secrets that
+    were made with a lost pepper are invalid, and their owners have to make new ones.
+    """
+
+    async def run(settings: "Settings", report: Report) -> list[str]:
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.key_rotation import forget_peppers
+
+        return await forget_peppers(settings, report, OPERATOR_ACTOR)
+
+    lost = run_local(run)
+    text = f"Forgot {', '.join(lost)}; what was made with it is invalid." if lost else "No pepper is lost."
+    print_result(as_json, {"forgotten": lost}, lambda: print_line(text))
 
 
 def _print_rewrap_result(result: "RewrapResult") -> None:

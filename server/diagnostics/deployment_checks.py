@@ -7,6 +7,7 @@ from datetime import datetime
 
 import asyncpg
 
+from broker.identity.peppers import find_pepper_problem
 from core.audit.query import list_anchors
 from core.audit.verification import verify_chain
 from core.bilingual_text import BilingualText, say
@@ -29,7 +30,7 @@ from server.endpoint_file import find_running_server, is_answering
 from server.listen_port import build_port_error
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
-from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
+from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database
 
 MAX_UNSEALED_EVENTS = 10_000
 MAX_CLOCK_SKEW = 5.0
@@ -130,12 +131,12 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
         yield schema
         if schema.state != "ok":
             return
-        if not deployment.peppers.exists():
-            yield _check_peppers(deployment, await connection.fetchval("SELECT count(*) FROM auth.api_tokens"))
     finally:
         await connection.close()
     for role in LOGIN_ROLES:
         yield await _check_role(deployment, role)
+    for finding in await _check_peppers(deployment):
+        yield finding
 
 
 async def _count_unsealed_events(deployment: Deployment) -> int:
@@ -146,19 +147,18 @@ async def _count_unsealed_events(deployment: Deployment) -> int:
         await connection.close()
 
 
-def _check_peppers(deployment: Deployment, tokens: int) -> Finding:
-    if tokens:
-        message = say(
-            "{path} is missing, and no API token works without it; restore it from your copy",
-            "{path} がありません。これがないと API トークンは使えません。コピーから復元してください",
-            path=deployment.peppers,
-        )
-        return Finding("token keys", "error", message)
-    return Finding(
-        "token keys",
-        "warning",
-        say("none yet; the first token makes them", "まだありません。最初のトークンとともに作成されます"),
-    )
+async def _check_peppers(deployment: Deployment) -> list[Finding]:
+    try:
+        async with open_role_database(deployment, BROKER_ROLE, max_connections=1) as database:
+            problem = await find_pepper_problem(database, deployment.peppers)
+    except (MCPistError, asyncpg.PostgresError, OSError):
+        return []  # the check of that role, or of its files, says why
+    if problem:
+        return [Finding("token keys", "error", problem)]
+    if deployment.peppers.exists():
+        return []
+    none_yet = say("none yet; the first token makes them", "まだありません。最初のトークンとともに作成されます")
+    return [Finding("token keys", "warning", none_yet)]
 
 
 def _check_clock(database_time: datetime) -> Finding:

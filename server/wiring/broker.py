@@ -12,10 +12,11 @@ from broker.authorization_server.access_tokens import AccessTokens
 from broker.authorization_server.client_trust import ClientTrustReader, build_trust_reader
 from broker.authorization_server.external_issuer import ExternalIssuerVerifier
 from broker.authorization_server.signing_keys import SigningKeys, open_signing_keys
-from broker.identity.api_tokens import ApiTokens, Peppers, load_or_create
+from broker.identity.api_tokens import ApiTokens
 from broker.identity.composite_verifier import CompositeVerifier
 from broker.identity.identity_services import IdentityServices, build_identity_services
 from broker.identity.in_process_verifier import InProcessSubject, InProcessVerifier
+from broker.identity.peppers import Peppers, open_peppers
 from broker.identity.provider_registry import StoredProviders
 from broker.identity.settings import IdentitySettings
 from broker.interface import Verifier
@@ -101,7 +102,7 @@ async def open_broker_runtime(
     ):
         guard = await load_deployment_guard(deployment, database)
         vault = await open_vault(database, keys, clock=clock, guard=guard)
-        peppers = load_or_create(deployment.peppers)
+        peppers = await open_peppers(database, deployment.peppers)
         tokens = ApiTokens(database, peppers, clock=clock)
         signing = await _open_own_token_signing(database, keys, settings, identity, clock)
         verifier = CompositeVerifier(

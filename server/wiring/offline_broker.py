@@ -6,7 +6,8 @@ What only one section needs is imported when it is opened: a command waits for i
 import contextlib
 from collections.abc import AsyncGenerator
 
-from broker.identity.api_tokens import ApiTokens, load_or_create
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.peppers import open_peppers
 from core.api.app import ApiSection
 from core.config.settings import Settings
 from core.module_manifest import list_vendor_manifests
@@ -41,7 +42,7 @@ async def open_identity_section(
         open_role_database(deployment, BROKER_ROLE, max_connections=3) as database,
         open_documents(settings) as documents,
     ):
-        peppers = load_or_create(deployment.peppers)
+        peppers = await open_peppers(database, deployment.peppers)
         identity_services = build_identity_services(
             database, identity.providers, public_url, clock=get_utc_now, http=documents
         )

@@ -29,10 +29,11 @@ from broker.connect.connect_services import ConnectServices
 from broker.connections.oauth_client_store import OAuthClientRegistration
 from broker.connections.user_connections import UserConnections
 from broker.disconnect.tenant_contents import TenantContentsCounter
-from broker.identity.api_tokens import ApiTokens, Peppers
+from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.peppers import Peppers
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.scim_tokens import ScimTokens

@@ -10,7 +10,8 @@ from broker.connect.account_writer import AccountWriter
 from broker.connections.account_repository import AccountGrant, insert_account, insert_client
 from broker.connections.account_snapshot import AccessToken
 from broker.connections.stored_credentials import StoredCredential
-from broker.identity.api_tokens import ApiTokens, Peppers
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.peppers import Peppers
 from broker.interface import LeaseRequest
 from broker.lease_service import LeaseService
 from broker.oauth_client.types import OAuthClientConfig, TokenSet

@@ -9,8 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.identity.api_tokens import ApiTokens, Peppers, load_or_create
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.peppers import Peppers
 from broker.interface import CredentialRefusal, RefusalReason, Verifier
+from broker.vault.key_wrapping import load_or_create
 from core.caller import Credential
 from core.db import Database, UnitOfWork
 from core.directory.audit_trail import Actor

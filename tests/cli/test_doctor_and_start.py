@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from broker.vault.key_wrapping import load_or_create
 from core.config.settings import Settings
 from server.start_files import list_start_files
 from tests.cli.conftest import LONG, ROOT, Home, new_home, running
@@ -75,6 +76,11 @@ def open_to_all(path: Path) -> None:
     path.chmod(0o666)
 
 
+def another_file(path: Path) -> None:
+    path.unlink()
+    load_or_create(path)
+
+
 def a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir(mode=0o700)
@@ -91,7 +97,7 @@ DAMAGES = [
     *((UP, "notices.toml", damage) for damage in TOML),
     *((UP, "keys/database-roles.json", damage) for damage in [*KEYS, empty, a_folder]),
     *((UP, "keys/audit-digest.json", damage) for damage in KEYS),
-    *((UP, "keys/token-peppers.json", damage) for damage in KEYS),
+    *((UP, "keys/token-peppers.json", damage) for damage in [*KEYS, Path.unlink, another_file]),
     *((UP, "keys/vault-kek.json", damage) for damage in [*KEYS, a_folder]),
     *((BROKER, "keys/gateways.pem", damage) for damage in (garbage, empty, open_to_all, a_folder)),
     (UP, "deployment-id", garbage),
@@ -206,3 +212,20 @@ def opened_by(home: Home, command: tuple[str, ...], seen: Path) -> None:
         process.terminate()
         _, told = process.communicate(timeout=LONG)
         assert process.returncode == 0, told
+
+
+def test_it_starts_without_peppers_that_are_lost_for_good() -> None:
+    with new_home() as home:
+        with running(home) as product:
+            assert product.stop().code == 0
+        peppers = home.path / "keys" / "token-peppers.json"
+        [before] = json.loads(peppers.read_text())["keys"]
+        peppers.unlink()
+        assert "mcpist keys forget-peppers" in refusal(home, UP)
+        assert not peppers.exists()
+        assert home.run("keys", "forget-peppers", "--json").json() == {"forgotten": [before]}
+        with running(home) as product:
+            assert product.stop().code == 0
+        assert before not in peppers.read_text()
+        assert home.run("keys", "forget-peppers", "--json").json() == {"forgotten": []}
+        assert bad(home) == []

@@ -72,6 +72,7 @@ EXTRA_POLICIES = {
     ("auth.signing_keys", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.used_ids", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.deployment_settings", "broker_keeps"): ("*", ("mcpist_broker",)),
+    ("auth.pepper_checks", "broker_keeps"): ("*", ("mcpist_broker",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.
     ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
     ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),
@@ -86,6 +87,7 @@ OF_THE_DEPLOYMENT = {
     "auth.signing_keys",
     "auth.used_ids",
     "auth.deployment_settings",
+    "auth.pepper_checks",
     "auth.audit_key",
 }
 # Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.

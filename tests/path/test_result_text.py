@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from broker.authorization_server.registered_clients import NewClient, RegisteredClients
-from broker.identity.api_tokens import load_or_create
+from broker.vault.key_wrapping import load_or_create
 from core.db import Database
 from server.role_database import BROKER_ROLE, open_role_database
 from tests.broker.authorization_server.grants import add_grant

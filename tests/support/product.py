@@ -24,8 +24,9 @@ from uuid import UUID
 
 from prometheus_client import generate_latest
 
-from broker.identity.api_tokens import ApiTokens, load_or_create
+from broker.identity.api_tokens import ApiTokens
 from broker.interface import Broker
+from broker.vault.key_wrapping import load_or_create
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent
 from core.audit.truncation import unpack
 from core.config.settings import Settings

@@ -15,7 +15,7 @@ from broker.authorization_server.client_registry import ClientMetadataLookup, Cl
 from broker.authorization_server.jose import sign_jwt
 from broker.authorization_server.jwks_cache import JwksCache
 from broker.authorization_server.registered_clients import RegisteredClients
-from broker.identity.api_tokens import Peppers
+from broker.identity.peppers import Peppers
 from core.db import Database
 from core.directory.audit_trail import Actor
 from core.http.json_documents import JsonDocumentFetcher

@@ -16,7 +16,7 @@ from broker.authorization_server.client_metadata import ClientMetadataResolver
 from broker.authorization_server.client_registry import Client, ClientRegistry
 from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.registered_clients import NewClient
-from broker.identity.api_tokens import Peppers
+from broker.identity.peppers import Peppers
 from tests.broker.authorization_server.client_registry_app import (
     ACTOR,
     ISSUER,

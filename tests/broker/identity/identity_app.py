@@ -10,8 +10,9 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from broker.authorization_server.grants import Grants
-from broker.identity.api_tokens import ApiTokens, Peppers
+from broker.identity.api_tokens import ApiTokens
 from broker.identity.identity_services import build_identity_services
+from broker.identity.peppers import Peppers
 from broker.identity.provider_registry import StoredProviders
 from broker.identity.settings import IdentitySettings
 from broker.web import account_pages, sign_in_pages

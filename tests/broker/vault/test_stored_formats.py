@@ -14,7 +14,8 @@ import pytest
 from broker.authorization_server.client_authentication import hash_client_secret
 from broker.authorization_server.signing_key_store import build_signing_context
 from broker.connections.account_snapshot import build_account_context, build_candidate_context, build_client_context
-from broker.identity.api_tokens import ApiTokens, Peppers
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.peppers import Peppers
 from broker.vault.credential_store import build_credential_context
 from broker.vault.envelope import CiphertextContext
 from broker.vault.kms import KmsKeyProvider

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from broker.identity.api_tokens import ApiTokens, Peppers
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.peppers import Peppers
 from broker.interface import CredentialRefusal
 from core.audit import query
 from core.audit.event import DEPLOYMENT_CHAIN
