@@ -10,19 +10,16 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
-from typing import Protocol
 
 from admin_ui.console_files import is_console_built
 from broker.interface import Broker
 from core.audit.call_counts import COUNT_SECONDS, FORGET_SECONDS, CallCounter
-from core.audit.retention import drop_old_partitions
 from core.audit.sealer import AuditSealer
 from core.concurrency.background import run_in_background
 from core.concurrency.periodic import PeriodicTask
 from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
-from core.database_url import DatabaseAddress
-from core.db import Database
+from core.directory.audit_retention import AuditRetentionStore
 from core.errors import Unavailable
 from core.http_server.asgi import Application
 from core.migrations import migrate
@@ -32,10 +29,11 @@ from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
 from gateway.observability.metrics import Metrics
 from gateway.observability.metrics_server import serve_metrics
+from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
 from server.endpoint_file import announce_server
-from server.listener import serve_application
+from server.listener import serve_application, wait_drain_delay
 from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
@@ -48,16 +46,8 @@ from server.wiring.web import open_web_application
 from server.workers.supervisor import Workers, run_workers
 from server.workers.worker import ONLY_WORKER, Worker
 
-RETENTION_SECONDS = 21_600.0
 NO_FIRST_ACCESS = FirstAccess("")
 Report = Callable[[str], None]
-
-
-class AdministeredDatabase(Protocol):
-    """A deployment's database as its administrator."""
-
-    @property
-    def admin(self) -> DatabaseAddress: ...
 
 
 log = logging.getLogger(__name__)
@@ -110,7 +100,7 @@ async def open_product_application(settings: Settings, deployment: Deployment) -
         _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
     ):
         yield gateway.app
-        _drain(gateway)
+        await _drain(gateway, settings)
 
 
 @contextlib.asynccontextmanager
@@ -143,7 +133,7 @@ async def serve_worker(
         try:
             yield gateway.metrics
         finally:
-            _drain(gateway)
+            await _drain(gateway, settings)
 
 
 @contextlib.asynccontextmanager
@@ -220,7 +210,7 @@ async def _serve_gateway(
         if settings.metrics_port:
             await stack.enter_async_context(_serve_metrics(settings, gateway, workers))
         await stack.enter_async_context(serve_application(gateway.app, listener, settings, worker))
-        stack.callback(_drain, gateway)
+        stack.push_async_callback(_drain, gateway, settings)
         if workers is not None:
             stack.callback(workers.terminate)
         yield ServerReady(
@@ -234,8 +224,9 @@ async def _serve_gateway(
         )
 
 
-def _drain(gateway: Gateway) -> None:
+async def _drain(gateway: Gateway, settings: Settings) -> None:
     gateway.health.drain()
+    await wait_drain_delay(settings)
     gateway.endpoint.end_streams()
     gateway.end_event_streams()
     log.info("stopping: waiting for running requests", extra={"event": "server_draining"})
@@ -252,37 +243,18 @@ async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers 
 
 
 @contextlib.asynccontextmanager
-async def run_retention(deployment: AdministeredDatabase, keep_months: int) -> AsyncGenerator[None]:
-    """Drop old months of the audit log at the start and then four times a day, where the settings say so."""
-    if not keep_months:
-        yield
-        return
-
-    async def drop() -> None:
-        database = Database(deployment.admin, max_connections=1)  # no application role may shorten the log
-        await database.open()
-        try:
-            await drop_old_partitions(database, keep_months, actor="retention")
-        finally:
-            await database.close()
-
-    task = PeriodicTask("deleting old audit events", drop, RETENTION_SECONDS, runs_at_start=True)
-    async with run_in_background(task.name, task.run()):
-        yield
-
-
-@contextlib.asynccontextmanager
 async def _run_sealer(context: OperatorContext, settings: Settings) -> AsyncGenerator[None]:
-    """Run the maintenance of the audit log: sealing, counting, and what the settings say of old events."""
+    """Run the maintenance of the audit log: sealing, counting, and deleting old events."""
     sealer, counter = AuditSealer(context.console, get_utc_now), CallCounter(context.console)
     counting = PeriodicTask("counting calls by the hour", counter.count_pending, COUNT_SECONDS)
+    retention = AuditRetentionStore(context.console, settings.audit_keep_months)
     forgetting = PeriodicTask("deleting old counts of calls", counter.forget_old, FORGET_SECONDS)
     try:
         async with (
             run_in_background("sealing the audit log", sealer.run()),
             run_in_background(counting.name, counting.run()),
             run_in_background(forgetting.name, forgetting.run()),
-            run_retention(context.deployment, settings.audit_keep_months),
+            run_retention(context.deployment, retention, get_utc_now),
         ):
             yield
     finally:

@@ -15,6 +15,7 @@ from admin_ui.api.tool_catalogue import ToolCatalogue
 from core.connection_state import UserConnectionReader, read_no_connections
 from core.db import Database
 from core.directory.account_revocation import AccountRevoker, revoke_nothing
+from core.directory.audit_retention import AuditRetentionStore
 
 
 def _create_empty_modules() -> Mapping[str, InstalledModule]:
@@ -38,10 +39,15 @@ class AdminDependencies:
     account_revoker: AccountRevoker = revoke_nothing
     connections: UserConnectionReader = read_no_connections
     audit_keep_months: int = 0
-    """Whole months of the audit log that are kept; 0 keeps everything."""
+    """Whole months of the audit log that are kept at most; 0 keeps everything."""
     audit_exports: AuditExports = field(default_factory=AuditExports)
     verification_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One verification of a chain at a time: each keeps the processor busy."""
+
+    @property
+    def audit_retention(self) -> AuditRetentionStore:
+        """How long the audit log is kept."""
+        return AuditRetentionStore(self.console, self.audit_keep_months)
 
 
 async def _get_dependencies(request: Request) -> AdminDependencies:

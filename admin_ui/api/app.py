@@ -6,6 +6,7 @@ from admin_ui.api import (
     access_requests,
     allow_list,
     audit,
+    audit_retention,
     doctor,
     events,
     figures,
@@ -41,6 +42,7 @@ ROUTERS = tuple(
         figures,
         events,
         audit,
+        audit_retention,
         keys,
         doctor,
     )

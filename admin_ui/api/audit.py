@@ -30,7 +30,6 @@ from core.api.streaming import SteadyStreamResponse
 from core.audit import query
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind, CallOutcome
 from core.audit.query import ChainAnchor
-from core.audit.retention import fetch_oldest_time
 from core.audit.sealer import seal_pending_events
 from core.db import Database
 from core.directory.audit_trail import audit_change
@@ -156,15 +155,6 @@ class VerificationView(ResponseModel):
     head: ChainPositionView | None = Field(description="Newest event of the log; null for an empty log.")
 
 
-class RetentionView(ResponseModel):
-    """How long the audit log is kept."""
-
-    keep_months: int | None = Field(
-        description="Whole months that are kept before this one; older ones are deleted. Null where everything is kept."
-    )
-    oldest_at: datetime | None = Field(description="Time of the oldest entry that is kept; null for an empty log.")
-
-
 @routes.get("/audit")
 async def list_audit(
     filters: Annotated[TenantAuditQuery, Query()], caller: OwnerRead, dependencies: AdminDeps, request: Request
@@ -179,17 +169,6 @@ async def list_audit(
     await _seal_for_operator(caller, console, request)
     existing = dependencies.catalogue.list_modules() if caller.is_administrator_with(ADMIN_READ) else None
     return await _fetch_page(console, caller.tenant_id, filters, user, existing)
-
-
-@routes.get("/audit/retention")
-async def show_retention(caller: AdminRead, dependencies: AdminDeps) -> RetentionView:
-    """Get how long the audit log is kept, and since when it is.
-
-    It counts for all tenants; the operator sets it where MCPist runs (`MCPIST_AUDIT_KEEP_MONTHS`).
-    """
-    async with dependencies.console.tenant(caller.tenant_id) as work:
-        oldest = await fetch_oldest_time(work)
-    return RetentionView(keep_months=dependencies.audit_keep_months or None, oldest_at=oldest)
 
 
 @routes.get("/audit/export", response_class=Response, responses=EXPORT_RESPONSES)

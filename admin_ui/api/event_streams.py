@@ -16,7 +16,6 @@ from core.audit.change_hints import (
     MAX_HINTS_READ,
     ChangeHint,
     HintReader,
-    build_deployment_hint,
     load_chain_range,
     load_hint_events,
 )
@@ -177,7 +176,7 @@ class HintStream:
         events = await load_hint_events(self._streams.console, DEPLOYMENT_CHAIN, self._deployment_position)
         if events:
             self._deployment_position = events[-1].seq
-        return [build_deployment_hint(event) for event in events]
+        return [self._reader.build_deployment_hint(event) for event in events]
 
     async def _may_go_on(self) -> bool:
         """Check that the credential still counts, and says the same of its person."""
@@ -203,5 +202,5 @@ def _encode_hint(hint: ChangeHint) -> bytes:
 
 def _encode_deployment_hint(hint: ChangeHint) -> bytes:
     """Encode a hint without an id: the stream goes on by the numbers of the tenant's chain."""
-    data = {"resource": hint.resource, "kind": hint.kind, "object_id": hint.object_id}
+    data = {"resource": hint.resource, "kind": hint.kind, "object_id": hint.object_id, "request_id": hint.request_id}
     return b"event: change\ndata: %s\n\n" % msgspec.json.encode(data)

@@ -16,7 +16,8 @@ routes = create_router("events")
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "Stream of events: `ready` and `reset` (read everything again) at its begin, `change` with the "
-        "`resource` of the API to read again, its `kind` and `object_id`, and `end` with a `reason`.",
+        "`resource` of the API to read again, its `kind` and `object_id`, and the `request_id` (`X-Request-Id` of the "
+        "answer) where a request of the caller's own has made it; and `end` with a `reason`.",
         "content": {"text/event-stream": {}},
     }
 }

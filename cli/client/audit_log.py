@@ -31,13 +31,6 @@ class _AuditItem(msgspec.Struct):
     detail: dict[str, str | int]
 
 
-class AuditRetention(msgspec.Struct, frozen=True):
-    """How long the log is kept, in whole months (None: everything), and its oldest entry."""
-
-    keep_months: int | None
-    oldest_at: datetime | None
-
-
 class _ChainPosition(msgspec.Struct):
     seq: int
     hash: str
@@ -96,11 +89,6 @@ def download_audit(api: AdminApiClient, filter: AuditFilter, user: str | None, f
     """Write a tenant's entries to a file, as `csv` or `jsonl`, newest first."""
     user_id = None if user is None else fetch_user(api, user).id
     api.download("/audit/export", file, **_build_query(filter), user=user_id, form=form)
-
-
-def fetch_retention(api: AdminApiClient) -> AuditRetention:
-    """Fetch how long the log is kept."""
-    return api.get("/audit/retention", AuditRetention)
 
 
 def verify_audit(api: AdminApiClient) -> ChainVerification:

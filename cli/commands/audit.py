@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from cli.commands import audit_export, audit_stream
+from cli.commands import audit_export, audit_retention, audit_stream
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
 from cli.output import escape_control_characters, print_line, print_note, print_result, print_table
@@ -33,7 +33,7 @@ app.add_typer(audit_stream.app, name="stream")
 app.command("export", epilog="Example: mcpist audit export october.csv --since 2026-10-01 --until 2026-11-01")(
     audit_export.export
 )
-app.command("retention", epilog="Example: mcpist audit retention --json")(audit_export.retention)
+app.add_typer(audit_retention.app, name="retention")
 Text = str | None
 
 
@@ -181,11 +181,12 @@ def drop(
     async def work(context: "OperatorContext") -> list[str]:
         from core.audit.retention import drop_old_partitions
         from core.db import Database
+        from server.role_database import get_utc_now
 
         administrator = Database(context.deployment.admin, max_connections=1)
         await administrator.open()
         try:
-            return await drop_old_partitions(administrator, keep_months)
+            return await drop_old_partitions(administrator, keep_months, get_utc_now())
         finally:
             await administrator.close()
 

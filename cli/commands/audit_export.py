@@ -1,4 +1,4 @@
-"""`mcpist audit export`: the audit log of a tenant in a file; and how long it is kept."""
+"""`mcpist audit export`: the audit log of a tenant in a file."""
 
 import os
 from enum import StrEnum
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.options import JsonOption, TenantOption
-from cli.output import format_local_time, print_line, print_result
+from cli.output import print_line, print_result
 from cli.runner import run_api_command
 from core.errors import Conflict
 
 if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
-    from cli.client.audit_log import AuditRetention
 
 
 Text = str | None
@@ -68,18 +67,3 @@ def export(
     size = file.stat().st_size
     document = {"file": file.absolute().as_posix(), "form": form.value, "bytes": size}
     print_result(as_json, document, lambda: print_line(f"Wrote {file} ({size:,} bytes)."))
-
-
-def retention(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
-    """Show how long the audit log is kept, and since when it is. MCPIST_AUDIT_KEEP_MONTHS sets it."""
-
-    def call_api(api: "AdminApiClient") -> "AuditRetention":
-        from cli.client.audit_log import fetch_retention
-
-        return fetch_retention(api)
-
-    kept = run_api_command(call_api, tenant=tenant)
-    period = "Everything is kept." if kept.keep_months is None else f"Kept for {kept.keep_months} whole months."
-    oldest = "The log is empty." if kept.oldest_at is None else f"Oldest entry: {format_local_time(kept.oldest_at)}"
-    document = {"keep_months": kept.keep_months, "oldest_at": kept.oldest_at}
-    print_result(as_json, document, lambda: print_line(f"{period} {oldest}"))

@@ -1,14 +1,14 @@
 """Authorization of API routes. Every route declares one :class:`RouteAccess`, or the application is not built."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from core.api.principal import PASSIVE_REQUEST, MissingCredentialScope, Principal, RecentSignInRequired
+from core.api.principal import PASSIVE_REQUEST, REQUEST_ID, MissingCredentialScope, Principal, RecentSignInRequired
 from core.api.security import get_security
 from core.errors import Forbidden
 from core.scopes import covers
@@ -58,7 +58,7 @@ class RouteAccess:
             raise RecentSignInRequired(
                 "sign in again: this needs a sign-in of the last ten minutes, and no token will do"
             )
-        return principal
+        return replace(principal, request_id=request.scope.get(REQUEST_ID, ""))
 
     def to_openapi(self) -> dict[str, Any]:
         """Return the fields that describe this access in the OpenAPI document."""

@@ -7,6 +7,7 @@ from uuid import uuid4
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from core.api.principal import REQUEST_ID
 from core.log_events import describe_error
 
 BODY_SECONDS = 10.0
@@ -30,7 +31,7 @@ class ApiMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        responder = _ResponseSender(send, scope.setdefault("mcpist.request_id", str(uuid4())))
+        responder = _ResponseSender(send, scope.setdefault(REQUEST_ID, str(uuid4())))
         try:
             await self._app(scope, _BoundedBody(receive).receive, responder.send)
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor end the connection

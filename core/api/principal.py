@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 ADMIN_SYSTEM_ROLE = "admin"
+REQUEST_ID = "mcpist.request_id"
+"""Entry of a request's scope: its identifier, as the answer and the log have it."""
 PASSIVE_REQUEST = "mcpist.passive_request"
 """Entry of a request's scope: true where a page asks by itself, which is no use of its session."""
 
@@ -24,7 +26,7 @@ class Principal:
     `system_role` is that of this moment, not of when the credential was made. `authenticated_at` is when the person
     last proved who they are; None where the credential does not tell. `operator` may administer the whole deployment.
     `client` is the id of the OAuth client. With the authentication method `operator` it is the command line on the
-    product's own machine: no user, and the tenant that the request names.
+    product's own machine: no user, and the tenant that the request names. `request_id` is that of the request.
     """
 
     tenant_id: UUID
@@ -37,12 +39,13 @@ class Principal:
     credential_id: str = ""
     client: str = ""
     operator: bool = False
+    request_id: str = ""
 
     @property
     def actor(self) -> Actor:
         """The principal as the audit log names them."""
         user_id = None if self.is_operator_credential else self.user_id
-        return Actor(self.email, user_id, self.credential_id)
+        return Actor(self.email, user_id, self.credential_id, self.request_id)
 
     @property
     def is_operator_credential(self) -> bool:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from core.api.principal import AuthenticationRequired, MissingCredentialScope
+from core.api.principal import REQUEST_ID, AuthenticationRequired, MissingCredentialScope
 from core.api.security import get_security
 from core.directory.versions import VersionConflict
 from core.disk_errors import DiskFull
@@ -187,4 +187,4 @@ def _describe_field_error(error: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _get_request_id(request: Request) -> str:
-    return request.scope.get("mcpist.request_id", "")
+    return request.scope.get(REQUEST_ID, "")

@@ -21,6 +21,7 @@ RESOURCES: Mapping[str, str] = {
     "auth": "audit",
     "audit": "audit",
     "audit_stream": "audit-stream",
+    "audit_retention": "deployment/audit-retention",
     "tenant": "tenant",
     "user": "users",
     "profile": "me",
@@ -69,13 +70,14 @@ _ID_DETAILS = ("request", "credential", "grant", "session", "user")
 @dataclass(frozen=True, slots=True)
 class ChangeHint:
     """Something changed: `resource` is a path of the admin API, `kind` that of the audit event. `object_id` is empty
-    where the event names none.
+    where the event names none; `request_id` unless a request of the reader's own has done it.
     """
 
     seq: int
     resource: str
     kind: str = ""
     object_id: str = ""
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +95,23 @@ class HintReader:
         word = event.kind.partition(".")[0]
         resource = RESOURCES.get(word, "audit")
         if self.is_administrator or self._concerns(event):
-            return ChangeHint(event.seq, resource, event.kind, event.object_id)
+            return ChangeHint(event.seq, resource, event.kind, event.object_id, self._find_own_request(event))
         if word in _FOR_EVERYBODY:
             return ChangeHint(event.seq, _FOR_EVERYBODY[word])
         return None
 
+    def build_deployment_hint(self, event: "HintEvent") -> ChangeHint:
+        """Build the hint of an event of the deployment's chain, for an operator."""
+        word = event.kind.partition(".")[0]
+        resource = _DEPLOYMENT_RESOURCES.get(word, RESOURCES.get(word, "audit"))
+        path = "deployment/audit" if resource == "audit" else resource
+        return ChangeHint(event.seq, path, event.kind, event.object_id, self._find_own_request(event))
+
+    def _find_own_request(self, event: "HintEvent") -> str:
+        return event.request_id if event.user_id == self.user_id else ""
+
     def _concerns(self, event: "HintEvent") -> bool:
         return event.user_id == self.user_id or not event.people.isdisjoint((str(self.user_id), self.email))
-
-
-def build_deployment_hint(event: "HintEvent") -> ChangeHint:
-    """Build the hint of an event of the deployment's chain, for an operator."""
-    word = event.kind.partition(".")[0]
-    resource = _DEPLOYMENT_RESOURCES.get(word, RESOURCES.get(word, "audit"))
-    return ChangeHint(event.seq, "deployment/audit" if resource == "audit" else resource, event.kind, event.object_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,7 @@ class HintEvent:
     user_id: UUID | None
     object_id: str
     people: frozenset[str]
+    request_id: str = ""
 
 
 async def load_hint_events(console: Database, tenant_id: UUID, after: int) -> list[HintEvent]:
@@ -142,12 +148,12 @@ def _build_event(row: Row) -> HintEvent:
     detail: dict[str, Any] = {} if row["detail"] is None else msgspec.json.decode(row["detail"])
     ids = (str(detail[name]) for name in _ID_DETAILS if name in detail)
     texts = frozenset(value for value in detail.values() if isinstance(value, str))
-    return HintEvent(row["seq"], row["kind"], row["user_id"], next(ids, ""), texts)
+    return HintEvent(row["seq"], row["kind"], row["user_id"], next(ids, ""), texts, row["request_id"])
 
 
 _RANGE = "SELECT base_seq, seq FROM audit.heads WHERE tenant_id = $1"
 # An outcome says nothing of its caller: that stands in the intent.
-_NEXT = """SELECT e.seq, e.kind, e.detail, CASE WHEN e.kind = 'call.outcome' THEN (
+_NEXT = """SELECT e.seq, e.kind, e.detail, e.request_id, CASE WHEN e.kind = 'call.outcome' THEN (
         SELECT i.user_id FROM audit.events i WHERE i.tenant_id = $1 AND i.at = e.at AND i.id = e.intent
             AND i.sealed_at <= e.sealed_at LIMIT 1) ELSE e.user_id END AS user_id
     FROM audit.events e WHERE e.tenant_id = $1 AND e.seq > $2 AND e.kind <> 'call.intent'

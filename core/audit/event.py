@@ -71,6 +71,8 @@ class AuditEventKind(StrEnum):
     OPERATOR_ADOPTED = "operator.adopted"
     AUDIT_DROPPED = "audit.dropped"
     AUDIT_EXPORTED = "audit.exported"
+    AUDIT_RETENTION_SET = "audit_retention.set"
+    AUDIT_RETENTION_REMOVED = "audit_retention.removed"
     AUDIT_STREAM_SET = "audit_stream.set"
     AUDIT_STREAM_REMOVED = "audit_stream.removed"
     AUDIT_LOST = "audit.lost"

@@ -186,6 +186,14 @@ class Settings:
         "Seconds after which a call, or a whole batch, is cancelled.",
         60.0,
     )
+    drain_delay: float = declare_setting(
+        "MCPIST_DRAIN_DELAY",
+        values.make_number_parser(0, 600),
+        "seconds from 0 to 600",
+        "Seconds after SIGTERM in which `/readyz` answers 503 and everything is still served, so that load balancers "
+        "can stop sending; then the listener closes.",
+        0.0,
+    )
     rate_per_second: float = declare_setting(
         "MCPIST_RATE_PER_SECOND",
         values.make_number_parser(0.01, 1_000_000),
@@ -225,7 +233,8 @@ class Settings:
         "MCPIST_AUDIT_KEEP_MONTHS",
         values.make_integer_parser(0, 1_200),
         "a whole number from 0 to 1200",
-        "Whole months of the audit log that are kept, of all tenants; older ones are deleted day by day. 0 keeps all.",
+        "Whole months of the audit log that are kept at most, of all tenants; older ones are deleted. 0 keeps all. An "
+        "operator can store less (`mcpist audit retention`).",
         0,
     )
     metrics_host: str = declare_setting(

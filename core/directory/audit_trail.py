@@ -16,11 +16,13 @@ MAX_TEXTS_PER_EVENT = 12
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Whoever makes an administrative change: a user, or the operator at the command line (no user id)."""
+    """Whoever makes an administrative change: a user, or the operator at the command line (no user id). `request_id` is
+    that of the request which makes it, if any."""
 
     name: str
     user_id: UUID | None = None
     credential_id: str = ""
+    request_id: str = ""
 
 
 async def audit_change(work: UnitOfWork, actor: Actor, kind: AuditEventKind, **detail: str | int) -> None:
@@ -68,6 +70,7 @@ def _build_event(tenant_id: UUID, actor: Actor, kind: AuditEventKind, detail: di
         tenant_id=tenant_id,
         user_id=actor.user_id,
         credential_id=actor.credential_id,
+        request_id=actor.request_id,
         outcome="ok",
         actor=actor.name,
         detail=detail,

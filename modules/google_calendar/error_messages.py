@@ -53,7 +53,10 @@ _TEXTS: Mapping[str, tuple[VendorProblemKind, str]] = {
     "malformedWorkingLocationEvent": ("invalid", "an event of a working place cannot be changed so"),
     "duplicate": ("conflict", "an event of this identity exists already: read it"),
     "deleted": ("not_found", "the event was deleted before; nothing is left to change"),
-    "conditionNotMet": ("conflict", "somebody changed the event meanwhile: read it again and use its new etag"),
+    "conditionNotMet": (
+        "conflict",
+        "somebody changed the event meanwhile: read it again, and give the etag that it has now, if any",
+    ),
     "fullSyncRequired": ("invalid", "the cursor is too old: start at the beginning"),
     "timeRangeEmpty": ("invalid", "the end is not after the start: give a later end"),
     "cannotChangeOrganizer": ("forbidden", "this event cannot be moved: only events that the calendar organizes can"),
@@ -117,6 +120,12 @@ def explain_problem(problem: VendorProblem) -> VendorProblem:
     if not text:
         return problem
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
+
+
+def is_conflict(problem: VendorProblem) -> bool:
+    """Check whether the event has another version than the change was for; nothing was changed."""
+    answer = problem.answer
+    return answer is not None and answer.status == 412 and _parse_refusal(answer).reason == "conditionNotMet"
 
 
 def _choose_text(status: int, kind: VendorProblemKind, refusal: CalendarRefusal) -> tuple[VendorProblemKind, str]:

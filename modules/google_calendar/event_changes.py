@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from modules.google_calendar import rest_client
+from modules.google_calendar.error_messages import is_conflict
 from modules.google_calendar.event_bodies import (
     ColorId,
     Recurrence,
@@ -40,6 +41,7 @@ from modules.google_calendar.parameters import (
 )
 from modules.google_calendar.results import DeletedEvent, SavedEvent
 from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.conflicts import retry_conflicts
 from modules.kit.parameters import ADD_HINTS, CHANGE_HINTS, OptionalParameter, limit_length
 from modules.kit.time_zones import OptionalZone
 from modules.kit.write_headers import Etag, build_if_match
@@ -140,15 +142,23 @@ async def update_event(
     if not body and not moments and not add_attendees and not remove_attendees:
         raise ToolError("there is nothing to change: give at least one of summary, start, end, description, location")
     address = build_path(EVENT, calendar_id, event_id)
-    if len(moments) == 1 or add_attendees or remove_attendees:
-        before = await fetch_event(context, address)
-        etag = etag or before.etag or None
-        moments = _complete_span(before, moments)
-        if add_attendees or remove_attendees:
-            body["attendees"] = change_guests(before, add_attendees or [], remove_attendees or [])
-    body |= {name: write_changed_moment(moment, time_zone) for name, moment in moments.items()}
     query = {"sendUpdates": write_send_updates(notify), "conferenceDataVersion": 1 if add_meet else None}
-    return await _save(context, address, notify, method="PATCH", query=query, json=body, etag=etag)
+
+    async def save(found: dict[str, Any], more: dict[str, Any], version: str | None) -> SavedEvent:
+        times = {name: write_changed_moment(moment, time_zone) for name, moment in found.items()}
+        made = {**body, **more, **times}
+        return await _save(context, address, notify, method="PATCH", query=query, json=made, etag=version)
+
+    async def read_and_save() -> SavedEvent:
+        before = await fetch_event(context, address)
+        more: dict[str, Any] = {}
+        if add_attendees or remove_attendees:
+            more["attendees"] = change_guests(before, add_attendees or [], remove_attendees or [])
+        return await save(_complete_span(before, moments), more, etag or before.etag or None)
+
+    if len(moments) != 1 and not add_attendees and not remove_attendees:
+        return await save(moments, {}, etag)
+    return await read_and_save() if etag else await retry_conflicts(read_and_save, is_conflict)
 
 
 def _complete_span(before: VendorEvent, moments: dict[str, Any]) -> dict[str, Any]:

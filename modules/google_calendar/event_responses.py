@@ -5,11 +5,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from modules.google_calendar import rest_client
+from modules.google_calendar.error_messages import is_conflict
 from modules.google_calendar.event_reading import VendorEvent, fetch_event
 from modules.google_calendar.events import EVENT
 from modules.google_calendar.parameters import WRITE_EVENTS, CalendarId, EventId, Notify, write_send_updates
 from modules.google_calendar.results import SavedEvent
 from modules.kit import Context, ToolError, build_path, tool
+from modules.kit.conflicts import retry_conflicts
 from modules.kit.parameters import CHANGE_HINTS, OptionalParameter, limit_length
 from modules.kit.write_headers import build_if_match
 
@@ -27,11 +29,15 @@ async def respond_to_event(
 ) -> SavedEvent:
     """Accept or decline an invitation. The id of an instance answers that one alone."""
     address = build_path(EVENT, calendar_id, event_id)
-    event = await fetch_event(context, address)
-    saved = await rest_client.fetch_one(
-        context, SavedEvent, address, method="PATCH", json=_answer(event, response, comment),
-        query={"sendUpdates": write_send_updates(notify)}, headers=build_if_match(event.etag),
-    )  # fmt: skip
+
+    async def answer() -> SavedEvent:
+        event = await fetch_event(context, address)
+        return await rest_client.fetch_one(
+            context, SavedEvent, address, method="PATCH", json=_answer(event, response, comment),
+            query={"sendUpdates": write_send_updates(notify)}, headers=build_if_match(event.etag),
+        )  # fmt: skip
+
+    saved = await retry_conflicts(answer, is_conflict)
     return saved.model_copy(update={"mailed": notify})
 
 

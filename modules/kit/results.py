@@ -17,7 +17,7 @@ its row: give it ``Missable``. A row that is no object, or of which no field can
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, cast, get_origin
 
@@ -27,6 +27,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -35,7 +37,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import SkipJsonSchema
+from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
+from pydantic_core import CoreSchema, core_schema
 
 from modules.kit import text_cleaning
 from modules.kit.markup.markdown_cleaning import clean_markdown, clean_markdown_block
@@ -82,16 +85,39 @@ def _drop_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
+class _Cleaned:
+    """Annotation of a text that `clean` is given where it is longer than `longest` or does not match `pattern`: most
+    texts are clean, and a call from pydantic into Python costs more than the look at them."""
+
+    def __init__(self, clean: Callable[[Any], Any], pattern: str, longest: int) -> None:
+        self._clean, self._pattern, self._longest = clean, pattern, longest
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        usual = core_schema.str_schema(pattern=self._pattern, max_length=self._longest, strict=True)
+        cleaned = core_schema.no_info_before_validator_function(self._clean, handler(source))
+        return core_schema.union_schema(
+            [usual, cleaned],
+            mode="left_to_right",
+            custom_error_type="string_type",
+            serialization=core_schema.simple_ser_schema("str"),
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "string"}
+
+
 Value = TypeVar("Value")
 LEFT_OUT_IF_EMPTY = Field(exclude_if=_is_empty)
 Missable = Annotated[Value | SkipJsonSchema[None], Field(exclude_if=_is_none, json_schema_extra=_drop_default)]
 # `= ""`, `= False` and `= ()` beside these make them optional.
-Line = Annotated[str, BeforeValidator(_clean_line)]
+Line = Annotated[str, _Cleaned(_clean_line, text_cleaning.CLEAN_LINE_PATTERN, text_cleaning.MAX_LINE_LENGTH)]
 Word = Annotated[Line, LEFT_OUT_IF_EMPTY]
-Identifier = Annotated[str, BeforeValidator(_keep_identifier)]
+Identifier = Annotated[
+    str, _Cleaned(_keep_identifier, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_IDENTIFIER_LENGTH)
+]
 OptionalIdentifier = Annotated[Identifier, LEFT_OUT_IF_EMPTY]
-Name = Annotated[str, BeforeValidator(_clean_file_name)]
-Url = Annotated[str, BeforeValidator(_clean_url)]
+Name = Annotated[str, _Cleaned(_clean_file_name, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_NAME_LENGTH)]
+Url = Annotated[str, _Cleaned(_clean_url, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_URL_LENGTH)]
 OptionalUrl = Annotated[Url, LEFT_OUT_IF_EMPTY]
 Text = Annotated[str, LEFT_OUT_IF_EMPTY]
 Flag = Annotated[bool, BeforeValidator(bool), LEFT_OUT_IF_EMPTY]

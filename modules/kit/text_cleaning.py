@@ -17,14 +17,22 @@ MAX_HIDDEN_CHARACTERS = 2_000
 
 # Controls but tab and line breaks; marks and overrides of direction; fillers, operators and joiners that show nothing;
 # tags. What scripts and emoji need stays: U+200C, U+200D, and one variation selector after a visible character.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
+_HIDDEN_CHARACTERS = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
+_HIDDEN = re.compile(f"[{_HIDDEN_CHARACTERS}]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _EXTRA_SELECTOR = re.compile(f"(?<![^\\s{_SELECTORS}\u200c\u200d])[{_SELECTORS}]+|(?<=[{_SELECTORS}])[{_SELECTORS}]+")
 _SELECTOR_OR_JOINER = re.compile(f"[{_SELECTORS}\u200c\u200d]")
 _EXTRA_JOINER = re.compile("(?<![^\\s\u200c\u200d])[\u200c\u200d]+")
+
+_WORD = f"[^\\s{_HIDDEN_CHARACTERS}{_SELECTORS}\u200c\u200d]+"
+CLEAN_LINE_PATTERN = f"^(?:{_WORD}(?: {_WORD})*)?$"
+"""Of texts up to ``MAX_LINE_LENGTH`` that :func:`clean_line` leaves as they are; for Python and for Rust's regex."""
+PLAIN_PATTERN = "^[ -~]*$"
+"""Of texts that :func:`clean_name`, :func:`clean_url` and :func:`keep_identifier` leave as they are, up to their
+lengths."""
 
 
 class CutText(NamedTuple):

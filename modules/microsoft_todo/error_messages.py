@@ -16,7 +16,7 @@ NOT_FOUND: tuple[VendorProblemKind, str] = (
 )
 _CHANGED: tuple[VendorProblemKind, str] = (
     "conflict",
-    "somebody changed it meanwhile: read it again and use its new etag",
+    "somebody changed it meanwhile: read it again, and give the etag that it has now, if any",
 )
 _NO_MAILBOX: tuple[VendorProblemKind, str] = (
     "forbidden",
@@ -61,6 +61,13 @@ def is_conflict(problem: VendorProblem) -> bool:
     """Check whether another change came in between (https://learn.microsoft.com/graph/errors)."""
     answer = problem.answer
     return answer is not None and answer.status == 409 and _read_code(answer) == "errorirresolvableconflict"
+
+
+def is_changed(problem: VendorProblem) -> bool:
+    """Check whether it has another version than the change was for; nothing was changed."""
+    answer = problem.answer
+    codes = ("errorirresolvableconflict", "preconditionfailed")
+    return answer is not None and answer.status in (409, 412) and _read_code(answer) in codes
 
 
 def _choose_text(answer: VendorAnswer, kind: VendorProblemKind) -> tuple[VendorProblemKind, str]:

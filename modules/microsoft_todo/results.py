@@ -133,11 +133,16 @@ class RemovedTodo(ResultModel):
 
 
 def format_body(raw: Raw) -> Raw:
-    """A task of Graph's with its text, which may be HTML, as Markdown."""
-    body = get_mapping(raw.get("body"))
-    if body.get("contentType") != "html":
-        return raw
-    return {**raw, "body": {"content": convert_html_to_markdown(str(body.get("content") or ""))}}
+    """A task of Graph's with its text, which is HTML, as Markdown."""
+    return {
+        **raw,
+        "body": {"content": convert_html_to_markdown(str(get_mapping(raw.get("body")).get("content") or ""))},
+    }
+
+
+def has_html(raw: Raw) -> bool:
+    """Check whether a task of Graph's has its text as HTML."""
+    return get_mapping(raw.get("body")).get("contentType") == "html"
 
 
 def read_task(raw: Raw) -> dict[str, Any]:

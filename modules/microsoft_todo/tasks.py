@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from modules.kit import Context, ToolError, build_path, run_in_turns, tool
+from modules.kit.conflicts import retry_conflicts
 from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
@@ -22,6 +23,7 @@ from modules.kit.results import ListPage, read_part
 from modules.kit.time_zones import OptionalZone, is_date
 from modules.kit.write_headers import build_if_match
 from modules.microsoft_todo import rest_client
+from modules.microsoft_todo.error_messages import is_changed
 from modules.microsoft_todo.parameters import (
     READ_TASKS,
     WRITE_TASKS,
@@ -35,7 +37,7 @@ from modules.microsoft_todo.parameters import (
     TaskStatus,
     TaskTitle,
 )
-from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask, format_body, get_mapping
+from modules.microsoft_todo.results import RemovedTodo, SavedTask, TaskRow, TodoTask, format_body, get_mapping, has_html
 from modules.microsoft_todo.task_ids import build_task_path, shorten_task_id
 from modules.microsoft_todo.task_times import format_due, write_due, write_recurrence, write_reminder
 
@@ -56,6 +58,7 @@ class CompletedTasks(PartialResult):
 
 class _DueTask(BaseModel):
     dueDateTime: Any = None  # noqa: N815
+    etag: Any = Field(None, alias="@odata.etag")
 
 
 @tool(hints=READ_HINTS, scopes=[READ_TASKS])
@@ -85,7 +88,8 @@ async def get_task(
     """One task with its text, steps and links."""
     query = {"$expand": "checklistItems,linkedResources"}
     answer = await rest_client.send_request(context, "GET", build_task_path(TASK, list_id, task_id), query=query)
-    task = read_part(answer, TodoTask, await run_in_turns(format_body, get_mapping(answer.json())))
+    raw = get_mapping(answer.json())
+    task = read_part(answer, TodoTask, await run_in_turns(format_body, raw) if has_html(raw) else raw)
     more = max(0, len(task.body) - body_from - SHOWN_BODY)
     shown = task.body[body_from : body_from + SHOWN_BODY]
     update = {"id": shorten_task_id(task.id, list_id), "body": shown, "body_more": more, "has_body": False}
@@ -133,8 +137,10 @@ async def update_task(
     if status is not None:
         fields["status"] = status
     address = build_task_path(TASK, list_id, task_id)
+    if recurrence and due is None:
+        return await _save_recurrence(context, list_id, address, fields, recurrence, etag)
     if recurrence is not None:
-        start = await _find_start(context, address, due) if recurrence else None
+        start = date.fromisoformat(due) if recurrence and due else None
         fields["recurrence"] = write_recurrence(recurrence, start)
     if not fields:
         raise ToolError("there is nothing to change: give at least one of title, body, due, reminder, status")
@@ -170,12 +176,20 @@ async def delete_task(context: Context, list_id: ListId, task_id: TaskId, etag: 
     return RemovedTodo(id=task_id)
 
 
-async def _find_start(context: Context, address: str, due: str | None) -> date | None:
-    """Find the day with which a recurrence begins: the due date that is given, or that of the task."""
-    if due:
-        return date.fromisoformat(due)
-    known = format_due((await rest_client.fetch_one(context, _DueTask, address)).dueDateTime)[:10]
-    return date.fromisoformat(known) if due is None and is_date(known) else None
+async def _save_recurrence(
+    context: Context, list_id: str, address: str, fields: dict[str, Any], recurrence: str, etag: str | None
+) -> SavedTask:
+    """Change a task with a recurrence that begins with the due date that it has: one that is changed meanwhile is read
+    again, unless the change is for one version."""
+
+    async def save() -> SavedTask:
+        task = await rest_client.fetch_one(context, _DueTask, address)
+        known = format_due(task.dueDateTime)[:10]
+        rule = write_recurrence(recurrence, date.fromisoformat(known) if is_date(known) else None)
+        version = task.etag if isinstance(task.etag, str) else None
+        return await _save(context, list_id, address, {**fields, "recurrence": rule}, etag or version)
+
+    return await save() if etag else await retry_conflicts(save, is_changed)
 
 
 async def _save(

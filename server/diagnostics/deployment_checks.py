@@ -12,6 +12,7 @@ from core.audit.verification import verify_chain
 from core.bilingual_text import BilingualText, say
 from core.config.settings import Settings
 from core.db import Database, connect
+from core.directory.audit_retention import AuditRetention, AuditRetentionStore
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
 from core.errors import MCPistError, Unavailable
@@ -89,7 +90,7 @@ async def diagnose_deployment(settings: Settings, deployment: Deployment) -> lis
     async with open_role_database(deployment, CONSOLE_ROLE, max_connections=2) as console:
         findings += [
             _check_sealer_lag(await _count_unsealed_events(deployment)),
-            _describe_retention(settings.audit_keep_months),
+            _describe_retention(await AuditRetentionStore(console, settings.audit_keep_months).fetch()),
             *await check_vault(deployment, console),
             await _check_tenants(console),
         ]
@@ -256,18 +257,21 @@ def _check_sealer_lag(unsealed: int) -> Finding:
     return Finding("audit log", "ok", message)
 
 
-def _describe_retention(months: int) -> Finding:
+def _describe_retention(retention: AuditRetention) -> Finding:
     """Tell how long the audit log is kept: a decision of the operator, and never wrong by itself."""
-    if not months:
+    if retention.keep_months is None:
         text = say(
-            "everything is kept; MCPIST_AUDIT_KEEP_MONTHS sets after how many months the product deletes it",
-            "すべて保存しています。削除までの月数は MCPIST_AUDIT_KEEP_MONTHS で設定できます",
+            "everything is kept; `mcpist audit retention set` or MCPIST_AUDIT_KEEP_MONTHS sets after how many months "
+            "the product deletes it",
+            "すべて保存しています。削除までの月数は `mcpist audit retention set` か MCPIST_AUDIT_KEEP_MONTHS で"
+            "設定できます",
         )
         return Finding("audit log retention", "ok", text)
     text = say(
-        "older than {months} whole months is deleted (MCPIST_AUDIT_KEEP_MONTHS)",
-        "{months} か月より前の記録は削除されます（MCPIST_AUDIT_KEEP_MONTHS）",
-        months=months,
+        "older than {months} whole months is deleted ({source})",
+        "{months} か月より前の記録は削除されます（{source}）",
+        months=retention.keep_months,
+        source="MCPIST_AUDIT_KEEP_MONTHS" if retention.is_default else "`mcpist audit retention`",
     )
     return Finding("audit log retention", "ok", text)
 

@@ -218,6 +218,7 @@ class AdminApp:
     timing: StreamTiming = BRIEF
     """Of event streams: a client in this process reads one to its end."""
     feed_address: DatabaseAddress | None = None
+    audit_keep_months: int = 0
 
     def settings_store(self) -> DeploymentSettingsStore:
         """The deployment's settings as another process reads them."""
@@ -236,6 +237,7 @@ class AdminApp:
                 {"kg": kg, "mute": mute},
                 self.checks,
                 connections=statuses,
+                audit_keep_months=self.audit_keep_months,
             )
         )
         others = identity_section(self.parts), connections_section(self.connect)

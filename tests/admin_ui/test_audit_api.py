@@ -218,14 +218,3 @@ async def test_verification_is_for_administrators_of_their_own_log(app: AdminApp
         assert (await verified(admin))["ok"] is True
         assert (await verified(other))["first_bad"] == 1
         assert (await user.post("/audit/verification", json={})).status_code == 403
-
-
-async def test_retention_is_told_with_the_oldest_entry_of_ones_own_log(app: AdminApp, acme: Tenant) -> None:
-    globex = await app.tenant("globex")
-    await record(app, *call(acme))
-    async with app.browser(acme.admin) as admin, app.browser(globex.admin) as other, app.browser(acme.user) as user:
-        mine, theirs = [(await one.get("/audit/retention")).json() for one in (admin, other)]
-        assert (mine["keep_months"], theirs["keep_months"]) == (None, None)
-        assert mine["oldest_at"] == datetime.fromtimestamp(NOON / 1e9, UTC).isoformat().replace("+00:00", "Z")
-        assert theirs["oldest_at"] > mine["oldest_at"]
-        assert (await user.get("/audit/retention")).status_code == 403

@@ -108,11 +108,13 @@ async def test_each_person_is_told_what_concerns_them(live: Live, acme: Tenant) 
     ):
         for stream in (admin, user, stranger):
             assert (await stream.next())["event"] == "ready"
-        await browser.patch(f"/roles/{acme.role_id}", json={"priority": 3})
+        changed = await browser.patch(f"/roles/{acme.role_id}", json={"priority": 3})
         told = await admin.next()
-        assert told["data"] == {"resource": "roles", "kind": "role.changed", "object_id": ""}
+        own = {"request_id": changed.headers["x-request-id"]}
+        assert told["data"] == {"resource": "roles", "kind": "role.changed", "object_id": ""} | own
         hint = await user.next()
-        assert (hint["id"], hint["data"]) == (told["id"], {"resource": "tools", "kind": "", "object_id": ""})
+        nothing = {"kind": "", "object_id": "", "request_id": ""}
+        assert (hint["id"], hint["data"]) == (told["id"], {"resource": "tools"} | nothing)
         await append_events(live.app.console, call(acme.user))
         assert (await user.next())["data"]["kind"] == "call.outcome"
         assert (await admin.next())["data"]["kind"] == "call.outcome"
@@ -143,7 +145,8 @@ async def test_operators_are_told_of_the_deployment_and_nobody_else_is(live: Liv
         assert trust.status_code == 200, trust.text
         told = await operator.next()
         assert "id" not in told
-        assert told["data"] == {"resource": "deployment/client-trust", "kind": "client_trust.set", "object_id": ""}
+        own = {"object_id": "", "request_id": trust.headers["x-request-id"]}
+        assert told["data"] == {"resource": "deployment/client-trust", "kind": "client_trust.set"} | own
         assert (await browser.patch(f"/tenants/{acme.id}", json={"status": "suspended"})).status_code == 200
         assert (await operator.next())["data"]["resource"] == "tenants"
         with pytest.raises(TimeoutError):
@@ -152,6 +155,21 @@ async def test_operators_are_told_of_the_deployment_and_nobody_else_is(live: Liv
         wanted = {"deployment/client-trust", "tenants"}
         while wanted:  # what happened while it was away is told again
             wanted.discard((await resumed.until("change"))["data"]["resource"])
+
+
+async def test_the_id_of_a_request_is_told_to_whoever_has_sent_it(live: Live, acme: Tenant) -> None:
+    second = await live.app.person(acme.id, "second@acme.example", "admin")
+    await live.app.seal()
+    async with live.stream(acme.admin) as mine, live.stream(second) as theirs, live.app.browser(acme.admin) as browser:
+        for stream in (mine, theirs):
+            assert (await stream.next())["event"] == "ready"
+        changed = await browser.patch(f"/users/{acme.user.id}", json={"name": "Other"})
+        request = changed.headers["x-request-id"]
+        assert (await mine.next())["data"]["request_id"] == request
+        hint = (await theirs.next())["data"]
+        assert (hint["kind"], hint["request_id"]) == ("user.changed", "")
+        (entry,) = (await browser.get("/audit", params={"request_id": request})).json()["items"]
+        assert (entry["kind"], entry["request_id"]) == ("user.changed", request)
 
 
 async def test_it_goes_on_where_it_was_left_or_says_reset(live: Live, acme: Tenant) -> None:

@@ -61,6 +61,29 @@ async def test_a_broken_connection_appears_for_its_owner(app: ConsoleApp) -> Non
     await expect(card).to_contain_text("Broken")
 
 
+async def test_a_change_of_ones_own_is_fetched_once(app: ConsoleApp) -> None:
+    """Somebody else's page shows when the hint has come; what another person does then is fetched after it."""
+    person, colleague = await app.add_admin("fetches@acme.test"), await app.add_admin("watches@acme.test")
+    await _seal(app)
+    page, other = await app.open(person, "/roles"), await app.open(colleague, "/roles")
+    for one in (page, other):
+        await one.get_by_role("button", name="Add role").wait_for()
+    fetched = list[str]()
+    page.on("request", lambda request: fetched.append(request.url) if "/api/v1/roles?" in request.url else None)
+    await page.get_by_role("button", name="Add role").click()
+    form = page.get_by_role("dialog")
+    await form.get_by_label("Name").fill("Made here")
+    await form.get_by_role("button", name="Add role").click()
+    await _row(page, "Made here").wait_for()
+    assert len(fetched) == 1
+    await _seal(app)
+    await _row(other, "Made here").wait_for()
+    await create_role(app.product.console, ACTOR, person.tenant.id, "Made elsewhere")
+    await _seal(app)
+    await _row(page, "Made elsewhere").wait_for()
+    assert len(fetched) == 2, "once for one's own change, once for the other one"
+
+
 async def test_after_a_gap_the_page_reads_anew(app: ConsoleApp) -> None:
     missed, opened = asyncio.Event(), asyncio.Event()
 

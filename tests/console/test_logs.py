@@ -188,6 +188,52 @@ async def test_the_log_of_a_tenant_is_for_its_administrators(app: ConsoleApp) ->
     await expect(_row(other, "acme.test")).to_have_count(0)
 
 
+async def test_an_operator_says_how_long_logs_are_kept(app: ConsoleApp) -> None:
+    operator, today = await app.add_operator(), get_utc_now()
+    first = (today.replace(day=1) - timedelta(days=100)).replace(day=1)
+    await app.product.console.call("SELECT audit.prepare_month($1)", first)
+    kept = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
+    days = (kept.date() - first.date()).days
+    page = await app.open(operator, "/logs")
+    await page.get_by_text("Everything is kept.").wait_for()
+    await page.get_by_role("button", name="Change").click()
+    form = page.get_by_role("dialog", name="How long audit logs are kept")
+    months = form.get_by_label("Whole months before this one")
+    await expect(form).to_contain_text("what MCPIST_AUDIT_KEEP_MONTHS says where MCPist runs, which is also the most")
+    await months.fill("0")
+    await form.get_by_role("button", name="Save").click()
+    await expect(months).to_have_attribute("aria-invalid", "true")
+    await months.fill("1")
+    await app.look(page, "logs-retention")
+    await form.get_by_role("button", name="Save").click()
+    question = page.get_by_role("alertdialog", name="Keep only 1 month of the audit log?")
+    await expect(question).to_contain_text(f"{days} days of the log are deleted, of all tenants: everything before 1 ")
+    shorten = question.get_by_role("button", name="Shorten")
+    await expect(shorten).to_be_disabled()
+    await app.look(page, "logs-retention-confirm")
+    await question.get_by_label(f"Type {days} days to confirm").fill(f"{days} days")
+
+    # Meanwhile another operator has saved something else: nothing is overwritten unseen.
+    other = await app.open(await app.add_operator(), "/logs?dialog=retention")
+    await other.get_by_label("Whole months before this one").fill("1200")
+    await other.get_by_role("button", name="Save").click()
+    await other.get_by_label("Type 1,200 months to confirm").fill("1,200 months")
+    await other.get_by_role("button", name="Shorten").click()
+    await other.get_by_text("Kept for 1,200 whole months").wait_for()
+    await shorten.click()
+    await form.get_by_text("Somebody else has changed this").wait_for()
+    await app.look(page, "logs-retention-conflict")
+    await form.get_by_role("button", name="Apply mine again").click()
+    await page.get_by_text("Kept for 1 whole month").wait_for()
+    administrator = await app.open(app.admin, "/logs")
+    await administrator.get_by_text("Kept for 1 whole month").wait_for()
+    await expect(administrator.get_by_role("button", name="Change")).to_have_count(0)
+    await page.get_by_role("button", name="Change").click()
+    await months.fill("")
+    await form.get_by_role("button", name="Save").click()
+    await page.get_by_text("Everything is kept.").wait_for()
+
+
 @pytest.mark.long
 async def test_filters_are_chosen_and_taken_away(app: ConsoleApp) -> None:
     tenant = app.admin.tenant

@@ -64,6 +64,8 @@ EXTRA_POLICIES = {
     ("vault.notices", "owner_finds_notices"): ("*", ("mcpist_owner",)),
     # Which tenants have a collector that lacks records.
     ("vault.audit_streams", "deployment_lists_streams"): ("r", ("mcpist_broker",)),
+    # The one row that says how long the log is kept; dropping months is the administrator's.
+    ("audit.retention", "console_keeps"): ("*", ("mcpist_console",)),
     # Tables without a tenant, for the broker alone.
     ("auth.sign_ins", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),
@@ -77,6 +79,7 @@ EXTRA_POLICIES = {
 # Tables without a tenant, which belong to the whole deployment.
 OF_THE_DEPLOYMENT = {
     "core.deployment",
+    "audit.retention",
     "vault.key_checks",
     "auth.sign_ins",
     "auth.dynamic_clients",

@@ -50,6 +50,18 @@ async def test_nobody_writes_and_the_console_and_the_trust_zone_read(database: S
     assert held == {(role, table, "SELECT") for role in readers for table in ("audit.events", "audit.heads")}
 
 
+async def test_the_console_alone_says_how_long_the_log_is_kept(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        held = {
+            (role, right)
+            for role, right in itertools.product(ROLES, RIGHTS)
+            if await admin.fetchval("SELECT has_table_privilege($1, 'audit.retention', $2)", role, right)
+        }
+        assert held == {("mcpist_console", "SELECT")}, "and it changes columns of the one row"
+        changed = "SELECT has_column_privilege('mcpist_console', 'audit.retention', $1, 'UPDATE')"
+        assert [await admin.fetchval(changed, column) for column in ("keep_months", "single")] == [True, False]
+
+
 @pytest.mark.parametrize("role", ["mcpist_broker", "mcpist_console"])
 async def test_who_appends_for_any_tenant(database: ScratchDatabase, role: str) -> None:
     async with database.open(role) as opened:

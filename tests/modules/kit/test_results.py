@@ -5,17 +5,20 @@ from typing import Annotated, Any, cast
 
 import orjson
 import pytest
-from pydantic import model_validator
+from pydantic import TypeAdapter, model_validator
 
-from modules.kit import OUTCOME_UNKNOWN, VendorAnswer, VendorProblem, build_json_schema
+from modules.kit import OUTCOME_UNKNOWN, VendorAnswer, VendorProblem, build_json_schema, text_cleaning
 from modules.kit.results import (
     CountedPage,
     Flag,
+    Identifier,
     Line,
     ListPage,
     Missable,
+    Name,
     ResultModel,
     Text,
+    Url,
     Word,
     read_at,
     read_each,
@@ -175,3 +178,24 @@ def test_an_odd_field_of_a_row_within_costs_that_field() -> None:
 def test_a_cursor_is_never_cut() -> None:
     """A vendor's may have more characters than a line of text."""
     assert ListPage.model_validate({"nextCursor": "c" * 3_000}).nextCursor == "c" * 3_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "clean"),
+    [
+        (Line, text_cleaning.clean_line),
+        (Identifier, text_cleaning.keep_identifier),
+        (Name, text_cleaning.clean_name),
+        (Url, text_cleaning.clean_url),
+    ],
+)
+def test_a_text_that_skips_the_cleaning_is_clean(kind: Any, clean: Any) -> None:
+    """Each text goes through a pattern of Rust's first, which has to agree with what Python cleans."""
+    read = TypeAdapter(kind).validate_python
+    signs = [
+        chr(code)
+        for code in (*range(0x3400), *range(0xF900, 0x11000), *range(0x1D000, 0x1F700), *range(0xE0000, 0xE1000))
+    ]
+    texts = [text for sign in signs for text in (f"a{sign}b", f"a {sign}", f"{sign} b")]
+    texts += ["", " ", "a  b", "x" * 1024, "x" * 1025, "x" * 4096, "x" * 4097, "日本語の題名", "日本語 の" * 300]
+    assert [text for text in texts if read(text) != clean(text)] == []

@@ -1,4 +1,5 @@
 import createClient from 'openapi-fetch'
+import { rememberChange } from './ownChanges.ts'
 import { Problem } from './problems.ts'
 import type { paths, SchemaProblemDetails } from './schema.d.ts'
 import { waitForSignIn } from './session.ts'
@@ -32,8 +33,14 @@ export async function readVersioned<Body extends object>(answer: Promise<Answer<
   return { ...(await read(answer)), etag: response.headers.get('ETag') ?? '' }
 }
 
-/** Send a request; where it lacks a (recent) sign-in, ask the person for one and send it again. */
 async function sendRequest(request: Request): Promise<Response> {
+  const response = await sendSignedIn(request)
+  if (request.method !== 'GET') rememberChange(response.headers.get('X-Request-Id'))
+  return response
+}
+
+/** Send a request; where it lacks a (recent) sign-in, ask the person for one and send it again. */
+async function sendSignedIn(request: Request): Promise<Response> {
   const again = request.clone()
   const response = await fetchOrFail(request)
   const need = await readSignInNeed(response)

@@ -9,7 +9,7 @@ describe('the parser', () => {
     const text = `id: 6\nevent: ready\ndata: {}\n\n: ping\n\n${CHANGE}`
     const events = text.match(new RegExp(`[^]{1,${size}}`, 'g'))!.flatMap((piece) => parser.feed(piece))
     expect(events.map(({ id, name }) => [id, name])).toEqual([['6', 'ready'], ['7', 'change']])
-    expect(readHint(events[1]!)).toEqual({ resource: 'roles', kind: 'role.created', object_id: 'a' })
+    expect(readHint(events[1]!)).toEqual({ resource: 'roles', kind: 'role.created', object_id: 'a', request_id: '' })
   })
 
   test('refuses an event without an end', () => {

@@ -6,6 +6,8 @@ export interface Hint {
   /** Kind of the audit event, such as `call.outcome`; empty where the reader may not know. */
   kind: string
   object_id: string
+  /** The request that has done it, where it was one of this person's own. */
+  request_id: string
 }
 
 export interface StreamEvent {
@@ -50,8 +52,8 @@ function readBlock(block: string): StreamEvent {
 export function readHint(event: StreamEvent): Hint | null {
   if (event.name !== 'change') return null
   try {
-    const { resource, kind = '', object_id = '' } = JSON.parse(event.data) as Partial<Hint>
-    return typeof resource === 'string' ? { resource, kind, object_id } : null
+    const { resource, kind = '', object_id = '', request_id = '' } = JSON.parse(event.data) as Partial<Hint>
+    return typeof resource === 'string' ? { resource, kind, object_id, request_id } : null
   } catch {
     return null
   }

@@ -7,7 +7,7 @@ export class Problem extends Error {
   /** English text of the API, for what has no text of ours. */
   readonly detail: string
   readonly requestId: string
-  /** Texts by the field of the request's body. */
+  /** Texts by the field of the request's body or query. */
   readonly fields: Readonly<Record<string, string>>
   /** The object as it is now, where somebody else has changed it meanwhile (412). */
   readonly current: SchemaConflictDetails | null
@@ -26,7 +26,7 @@ export class Problem extends Error {
 function readFieldProblems(body: Partial<SchemaProblemDetails>): Record<string, string> {
   const found: Record<string, string> = {}
   // An item of a list has no field of its own: `body.addresses.1` belongs to `addresses`.
-  for (const { field, problem } of body.errors ?? []) found[field.replace(/^body\./, '').replace(/\.\d+$/, '')] ??= problem
+  for (const { field, problem } of body.errors ?? []) found[field.replace(/^(body|query)\./, '').replace(/\.\d+$/, '')] ??= problem
   return found
 }
 

@@ -21,6 +21,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   'deployment/identity-providers': ['identity-providers'],
   'deployment/notification-senders': ['senders'],
   'deployment/client-trust': ['client-trust'],
+  'deployment/audit-retention': ['audit-retention'],
   'notification-settings': ['notification-preferences'],
   'role-mappings': ['roles'],
 }

@@ -5,7 +5,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
 import { computePause, EventParser, type Hint, readHint, type StreamEvent } from '../api/events.ts'
-import { listAffected } from './affected.ts'
+import { makeRefetch } from './refetch.ts'
 
 /** `interrupted`: no stream for longer than a server needs to hand over. */
 export type LiveState = 'beginning' | 'live' | 'interrupted'
@@ -19,9 +19,6 @@ type Message =
 /** The server gives a sign of life every 15 s; a computer that slept has heard none. */
 const SILENCE_MS = 40_000
 const POLL_MS = 30_000
-/** Hints of this long are worked off together, and so long apart: a script may change a hundred things. */
-const GATHER_MS = 300
-const MIN_GAP_MS = 3_000
 const FAILURES_UNTIL_INTERRUPTED = 2
 
 const hintListeners = new Set<(hint: Hint | 'everything') => void>()
@@ -150,35 +147,6 @@ function waitToRetry(pause: number): Promise<void> {
     window.addEventListener('online', go)
     document.addEventListener('visibilitychange', goIfSeen)
   })
-}
-
-/** What fetches again whatever hints make old: some of them together, and nothing while nobody looks. */
-function makeRefetch(queries: QueryClient): (hint: Hint | 'everything') => void {
-  const affected = new Set<string>()
-  let all = false
-  let last = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const refetch = () => {
-    timer = undefined
-    if (document.hidden) return
-    const names = new Set(affected)
-    const everything = all
-    last = Date.now()
-    all = false
-    affected.clear()
-    void queries.invalidateQueries({
-      predicate: ({ queryKey, meta }) => meta?.['fixed'] !== true && (everything || names.has(String(queryKey[0]))),
-    })
-  }
-  const schedule = () => {
-    if (all || affected.size > 0) timer ??= setTimeout(refetch, Math.max(GATHER_MS, last + MIN_GAP_MS - Date.now()))
-  }
-  document.addEventListener('visibilitychange', schedule)
-  return (hint) => {
-    if (hint === 'everything') all = true
-    else for (const name of listAffected(hint.resource)) affected.add(name)
-    schedule()
-  }
 }
 
 function tell(hint: Hint | 'everything'): void {

@@ -1,3 +1,5 @@
+import { countOf } from '../format.ts'
+
 export const logs = {
   title: 'Audit log',
   columns: { time: 'Time', actor: 'Who', what: 'What', outcome: 'Outcome', duration: 'Duration', client: 'Client' },
@@ -74,6 +76,22 @@ export const logs = {
   keepsAll: 'Everything is kept.',
   keeps: (months: string) => `Kept for ${months} whole months, then deleted.`,
   oldest: 'Oldest entry',
+  retention: {
+    change: 'Change',
+    title: 'How long audit logs are kept',
+    months: 'Whole months before this one',
+    scope: 'It counts for all tenants, within minutes and without a restart.',
+    help: (most: string) => `Empty: what MCPIST_AUDIT_KEEP_MONTHS says where MCPist runs, which is also the most: ${most}.`,
+    everything: 'everything is kept',
+    monthCount: (count: number) => countOf(count, 'month', 'months'),
+    dayCount: (count: number) => countOf(count, 'day', 'days'),
+    saved: 'How long audit logs are kept was saved',
+    confirmTitle: (months: string) => `Keep only ${months} of the audit log?`,
+    loses: (days: string, day: string) =>
+      `${days} of the log are deleted, of all tenants: everything before ${day} (UTC). It does not come back.`,
+    losesNothing: 'Nothing is that old now. From now on each month is deleted once it is older, of all tenants.',
+    confirm: 'Shorten',
+  },
   export: 'Export',
   exports: { csv: 'Export as CSV', jsonl: 'Export as JSON Lines' },
   verify: 'Verify',

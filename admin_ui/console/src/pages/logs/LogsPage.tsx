@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Radio, ShieldCheck } from 'lucide-react'
 import { useCallback, useMemo } from 'react'
+import { hasRight, useMe } from '../../api/queries.ts'
 import type { SchemaAuditItemView } from '../../api/schema.d.ts'
 import { useLiveState } from '../../app/live.ts'
 import { useShortcut } from '../../app/shortcuts.tsx'
@@ -21,6 +22,7 @@ import { LogPanel } from './LogPanel.tsx'
 import styles from './logs.module.css'
 import { LogTools } from './LogTools.tsx'
 import { fetchLogPage, logKey, personQuery } from './queries.ts'
+import { RetentionDialog } from './RetentionDialog.tsx'
 import { RetentionLine } from './RetentionLine.tsx'
 import { logsRoute } from './route.ts'
 import { useLiveTail } from './useLiveTail.ts'
@@ -38,6 +40,7 @@ export function LogsPage() {
   const sort = readOrder(filters)
   const live = sort.descending ? asked : undefined
   const dialogs = useOverlay(DIALOG)
+  const operates = hasRight(useMe(), 'operate')
   const set = useSetSearch()
   const list = usePagedList<SchemaAuditItemView>(logKey(filters), (cursor) => fetchLogPage(filters, cursor))
   const search = useSearchOn(list, filters)
@@ -68,7 +71,7 @@ export function LogsPage() {
           />
         </div>
       </PageHead>
-      <RetentionLine />
+      <RetentionLine onChange={operates ? () => dialogs.open({ dialog: 'retention' }) : null} />
       <LogTools filters={filters} onSet={set} onDays={() => dialogs.open({ dialog: 'days' })} />
       <FilterPills pills={pills} onClear={() => set(NO_FILTERS)} />
       {live && <LiveLine waiting={tail.waiting} onShow={tail.show} />}
@@ -92,6 +95,7 @@ export function LogsPage() {
       )}
       {id && at && <LogPanel key={id} id={id} at={at} known={list.rows.find((entry) => String(entry.seq) === id)} />}
       {dialog === 'verify' && <VerifyDialog onClose={dialogs.close} />}
+      {dialog === 'retention' && operates && <RetentionDialog onClose={dialogs.close} />}
       {dialog === 'days' && <DaysForm filters={filters} onSet={set} onClose={dialogs.close} />}
     </>
   )

@@ -19,6 +19,9 @@ interface LogPage {
 // Of its own, so that hints do not fetch every page of it: while the page is live, it fetches the newest itself.
 export const logKey = (filters: LogFilters) => ['log', 'list', filters]
 
+/** How long the tenant's log is kept. */
+export const RETENTION_KEY = ['audit', 'retention'] as const
+
 export function fetchLogPage(filters: LogFilters, cursor?: string): Promise<LogPage> {
   const sort = writeSort(readOrder(filters)) as `${'' | '-'}occurred_at`
   const query = { ...buildLogQuery(filters, Date.now()), sort, limit: PAGE, ...(cursor && { cursor }) }

@@ -43,7 +43,7 @@ export interface LogsSearch {
   /** Number and time of the entry whose panel is open. */
   id?: string | undefined
   at?: string | undefined
-  dialog?: 'verify' | 'days' | undefined
+  dialog?: 'verify' | 'days' | 'retention' | undefined
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/
@@ -65,7 +65,7 @@ export const logsRoute = createRoute({
     live: readOneOf(query.live, ['1']),
     id: readText(query.id),
     at: readText(query.at),
-    dialog: readOneOf(query.dialog, ['verify', 'days']),
+    dialog: readOneOf(query.dialog, ['verify', 'days', 'retention']),
   }),
   component: lazyRouteComponent(() => import('./LogsPage.tsx'), 'LogsPage'),
 })
