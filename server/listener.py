@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import resource
 import signal
 import socket
@@ -21,6 +22,8 @@ MAX_CONNECTIONS = 4_096
 MAX_OPEN_FILES = 65_536
 GC_YOUNG_THRESHOLD = 10_000
 """Containers made before the collector looks at them; at its default of 700 most belong to calls still running."""
+
+log = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
@@ -51,6 +54,17 @@ def watch_stop_signals() -> Generator[asyncio.Event]:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+
+
+async def wait_drain_delay(settings: Settings) -> None:
+    """Go on serving for as long as load balancers need to learn from `/readyz` that this process ends."""
+    if settings.drain_delay:
+        log.info(
+            "stopping: not ready any more, serving for %g s",
+            settings.drain_delay,
+            extra={"event": "drain_delay_started", "seconds": settings.drain_delay},
+        )
+        await asyncio.sleep(settings.drain_delay)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
 from server.endpoint_file import announce_server
-from server.listener import serve_application
+from server.listener import serve_application, wait_drain_delay
 from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
@@ -100,7 +100,7 @@ async def open_product_application(settings: Settings, deployment: Deployment) -
         _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
     ):
         yield gateway.app
-        _drain(gateway)
+        await _drain(gateway, settings)
 
 
 @contextlib.asynccontextmanager
@@ -133,7 +133,7 @@ async def serve_worker(
         try:
             yield gateway.metrics
         finally:
-            _drain(gateway)
+            await _drain(gateway, settings)
 
 
 @contextlib.asynccontextmanager
@@ -210,7 +210,7 @@ async def _serve_gateway(
         if settings.metrics_port:
             await stack.enter_async_context(_serve_metrics(settings, gateway, workers))
         await stack.enter_async_context(serve_application(gateway.app, listener, settings, worker))
-        stack.callback(_drain, gateway)
+        stack.push_async_callback(_drain, gateway, settings)
         if workers is not None:
             stack.callback(workers.terminate)
         yield ServerReady(
@@ -224,8 +224,9 @@ async def _serve_gateway(
         )
 
 
-def _drain(gateway: Gateway) -> None:
+async def _drain(gateway: Gateway, settings: Settings) -> None:
     gateway.health.drain()
+    await wait_drain_delay(settings)
     gateway.endpoint.end_streams()
     gateway.end_event_streams()
     log.info("stopping: waiting for running requests", extra={"event": "server_draining"})

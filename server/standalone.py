@@ -33,7 +33,7 @@ from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
 from server.health import Check, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
 from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
-from server.listener import open_unix_listener, serve_application, watch_stop_signals
+from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
 from server.role_database import BROKER_ROLE, GATEWAY_ROLE
 from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_gateways
 from server.wiring.broker import open_broker_runtime
@@ -61,11 +61,13 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
         async with _open_broker_deployment(settings, report) as deployment:
             tokens = ServiceTokenVerifier(load_served_gateways(settings))
             async with (
-                _open_broker_app(settings, deployment, tokens) as app,
+                _open_broker_app(settings, deployment, tokens) as (app, health),
                 serve_application(app, listener, settings),
             ):
                 on_ready(BrokerReady(url))
                 await stop.wait()
+                health.drain()
+                await wait_drain_delay(settings)
 
 
 @contextlib.asynccontextmanager
@@ -132,9 +134,9 @@ async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, ma
 @contextlib.asynccontextmanager
 async def _open_broker_app(
     settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
-) -> AsyncGenerator[PathDispatcher]:
-    """Open the application that serves gateways, and the identity pages and endpoints. The control plane's part of the
-    admin API is not here: it has a database role of its own."""
+) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
+    """Open the application that serves gateways, and the identity pages and endpoints, with its health. The control
+    plane's part of the admin API is not here: it has a database role of its own."""
     manifests = load_installed_manifests()
     async with (
         open_broker_runtime(deployment, settings, manifests) as zone,
@@ -151,7 +153,7 @@ async def _open_broker_app(
         app = PathDispatcher({**dict.fromkeys(PATHS, broker), **build_health_routes(health)})
         async with open_web_application(zone, settings, refusals, manifests) as pages:
             app.otherwise = pages
-            yield app
+            yield app, health
 
 
 @contextlib.asynccontextmanager

@@ -1,7 +1,8 @@
 """``/allow-list``: whose verified address lets them sign in."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import Path, Query
 from pydantic import Field
@@ -12,8 +13,12 @@ from core.api.dependencies import AdminRead, AdminWrite
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, ResponseModel, ShortText
 from core.directory import allow_list
+from core.directory.allow_list import EntrySearch, EntrySortKey
 
 routes = create_router("allow list")
+
+EntrySort = Literal["entry", "-entry", "created_at", "-created_at"]
+_CURSOR_KEYS: Mapping[EntrySortKey, Any] = {"entry": tuple[TextKey, TextKey], "created_at": tuple[datetime, TextKey]}
 
 AllowListEntryPath = Annotated[
     str,
@@ -41,16 +46,19 @@ async def list_entries(
     caller: AdminRead,
     console: ConsoleDatabase,
     q: Annotated[ShortText, Query(description="Words that the entry contains.")] = "",
+    sort: Annotated[EntrySort, Query(description="Field to order by; with `-` the other way round.")] = "entry",
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[AllowListEntryView]:
     """List the allow list.
 
-    Verified e-mail addresses and domains that may sign in, in alphabetical order.
+    Verified e-mail addresses and domains that may sign in, in alphabetical order unless `sort` says otherwise.
     """
-    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    entries = await allow_list.list_entries(console, caller.tenant_id, words=q, after=after, limit=limit + 1)
-    page, next_cursor = split_page(entries, limit, lambda item: item.entry)
+    key = cast("EntrySortKey", sort.removeprefix("-"))
+    after = None if cursor is None else decode_cursor(cursor, _CURSOR_KEYS[key])
+    search = EntrySearch(q, key, sort.startswith("-"))
+    entries = await allow_list.list_entries(console, caller.tenant_id, search, after, limit + 1)
+    page, next_cursor = split_page(entries, limit, lambda item: (getattr(item, key), item.entry))
     return PageOf(items=[AllowListEntryView.model_validate(item) for item in page], next_cursor=next_cursor)
 
 

@@ -4,18 +4,20 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 from pydantic import Field, StringConstraints
 
 from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite
-from core.api.pagination import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
-from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel
+from core.api.pagination import Cursor, PageLimit
+from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortText
+from core.api.sorted_lists import SortedList, SortKey, fold_key
 from core.directory import role_mappings
 
 routes = create_router("roles")
 
+MappingSort = Literal["created_at", "-created_at", "value", "-value", "role", "-role"]
 MappingPath = Annotated[UUID, Path(description="Identifier of the mapping.")]
 MappingValue = Annotated[str, StringConstraints(min_length=1, max_length=320, pattern=NO_CONTROL_CHARACTERS)]
 
@@ -47,17 +49,32 @@ class RoleMappingCreate(RequestModel):
     role_id: UUID = Field(description="Identifier of the role.")
 
 
+_MAPPINGS = SortedList[role_mappings.RoleMapping](
+    lambda mapping: f"{mapping.value} {mapping.role} {mapping.provider}",
+    lambda mapping: str(mapping.id),
+    {
+        "created_at": SortKey(lambda mapping: mapping.created_at, datetime),
+        "value": SortKey(lambda mapping: fold_key(mapping.value)),
+        "role": SortKey(lambda mapping: fold_key(mapping.role)),
+    },
+)
+
+
 @routes.get("/role-mappings")
 async def list_mappings(
-    caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    caller: AdminRead,
+    console: ConsoleDatabase,
+    q: Annotated[ShortText, Query(description="Words that the group, domain, role or provider contains.")] = "",
+    sort: Annotated[MappingSort, Query(description="Field to order by; with `-` the other way round.")] = "created_at",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[RoleMappingView]:
     """List role mappings.
 
-    Oldest first.
+    Oldest first, unless `sort` says otherwise. Width, case and kana do not count in `q`.
     """
-    after = None if cursor is None else decode_cursor(cursor, TimestampKey)
-    found = await role_mappings.list_role_mappings(console, caller.tenant_id, after=after, limit=limit + 1)
-    page, following = split_page(found, limit, lambda mapping: (mapping.created_at, mapping.id))
+    found = await role_mappings.list_role_mappings(console, caller.tenant_id)
+    page, following = _MAPPINGS.select_page(found, q, sort, limit, cursor)
     return PageOf(items=[RoleMappingView.model_validate(mapping) for mapping in page], next_cursor=following)
 
 

@@ -8,7 +8,7 @@ from fastapi import Query, Response
 from pydantic import Field, StringConstraints
 
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps, ConsoleDatabase
-from admin_ui.api.users import UserView, build_users_page
+from admin_ui.api.users import UserSort, UserView, find_users_page
 from core.api.app import create_router, describe_existing_response
 from core.api.dependencies import AdminRead, AdminWrite, RolePath, UserPath
 from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
@@ -18,8 +18,8 @@ from core.api.versions import ExpectedVersion, describe_conflict, set_etag
 from core.db import Database
 from core.directory import roles
 from core.directory.roles import MAX_PERMISSIONS, PermissionGrants, RoleRecord
-from core.directory.search import RoleSearch, RoleSortKey, search_roles
-from core.directory.users import assign_role, list_role_members, unassign_role
+from core.directory.search import RoleSearch, RoleSortKey, UserSearch, UserSortKey, search_roles
+from core.directory.users import assign_role, unassign_role
 from core.errors import Conflict
 from core.permissions import PERMISSION_PATTERN, check_permissions_installed
 
@@ -254,16 +254,22 @@ async def _answer_change(
 
 @routes.get("/roles/{role_id}/users")
 async def list_members(
-    role_id: RolePath, caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    role_id: RolePath,
+    caller: AdminRead,
+    console: ConsoleDatabase,
+    q: Annotated[ShortText, Query(description="Words that the name or the e-mail address contains.")] = "",
+    sort: Annotated[UserSort, Query(description="Field to order by; with `-` the other way round.")] = "email",
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
 ) -> PageOf[UserView]:
     """List the users of a role.
 
-    Ordered by e-mail address.
+    Ordered by e-mail address, unless `sort` says otherwise. Width, case and kana do not count in `q`.
     """
-    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
-    return build_users_page(
-        await list_role_members(console, caller.tenant_id, role_id, after=after, limit=limit + 1), limit
-    )
+    role = await roles.get_role(console, caller.tenant_id, role_id)
+    key = cast("UserSortKey", sort.removeprefix("-"))
+    search = UserSearch(q, sort=key, descending=sort.startswith("-"), role_id=role.id)
+    return await find_users_page(console, caller.tenant_id, search, limit, cursor)
 
 
 @routes.get("/users/{user_id}/roles")

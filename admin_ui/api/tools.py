@@ -20,6 +20,7 @@ from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split
 from core.api.principal import Principal
 from core.api.schemas import PageOf, ResponseModel, ShortText
 from core.api.security import get_security
+from core.api.sorted_lists import SortedList, SortKey
 from core.connection_state import ConnectionState, UserConnection
 from core.directory.tenants import get_tenant
 from core.errors import NotFound
@@ -45,6 +46,7 @@ Permitted = Annotated[
     Query(description="False for the tools that the caller may not use, where the tenant shows them; default true."),
 ]
 Effect = Literal["reads", "changes", "destroys"]
+ModuleSort = Literal["module", "-module", "tool_count", "-tool_count"]
 ConnectionFilter = Literal["ready", "personal", "shared", "needs_connect", "broken"]
 
 
@@ -175,6 +177,16 @@ async def show_tool(
     return ToolDetailView(**dict(shown), parameters=dict(schemas.parameters), returns=dict(schemas.returns))
 
 
+_MODULES = SortedList[ToolModuleView](
+    lambda view: view.module,
+    lambda view: view.module,
+    {
+        "module": SortKey(lambda view: view.module),
+        "tool_count": SortKey(lambda view: view.tool_count, int),
+    },
+)
+
+
 @routes.get("/tool-modules")
 async def list_tool_modules(
     caller: CurrentUserRead,
@@ -188,20 +200,20 @@ async def list_tool_modules(
             "account, `needs_connect` or `broken`."
         ),
     ] = None,
+    sort: Annotated[ModuleSort, Query(description="Field to order by; with `-` the other way round.")] = "module",
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[ToolModuleView]:
     """List the modules of the caller's tools.
 
-    By name, with the connection that the caller's calls use. Modules without a tool of the caller's follow the same
-    order, where the tenant shows them.
+    By name unless `sort` says otherwise, with the connection that the caller's calls use. Modules without a tool of
+    the caller's follow the same order, where the tenant shows them.
     """
-    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     visible = await _load_visible(caller, dependencies, request)
     connections = await dependencies.connections(caller.tenant_id, caller.user_id)
-    views = (_build_module_view(visible, name, q, connections) for name in sorted(visible.modules) if name > after)
+    views = (_build_module_view(visible, name, q, connections) for name in visible.modules)
     found = [view for view in views if view is not None and (state is None or _has_state(view, state))]
-    page, next_cursor = split_page(found[: limit + 1], limit, lambda view: view.module)
+    page, next_cursor = _MODULES.select_page(found, "", sort, limit, cursor)
     return PageOf(items=list(page), next_cursor=next_cursor)
 
 

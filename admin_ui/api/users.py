@@ -23,6 +23,7 @@ from core.api.schemas import (
     build_removal_view,
 )
 from core.api.versions import ExpectedVersion, describe_conflict, set_etag
+from core.db import Database
 from core.directory import users
 from core.directory.search import UserSearch, UserSortKey, search_users
 from core.directory.users import change_user, get_user, remove_user
@@ -68,10 +69,15 @@ class UserChange(RequestModel):
     status: UserStatus | None = Field(default=None, description="New status; null keeps it.")
 
 
-def build_users_page(records: "list[users.User]", limit: int) -> PageOf[UserView]:
-    """Build one page of users, which are in the order of their addresses."""
-    page, next_cursor = split_page(records, limit, lambda record: record.email)
-    return PageOf(items=[UserView.model_validate(record) for record in page], next_cursor=next_cursor)
+async def find_users_page(
+    console: Database, tenant_id: UUID, search: UserSearch, limit: int, cursor: str | None
+) -> PageOf[UserView]:
+    """Find one page of users."""
+    key = search.sort
+    after = None if cursor is None else decode_cursor(cursor, _CURSOR_KEYS[key])
+    found = await search_users(console, tenant_id, search, after, limit + 1)
+    page, next_cursor = split_page(found, limit, lambda user: (getattr(user, key), user.email))
+    return PageOf(items=[UserView.model_validate(user) for user in page], next_cursor=next_cursor)
 
 
 @routes.get("/users")
@@ -91,10 +97,7 @@ async def list_users(
     """
     key = cast("UserSortKey", sort.removeprefix("-"))
     search = UserSearch(q, status or "", system_role or "", key, sort.startswith("-"))
-    after = None if cursor is None else decode_cursor(cursor, _CURSOR_KEYS[key])
-    found = await search_users(console, caller.tenant_id, search, after, limit + 1)
-    page, next_cursor = split_page(found, limit, lambda user: (getattr(user, key), user.email))
-    return PageOf(items=[UserView.model_validate(user) for user in page], next_cursor=next_cursor)
+    return await find_users_page(console, caller.tenant_id, search, limit, cursor)
 
 
 @routes.post("/users", status_code=201, responses=describe_existing_response(UserView))

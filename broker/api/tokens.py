@@ -1,13 +1,15 @@
 """``/tokens``: API tokens, made by people for themselves (threat-model.md §2, row 34)."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from fastapi import Header, Path, Query
 from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
+from broker.identity.api_tokens import TokenSearch, TokenSortKey
 from core.api.app import create_router
 from core.api.dependencies import (
     AllOwners,
@@ -20,12 +22,14 @@ from core.api.dependencies import (
     resolve_owner_filter,
 )
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortName, UtcDatetime
+from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortName, ShortText, UtcDatetime
 from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_WRITE
 
 routes = create_router("tokens")
 
+TokenSort = Literal["created_at", "-created_at", "name", "-name"]
+_CURSOR_KEYS: Mapping[TokenSortKey, Any] = {"created_at": tuple[datetime, TextKey], "name": tuple[TextKey, TextKey]}
 Scope = Literal["mcp:read", "mcp:write", "admin:read", "admin:write"]
 TokenId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$", description="Identifier of the token.")]
 IdempotencyKey = Annotated[
@@ -92,18 +96,22 @@ async def list_tokens(
     user: UserFilter = None,
     all_owners: AllOwners = False,
     revoked: Annotated[bool, Query(description="Return revoked tokens too.")] = True,
+    q: Annotated[ShortText, Query(description="Words that the name or the owner's e-mail address contains.")] = "",
+    sort: Annotated[TokenSort, Query(description="Field to order by; with `-` the other way round.")] = "-created_at",
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[TokenView]:
     """List API tokens.
 
-    Returns the caller's own, newest first, including expired ones, and revoked ones unless `revoked=false`.
-    Administrators can name a `user`, or list all of the tenant with `all_owners`.
+    Returns the caller's own, newest first unless `sort` says otherwise, including expired ones, and revoked ones
+    unless `revoked=false`. Administrators can name a `user`, or list all of the tenant with `all_owners`.
     """
     owner = resolve_owner_filter(caller, user, all_owners)
-    after = None if cursor is None else decode_cursor(cursor, tuple[datetime, TextKey])
-    tokens = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1, revoked=revoked)
-    shown, following = split_page(tokens, limit, lambda token: (token.created_at, token.id))
+    key = cast("TokenSortKey", sort.removeprefix("-"))
+    search = TokenSearch(q, key, sort.startswith("-"), revoked)
+    after = None if cursor is None else decode_cursor(cursor, _CURSOR_KEYS[key])
+    tokens = await parts.tokens.list_page(caller.tenant_id, owner, search, after, limit + 1)
+    shown, following = split_page(tokens, limit, lambda token: (getattr(token, key), token.id))
     views = [TokenView.model_validate(token) for token in shown]
     current = caller.credential_id if caller.authentication_method == "token" else None
     items = [token.model_copy(update={"current": token.id == current}) for token in views]

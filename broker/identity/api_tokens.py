@@ -2,10 +2,10 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal, LiteralString
 from uuid import UUID
 
 from broker.interface import CredentialRefusal, RefusalReason
@@ -19,6 +19,7 @@ from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_SCOPES, ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
 from core.token_format import TokenParts, derive_id, generate_token, parse_token
+from core.word_search import build_word_filter, match_words
 
 __all__ = ["Peppers", "load_or_create"]
 
@@ -30,6 +31,18 @@ DEFAULT_SCOPES = MCP_SCOPES
 """Default scopes of a token."""
 MAX_TOKENS = 200
 NIL_UUID = UUID(int=0)
+
+TokenSortKey = Literal["created_at", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSearch:
+    """All words of `text` stand in the name or the owner's address; `revoked` has revoked tokens too."""
+
+    text: str = ""
+    sort: TokenSortKey = "created_at"
+    descending: bool = True
+    revoked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +134,20 @@ class ApiTokens:
 
     async def list(self, tenant_id: UUID, user_id: UUID | None = None) -> list[ApiToken]:
         """The tenant's tokens, or one user's, newest first; revoked and expired ones too. At most 1,000."""
-        return [*await self.list_page(tenant_id, user_id, None, 1000)]
+        return [*await self.list_page(tenant_id, user_id, TokenSearch(), None, 1000)]
 
     async def list_page(
         self,
         tenant_id: UUID,
         user_id: UUID | None,
-        after: tuple[datetime, str] | None,
+        search: TokenSearch,
+        after: tuple[datetime | str, str] | None,
         limit: int,
-        *,
-        revoked: bool = True,
     ) -> Sequence[ApiToken]:
-        """Like :meth:`list`, after the token made at that time with that id; at most `limit`, and without revoked ones
-        on demand."""
-        created_at, token_id = after or (None, None)
+        """The tokens of the tenant, or of one user, after the one with that value of the sort key and that id."""
+        statement, words = _PAGES[search.sort, search.descending], build_word_filter(search.text)
         async with self._database.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST, user_id, created_at, token_id, limit, revoked)
+            rows = await work.fetch(statement, user_id, *(after or (None, None)), limit, search.revoked, *words)
             return [ApiToken(**_read_columns(row)) for row in rows]
 
     async def list_live(self, tenant_id: UUID, user_id: UUID) -> Sequence[ApiToken]:
@@ -199,12 +210,6 @@ _LIVE = """SELECT count(*) FROM auth.api_tokens WHERE tenant_id = $1 AND user_id
 _INSERT = """INSERT INTO auth.api_tokens
     (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at, result_text)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING"""
-_LIST = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at,
-    a.revoked_at, a.last_used_at, a.result_text AS tool_result_format
-    FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
-    WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
-    AND ($3::timestamptz IS NULL OR (a.created_at, a.id) < ($3, $4))
-    AND ($6 OR a.revoked_at IS NULL) ORDER BY a.created_at DESC, a.id DESC LIMIT $5"""
 _LIST_LIVE = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at,
     a.expires_at, a.revoked_at, a.last_used_at
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
@@ -274,3 +279,23 @@ async def _check_rights(
     days: int | None = row["longest_token_days"]
     if days is not None and (expires_at is None or expires_at > now + timedelta(days=days)):
         raise Invalid(f"this tenant's API tokens live for at most {days} days: choose an expiry within them")
+
+
+def _build_page(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
+    beyond: LiteralString = "<" if descending else ">"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    return f"""SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at,
+        a.revoked_at, a.last_used_at, a.result_text AS tool_result_format
+        FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+        WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
+        AND ($3::{kind} IS NULL OR (a.{key}, a.id) {beyond} ($3, $4))
+        AND ($6 OR a.revoked_at IS NULL) AND {match_words("a.name || ' ' || u.email", "$7", "$8")}
+        ORDER BY a.{key} {direction}, a.id {direction} LIMIT $5"""  # noqa: S608 our own words
+
+
+_SORT_KEYS: Mapping[TokenSortKey, LiteralString] = {"created_at": "timestamptz", "name": "text"}
+_PAGES: Mapping[tuple[TokenSortKey, bool], LiteralString] = {
+    (key, descending): _build_page(key, kind, descending)
+    for key, kind in _SORT_KEYS.items()
+    for descending in (False, True)
+}

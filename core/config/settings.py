@@ -186,6 +186,14 @@ class Settings:
         "Seconds after which a call, or a whole batch, is cancelled.",
         60.0,
     )
+    drain_delay: float = declare_setting(
+        "MCPIST_DRAIN_DELAY",
+        values.make_number_parser(0, 600),
+        "seconds from 0 to 600",
+        "Seconds after SIGTERM in which `/readyz` answers 503 and everything is still served, so that load balancers "
+        "can stop sending; then the listener closes.",
+        0.0,
+    )
     rate_per_second: float = declare_setting(
         "MCPIST_RATE_PER_SECOND",
         values.make_number_parser(0.01, 1_000_000),

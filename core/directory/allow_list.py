@@ -1,7 +1,9 @@
 """The allow list of a tenant: users with a verified address on it, or of one of its domains, may sign in."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal, LiteralString
 from uuid import UUID
 
 from core.audit.event import AuditEventKind
@@ -14,6 +16,8 @@ from core.word_search import build_word_filter, match_words
 MAX_ALLOW_LIST_ENTRIES = 20_000
 MAX_ENTRIES_PER_PAGE = 1_000
 
+EntrySortKey = Literal["entry", "created_at"]
+
 
 @dataclass(frozen=True, slots=True)
 class AllowListEntry:
@@ -21,6 +25,15 @@ class AllowListEntry:
 
     entry: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySearch:
+    """All words of `text` stand in the entry."""
+
+    text: str = ""
+    sort: EntrySortKey = "entry"
+    descending: bool = False
 
 
 async def add_entry(console: Database, actor: Actor, tenant_id: UUID, entry: str) -> str:
@@ -62,12 +75,17 @@ async def remove_entry(console: Database, actor: Actor, tenant_id: UUID, entry: 
 
 
 async def list_entries(
-    console: Database, tenant_id: UUID, *, words: str = "", after: str = "", limit: int = MAX_ENTRIES_PER_PAGE
+    console: Database,
+    tenant_id: UUID,
+    search: EntrySearch = EntrySearch(),
+    after: tuple[str | datetime, str] | None = None,
+    limit: int = MAX_ENTRIES_PER_PAGE,
 ) -> list[AllowListEntry]:
-    """List the tenant's entries that contain all `words`, in the order of their letters, after the entry `after`; at
-    most 1,000 at once."""
+    """List the tenant's entries, after the one with that value of the sort key and that text; at most 1,000 at once."""
+    statement = _PAGES[search.sort, search.descending]
+    most = min(limit, MAX_ENTRIES_PER_PAGE)
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(_LIST, after, min(limit, MAX_ENTRIES_PER_PAGE), *build_word_filter(words))
+        rows = await work.fetch(statement, *(after or (None, None)), most, *build_word_filter(search.text))
         return [AllowListEntry(*row.values()) for row in rows]
 
 
@@ -89,8 +107,20 @@ def list_matching_entries(address: str) -> tuple[str, str]:
 _COUNT = "SELECT count(*) FROM core.allow_list WHERE tenant_id = $1"
 _ADD = "INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, $2) ON CONFLICT DO NOTHING"
 _REMOVE = "DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2"
-_LIST = (
-    "SELECT entry, created_at FROM core.allow_list WHERE tenant_id = $1 AND entry > $2 AND "  # noqa: S608 constants
-    + match_words("entry", "$4", "$5")
-    + " ORDER BY entry LIMIT $3"
-)
+
+
+def _build_page(key: LiteralString, kind: LiteralString, descending: bool) -> LiteralString:
+    beyond: LiteralString = "<" if descending else ">"
+    direction: LiteralString = "DESC" if descending else "ASC"
+    return f"""SELECT entry, created_at FROM core.allow_list
+        WHERE tenant_id = $1 AND ($2::{kind} IS NULL OR ({key}, entry) {beyond} ($2, $3::text))
+          AND {match_words("entry", "$5", "$6")}
+        ORDER BY {key} {direction}, entry {direction} LIMIT $4"""  # noqa: S608 our own words
+
+
+_SORT_KEYS: Mapping[EntrySortKey, LiteralString] = {"entry": "text", "created_at": "timestamptz"}
+_PAGES: Mapping[tuple[EntrySortKey, bool], LiteralString] = {
+    (key, descending): _build_page(key, kind, descending)
+    for key, kind in _SORT_KEYS.items()
+    for descending in (False, True)
+}

@@ -39,13 +39,10 @@ class RoleMapping:
     created_at: datetime
 
 
-async def list_role_mappings(
-    console: Database, tenant_id: UUID, *, after: tuple[datetime, UUID] | None = None, limit: int = 1000
-) -> list[RoleMapping]:
-    """List the tenant's mappings, the oldest first, after the one with that time and id."""
+async def list_role_mappings(console: Database, tenant_id: UUID) -> list[RoleMapping]:
+    """List the tenant's mappings, the oldest first; there are 1,000 at most."""
     async with console.tenant(tenant_id) as work:
-        at, mapping_id = after or (None, None)
-        return [_to_mapping(row) for row in await work.fetch(_LIST, at, mapping_id, limit)]
+        return [_to_mapping(row) for row in await work.fetch(_LIST, MAX_MAPPINGS)]
 
 
 async def add_role_mapping(
@@ -154,11 +151,7 @@ def _to_mapping(row: Row) -> RoleMapping:
 _COLUMNS = """SELECT m.id, m.kind, m.provider, m.value, m.role_id, r.name AS role, m.created_at
     FROM core.role_mappings m JOIN core.roles r ON r.tenant_id = m.tenant_id AND r.id = m.role_id
     WHERE m.tenant_id = $1 """
-_LIST = (
-    _COLUMNS
-    + """AND ($2::timestamptz IS NULL OR (m.created_at, m.id) > ($2, $3::uuid))
-    ORDER BY m.created_at, m.id LIMIT $4"""
-)
+_LIST = _COLUMNS + "ORDER BY m.created_at, m.id LIMIT $2"
 _FIND = _COLUMNS + """AND m.kind = $2 AND m.provider = $3 AND m.value = $4 AND m.role_id = $5"""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('core.role_mappings ' || $1::uuid, 0))"
 _ADD = """INSERT INTO core.role_mappings (tenant_id, kind, provider, value, role_id) VALUES ($1, $2, $3, $4, $5)

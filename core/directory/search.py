@@ -21,13 +21,14 @@ TenantSortKey = Literal["slug", "name"]
 
 @dataclass(frozen=True, slots=True)
 class UserSearch:
-    """All words of `text` stand in name or address; an empty `status` or `system_role` is any."""
+    """All words of `text` stand in name or address; an empty `status` or `system_role` is any, and so is no role."""
 
     text: str = ""
     status: str = ""
     system_role: str = ""
     sort: UserSortKey = "email"
     descending: bool = False
+    role_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ async def search_users(
     statement = _USERS[search.sort, search.descending]
     filters = (*build_word_filter(search.text), search.status, search.system_role)
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(statement, *filters, *(after or (None, None)), limit)
+        rows = await work.fetch(statement, *filters, *(after or (None, None)), limit, search.role_id)
         return await fetch_users(work, [row["id"] for row in rows])
 
 
@@ -87,6 +88,8 @@ def _build_user_statement(key: LiteralString, kind: LiteralString, descending: b
         WHERE u.tenant_id = $1 AND {match_words("u.name || ' ' || u.email", "$2", "$3")}
           AND $4 IN ('', u.status) AND $5 IN ('', u.system_role)
           AND ($6::{kind} IS NULL OR (u.{key}, u.email) {beyond} ($6, $7))
+          AND ($9::uuid IS NULL OR EXISTS (SELECT FROM core.role_assignments a
+            WHERE a.tenant_id = $1 AND a.user_id = u.id AND a.role_id = $9))
         ORDER BY u.{key} {direction}, u.email {direction} LIMIT $8"""  # noqa: S608 our own words
 
 

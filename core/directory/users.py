@@ -194,19 +194,6 @@ async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, user_i
             await audit_change(work, actor, AuditEventKind.ROLE_UNASSIGNED, email=user.email, role=role)
 
 
-async def list_role_members(
-    console: Database, tenant_id: UUID, role_id: UUID, *, after: str = "", limit: int = 50
-) -> list[User]:
-    """List the users who have a role, by e-mail address, after the address `after`.
-
-    Raises:
-        NotFound: the tenant has no such role.
-    """
-    async with console.tenant(tenant_id) as work:
-        await _fetch_role_name(work, role_id)
-        return [_to_user(row) for row in await work.fetch(_MEMBERS, role_id, after, limit)]
-
-
 def normalize_email(email: str) -> str:
     """Normalize the address to the one form that is stored.
 
@@ -296,8 +283,3 @@ _ASSIGN = """INSERT INTO core.role_assignments AS a (tenant_id, user_id, role_id
     WHERE NOT 'hand' = ANY (a.sources)"""
 _UNASSIGN = "DELETE FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $2 AND role_id = $3"
 _GET = _COLUMNS + """WHERE u.tenant_id = $1 AND u.id = $2"""
-_MEMBERS = (
-    _COLUMNS
-    + """JOIN core.role_assignments has ON has.tenant_id = u.tenant_id AND has.user_id = u.id
-    WHERE u.tenant_id = $1 AND has.role_id = $2 AND u.email > $3 ORDER BY u.email LIMIT $4"""
-)

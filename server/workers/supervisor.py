@@ -27,7 +27,8 @@ MAX_DELAY = 30.0
 STABLE_SECONDS = 10.0
 """Seconds of life after which the next end counts as the first again."""
 STOP_SECONDS = 40.0
-"""Seconds that a worker has for its running requests before it is killed; its own limit is shorter."""
+"""Seconds that a worker has after its drain delay for its running requests before it is killed; its own limit is
+shorter."""
 METRICS_SECONDS = 1.0
 CHANNEL_BYTES = 16 << 20
 """The longest message of a worker: its metrics."""
@@ -71,7 +72,9 @@ async def run_workers(
         "workers": settings.workers,
         "operator": None if operator is None else [operator.url, operator.token.reveal()],
     }
-    processes = [_WorkerProcess(number, plan, memory) for number in range(2, settings.workers + 1)]
+    processes = [
+        _WorkerProcess(number, plan, memory, settings.drain_delay) for number in range(2, settings.workers + 1)
+    ]
     async with contextlib.AsyncExitStack() as stack:
         for process in processes:
             await stack.enter_async_context(run_in_background(f"worker {process.number}", process.supervise()))
@@ -84,11 +87,12 @@ async def run_workers(
 class _WorkerProcess:
     """One worker over all its lives."""
 
-    def __init__(self, number: int, plan: dict[str, Any], memory: SharedLimitMemory) -> None:
+    def __init__(self, number: int, plan: dict[str, Any], memory: SharedLimitMemory, drain_delay: float) -> None:
         self.number = number
         self.first_ready = asyncio.get_running_loop().create_future()
         self.first_ready.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         self._plan = {**plan, "worker": number}
+        self._stop_seconds = STOP_SECONDS + drain_delay
         self._memory = memory
         self._process: asyncio.subprocess.Process | None = None
         self._channel: asyncio.StreamWriter | None = None
@@ -183,7 +187,7 @@ class _WorkerProcess:
         if self._process is None:
             return
         try:
-            await asyncio.wait_for(self._ended.wait(), STOP_SECONDS)
+            await asyncio.wait_for(self._ended.wait(), self._stop_seconds)
         except TimeoutError:
             log.error("worker %d did not stop; killing it", self.number, extra={"event": "worker_killed"})
             self._send_signal(signal.SIGKILL)

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from broker.authorization_server.registered_clients import NewClient
-from core.directory import users
+from core.directory import roles, users
 from tests.admin_ui.admin_app import ACTOR, AdminApp, Tenant
 from tests.support import directory
 
@@ -36,6 +36,11 @@ async def _list_all(caller: httpx2.AsyncClient, path: str, **query: Any) -> list
         query["cursor"] = answer.json()["next_cursor"]
         if query["cursor"] is None:
             return items
+
+
+async def _create_crew(app: AdminApp, tenant: Tenant) -> roles.RoleRecord:
+    await directory.create_role(app.console, ACTOR, tenant.id, "crew", 1)
+    return await roles.find_role(app.console, tenant.id, "crew")
 
 
 @pytest.mark.parametrize(
@@ -96,6 +101,71 @@ async def test_roles_are_found_and_sorted(app: AdminApp, acme: Tenant) -> None:
         assert [one["name"] for one in upwards] == ["セールス", "Vertrieb", "acme-readers", "営業"]
         by_name = await _list_all(admin, "/roles", sort="-name", limit=1)
         assert [one["name"] for one in by_name] == sorted((one["name"] for one in shown), reverse=True)
+
+
+async def test_members_of_a_role_are_found_and_sorted(app: AdminApp, acme: Tenant) -> None:
+    await _invite(app, acme)
+    role = await _create_crew(app, acme)
+    for email, _ in PEOPLE:
+        await directory.assign_role(app.console, ACTOR, acme.id, email, "crew")
+    path = f"/roles/{role.id}/users"
+    async with app.browser(acme.admin) as admin:
+        shown = await _list_all(admin, path, sort="-email", limit=1)
+        assert [one["email"] for one in shown] == ["zoe@acme.example", "c%d@acme.example", "a_b@acme.example"]
+        assert [one["email"] for one in await _list_all(admin, path, q="やまだ")] == ["a_b@acme.example"]
+    globex = await app.tenant("globex")
+    async with app.browser(globex.admin) as stranger:
+        assert (await stranger.get(path)).status_code == 404
+
+
+async def test_entries_of_the_allow_list_are_sorted(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.admin) as admin:
+        for entry in ("@zeta.example", "@beta.example", "@gamma.example"):
+            assert (await admin.put(f"/allow-list/{entry}")).status_code == 200
+        newest = await _list_all(admin, "/allow-list", sort="-created_at", q="a.example", limit=1)
+        assert [one["entry"] for one in newest] == ["@gamma.example", "@beta.example", "@zeta.example"]
+        letters = await _list_all(admin, "/allow-list", sort="-entry", q="a.example", limit=1)
+        assert [one["entry"] for one in letters] == ["@zeta.example", "@gamma.example", "@beta.example"]
+
+
+async def test_mappings_are_found_and_sorted(app: AdminApp, acme: Tenant) -> None:
+    role = await _create_crew(app, acme)
+    async with app.browser(acme.admin) as admin:
+        for value in ("zeta.example", "beta.example", "gamma.example"):
+            body = {"kind": "domain", "value": value, "role_id": str(role.id)}
+            assert (await admin.post("/role-mappings", json=body)).status_code == 201
+        for query, expected in (
+            ({}, ["zeta.example", "beta.example", "gamma.example"]),
+            ({"sort": "-created_at"}, ["gamma.example", "beta.example", "zeta.example"]),
+            ({"sort": "value"}, ["beta.example", "gamma.example", "zeta.example"]),
+            ({"q": "CREW ＢＥＴＡ"}, ["beta.example"]),
+        ):
+            found = await _list_all(admin, "/role-mappings", limit=1, **{"q": "crew"} | query)
+            assert [one["value"] for one in found] == expected, query
+
+
+async def test_tokens_are_found_and_sorted(app: AdminApp, acme: Tenant) -> None:
+    for name in ("zeta", "beta", "gamma"):
+        await app.parts.tokens.create(ACTOR, acme.id, acme.user.id, f"key {name}")
+    async with app.browser(acme.user) as user, app.browser(acme.admin) as admin:
+        for query, expected in (
+            ({}, ["gamma", "beta", "zeta"]),
+            ({"sort": "created_at"}, ["zeta", "beta", "gamma"]),
+            ({"sort": "name"}, ["beta", "gamma", "zeta"]),
+            ({"q": "ＢＥＴＡ key"}, ["beta"]),
+        ):
+            found = await _list_all(user, "/tokens", limit=1, **{"q": "key"} | query)
+            assert [one["name"].removeprefix("key ") for one in found] == expected, query
+        assert await _list_all(admin, "/tokens", q="beta") == [], "another's are not the caller's own"
+        assert len(await _list_all(admin, "/tokens", q="user@ beta", all_owners=True)) == 1
+
+
+async def test_modules_of_tools_are_sorted(app: AdminApp, acme: Tenant) -> None:
+    async with app.browser(acme.user) as user:
+        upwards = await _list_all(user, "/tool-modules", sort="tool_count", limit=1)
+        downwards = await _list_all(user, "/tool-modules", sort="-tool_count", limit=1)
+    assert upwards == downwards[::-1]
+    assert [one["tool_count"] for one in upwards] == sorted(one["tool_count"] for one in upwards)
 
 
 async def test_the_tools_of_services_are_listed_for_administrators(app: AdminApp, acme: Tenant) -> None:

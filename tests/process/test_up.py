@@ -111,6 +111,26 @@ async def test_health_and_unknown_paths(home: Path) -> None:
             assert unknown.status == 404
 
 
+async def test_it_is_not_ready_before_it_stops_serving(home: Path) -> None:
+    """A load balancer learns from `/readyz` that both workers end, while what it still sends is served."""
+    async with running(home, MCPIST_DRAIN_DELAY="4", MCPIST_WORKERS="2") as product:
+        token = json.loads(await created_token(home, product.port))["token"]
+        ready = product.url.replace("/mcp", "/readyz")
+        product.process.send_signal(signal.SIGTERM)
+        refused = 0
+        while refused < 4:  # each over a connection of its own, so that both workers have to answer
+            refused = refused + 1 if await _get_status(ready) == 503 else 0
+        for _ in range(4):
+            async with client(product.url, token) as caller:
+                await caller.call("read_graph")
+        assert await product.wait() == 0
+
+
+async def _get_status(url: str) -> int:
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        return answer.status
+
+
 async def test_metrics_have_a_port_of_their_own(home: Path) -> None:
     port = free_port()
     async with (

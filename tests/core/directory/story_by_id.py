@@ -7,6 +7,7 @@ from broker.identity.api_tokens import ApiTokens
 from core.db import Database
 from core.directory import allow_list, roles, tenants, users
 from core.directory.audit_trail import Actor
+from core.directory.search import UserSearch, search_users
 from tests.core.directory.story_of_the_console import refused, told_of_searches
 
 ACTOR = Actor("tester")
@@ -46,7 +47,7 @@ async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) ->
         *await roles.list_user_roles(console, tenant, zoe, (4, "Third")),
         await roles.find_role(console, tenant, "Third"),
     ]
-    members = [one.email for one in await users.list_role_members(console, tenant, third.id)]
+    members = [one.email for one in await search_users(console, tenant, UserSearch(role_id=third.id), None, 10)]
     await users.unassign_role(console, ACTOR, tenant, zoe, third.id)
     left = await roles.list_user_roles(console, tenant, zoe)
     await roles.remove_role(console, ACTOR, tenant, third.id)

@@ -37,6 +37,16 @@ export function Empty({ title, text, children }: NoticeProps) {
   )
 }
 
+/** In the place of a list in which nothing matches what was searched; by words, or else by filters. */
+export function NothingMatches({ words, onClear }: { words?: string | undefined; onClear: () => void }) {
+  const { common } = useMessages()
+  return (
+    <Empty title={words ? common.nothingMatches(words) : common.nothingMatchesFilters}>
+      <Button onPress={onClear}>{common.clearAll}</Button>
+    </Empty>
+  )
+}
+
 /** Text of a problem in the language of the interface; the API's own, which is English, where we have none. */
 export function useProblemText(): (problem: Problem) => { text: string; foreign: boolean } {
   const { language, messages } = useLanguage()

@@ -5,6 +5,7 @@ export const identity = {
   providersHelp:
     'Where people of all tenants sign in; the allow list of each tenant decides who may. A change counts at once, without a restart.',
   add: 'Add identity provider',
+  search: 'Search by name, kind or address',
   emptyTitle: 'No identity providers',
   emptyText: 'People sign in by one-time links alone. Add Google, Microsoft, GitHub or any OpenID provider.',
   columns: { provider: 'Provider', id: 'Identifier', kind: 'Kind', source: 'From', state: 'State' },

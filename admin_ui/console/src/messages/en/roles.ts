@@ -30,6 +30,7 @@ export const roles = {
     `${countOf(count, 'person loses', 'people lose')} what only this role allows. Accounts that the role shares are closed at their services. This cannot be undone.`,
   removed: (name: string) => `Role ${name} was removed`,
   membersHelp: 'People with this role may use its tools.',
+  memberOrders: { email: 'By address', emailDown: 'By address, from the end', name: 'By name' },
   noMembers: 'Nobody has this role.',
   addMember: 'Add a person',
   memberAdded: (email: string) => `${email} has the role now`,

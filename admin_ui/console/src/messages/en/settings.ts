@@ -34,6 +34,8 @@ export const settings = {
   gives: (value: string, role: string) => `${value} → ${role}`,
   groupOf: (provider: string) => `Group of ${provider}`,
   domain: 'Domain of the e-mail address',
+  searchMappings: 'Search groups, domains and roles',
+  mappingOrders: { value: 'By group or domain', role: 'By role' },
   noMappings: 'Nothing is mapped: roles are given by hand.',
   removeMapping: (value: string, role: string) => `Remove: ${value} gives ${role}`,
   removeMappingTitle: (value: string, role: string) => `Stop giving role ${role} to ${value}?`,

@@ -4,6 +4,7 @@ export const tools = {
   title: 'Tools',
   search: 'Search tools and services',
   state: 'Connection',
+  orders: { module: 'By name', '-module': 'By name, from the end', '-tool_count': 'Most tools first', tool_count: 'Fewest tools first' },
   anyState: 'Any connection',
   stateFilters: {
     personal: 'Own account',

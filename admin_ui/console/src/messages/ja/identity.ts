@@ -6,6 +6,7 @@ export const identity: Messages['identity'] = {
   providersHelp:
     'すべてのテナントのユーザーがサインインする場所です。誰がサインインできるかは、各テナントの許可リストで決まります。変更は再起動なしですぐに反映されます。',
   add: 'ID プロバイダーを追加',
+  search: '名前・種類・アドレスで検索',
   emptyTitle: 'ID プロバイダーはありません',
   emptyText: '一度だけ使えるリンクでのみサインインできます。Google、Microsoft、GitHub、または OpenID プロバイダーを追加してください。',
   columns: { provider: 'プロバイダー', id: '識別子', kind: '種類', source: '設定元', state: '状態' },

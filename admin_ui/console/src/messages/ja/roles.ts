@@ -30,6 +30,7 @@ export const roles: Messages['roles'] = {
     `${count} 人が、このロールだけで許可されているツールを使えなくなります。ロールが共有するアカウントはサービス側で無効になります。元に戻せません。`,
   removed: (name) => `ロール ${name} を削除しました`,
   membersHelp: 'このロールのユーザーは、ロールのツールを使えます。',
+  memberOrders: { email: 'アドレス順', emailDown: 'アドレスの逆順', name: '名前順' },
   noMembers: 'このロールのユーザーはいません。',
   addMember: 'ユーザーを追加',
   memberAdded: (email) => `${email} をロールに追加しました`,

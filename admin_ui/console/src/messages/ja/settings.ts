@@ -36,6 +36,8 @@ export const settings: Messages['settings'] = {
   gives: (value, role) => `${value} → ロール ${role}`,
   groupOf: (provider) => `${provider} のグループ`,
   domain: 'メールアドレスのドメイン',
+  searchMappings: 'グループ・ドメイン・ロールを検索',
+  mappingOrders: { value: 'グループ・ドメイン順', role: 'ロール順' },
   noMappings: '割り当てはありません。ロールは手動で付与します。',
   removeMapping: (value, role) => `削除：${value} へのロール ${role}`,
   removeMappingTitle: (value, role) => `${value} へのロール ${role} の付与を止めますか？`,

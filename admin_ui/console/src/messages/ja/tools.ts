@@ -4,6 +4,7 @@ export const tools: Messages['tools'] = {
   title: 'ツール',
   search: 'ツール・サービスを検索',
   state: '接続',
+  orders: { module: '名前順', '-module': '名前の逆順', '-tool_count': 'ツールの多い順', tool_count: 'ツールの少ない順' },
   anyState: 'すべての接続',
   stateFilters: {
     personal: '自分のアカウント',

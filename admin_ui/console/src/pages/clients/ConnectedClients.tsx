@@ -10,7 +10,7 @@ import { ListTools, SearchBox } from '../../components/ListTools.tsx'
 import { DetailPanel } from '../../components/DetailPanel.tsx'
 import { Actions, Facts } from '../../components/Facts.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty, useOnline } from '../../components/States.tsx'
+import { Empty, NothingMatches, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
@@ -27,7 +27,7 @@ const DEFAULT_ORDER: Sort<SortKey> = { key: 'last_used_at', descending: true }
 
 /** The applications that people have let in. */
 export function ConnectedClients({ search }: { search: ClientsSearch }) {
-  const { common, oauthClients } = useMessages()
+  const { oauthClients } = useMessages()
   const { q } = search
   const { onSearch, onSort } = useListSearch()
   const sort = readSort(search.sort, GRANT_SORTS) ?? DEFAULT_ORDER
@@ -52,7 +52,7 @@ export function ConnectedClients({ search }: { search: ClientsSearch }) {
         rowSearch={openGrant}
         sort={sort}
         onSort={onSort}
-        empty={q ? <Empty title={common.nothingMatches(q)} /> : <Empty title={oauthClients.connectedEmptyTitle} text={oauthClients.connectedEmptyText} />}
+        empty={q ? <NothingMatches words={q} onClear={() => onSearch('')} /> : <Empty title={oauthClients.connectedEmptyTitle} text={oauthClients.connectedEmptyText} />}
       />
       {opened && <GrantPanel grant={opened} asks={search.dialog === 'revoke'} />}
     </>

@@ -10,7 +10,7 @@ import { ListTools, SearchBox } from '../../components/ListTools.tsx'
 import { DetailPanel } from '../../components/DetailPanel.tsx'
 import { Actions, Facts } from '../../components/Facts.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty, useOnline } from '../../components/States.tsx'
+import { Empty, NothingMatches, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
@@ -27,7 +27,7 @@ const DEFAULT_ORDER: Sort<SortKey> = { key: 'issuer', descending: false }
 
 /** The identity providers whose assertions the tenant takes. */
 export function Issuers({ search }: { search: ClientsSearch }) {
-  const { common, oauthClients } = useMessages()
+  const { oauthClients } = useMessages()
   const { q } = search
   const { onSearch, onSort } = useListSearch()
   const sort = readSort(search.sort, ISSUER_SORTS) ?? DEFAULT_ORDER
@@ -52,7 +52,7 @@ export function Issuers({ search }: { search: ClientsSearch }) {
         rowSearch={openIssuer}
         sort={sort}
         onSort={onSort}
-        empty={q ? <Empty title={common.nothingMatches(q)} /> : <Empty title={oauthClients.issuersEmptyTitle} text={oauthClients.issuersEmptyText} />}
+        empty={q ? <NothingMatches words={q} onClear={() => onSearch('')} /> : <Empty title={oauthClients.issuersEmptyTitle} text={oauthClients.issuersEmptyText} />}
       />
       {opened && <IssuerPanel trusted={opened} asks={search.dialog === 'distrust'} />}
     </>

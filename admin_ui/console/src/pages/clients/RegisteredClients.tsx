@@ -4,7 +4,7 @@ import type { SchemaClientView } from '../../api/schema.d.ts'
 import { readSort, type Sort, writeSort } from '../../app/search.ts'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { ListTools, SearchBox } from '../../components/ListTools.tsx'
-import { Empty } from '../../components/States.tsx'
+import { Empty, NothingMatches } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { Time } from '../../components/Time.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
@@ -19,7 +19,7 @@ const DEFAULT_ORDER: Sort<SortKey> = { key: 'created_at', descending: true }
 
 /** The clients that administrators have registered. */
 export function RegisteredClients({ search }: { search: ClientsSearch }) {
-  const { common, oauthClients } = useMessages()
+  const { oauthClients } = useMessages()
   const { q } = search
   const { onSearch, onSort } = useListSearch()
   const sort = readSort(search.sort, CLIENT_SORTS) ?? DEFAULT_ORDER
@@ -43,7 +43,7 @@ export function RegisteredClients({ search }: { search: ClientsSearch }) {
         rowSearch={openClient}
         sort={sort}
         onSort={onSort}
-        empty={q ? <Empty title={common.nothingMatches(q)} /> : <Empty title={oauthClients.registeredEmptyTitle} text={oauthClients.registeredEmptyText} />}
+        empty={q ? <NothingMatches words={q} onClear={() => onSearch('')} /> : <Empty title={oauthClients.registeredEmptyTitle} text={oauthClients.registeredEmptyText} />}
       />
       {search.id && <ClientPanel key={search.id} id={search.id} asks={search.dialog === 'remove'} />}
     </>

@@ -3,8 +3,10 @@ import { api, read } from '../../api/client.ts'
 import type { SchemaIdentityProviderView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
-import { Empty } from '../../components/States.tsx'
+import { ListTools, SearchBox } from '../../components/ListTools.tsx'
+import { Empty, NothingMatches } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
+import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { type Messages, useMessages } from '../../messages/index.tsx'
 import { ProviderOfFile, StoredProvider } from './ProviderPanel.tsx'
@@ -14,14 +16,19 @@ import type { IdentitySearch } from './route.ts'
 export function ProviderList({ search, onAdd }: { search: IdentitySearch; onAdd: () => void }) {
   const messages = useMessages()
   const { identity } = messages
-  const list = usePagedList(['identity-providers', 'list'], (cursor) =>
-    read(api.GET('/api/v1/deployment/identity-providers', { params: { query: { limit: 100, ...(cursor && { cursor }) } } })),
+  const { q } = search
+  const { onSearch } = useListSearch()
+  const list = usePagedList(['identity-providers', 'list', { q }], (cursor) =>
+    read(api.GET('/api/v1/deployment/identity-providers', { params: { query: { limit: 100, ...(q && { q }), ...(cursor && { cursor }) } } })),
   )
   const columns = useMemo(() => buildColumns(messages), [messages])
   const ofFile = search.from && list.rows.find(({ id, source }) => source === 'file' && id === search.id)
   return (
     <>
       <p>{identity.providersHelp}</p>
+      <ListTools>
+        <SearchBox label={identity.search} value={q} onSearch={onSearch} />
+      </ListTools>
       <DataTable
         label={identity.views.providers}
         columns={columns}
@@ -29,9 +36,13 @@ export function ProviderList({ search, onAdd }: { search: IdentitySearch; onAdd:
         rowKey={({ id, source }) => `${source} ${id}`}
         rowSearch={openProvider}
         empty={
-          <Empty title={identity.emptyTitle} text={identity.emptyText}>
-            <Button onPress={onAdd}>{identity.add}</Button>
-          </Empty>
+          q ? (
+            <NothingMatches words={q} onClear={() => onSearch('')} />
+          ) : (
+            <Empty title={identity.emptyTitle} text={identity.emptyText}>
+              <Button onPress={onAdd}>{identity.add}</Button>
+            </Empty>
+          )
         }
       />
       {ofFile && <ProviderOfFile provider={ofFile} />}

@@ -8,6 +8,7 @@ const SOURCES = ['file'] as const
 const DIALOGS = ['new', 'remove', 'reset'] as const
 
 export interface IdentitySearch {
+  q?: string | undefined
   /** The trust in clients, in the place of the list of providers. */
   view?: (typeof VIEWS)[number] | undefined
   /** The provider whose panel is open, and `file` for one of identity.toml. */
@@ -21,6 +22,7 @@ export const identityRoute = createRoute({
   path: '/identity',
   staticData: { title: (messages) => messages.identity.title, right: 'operate', group: 'operate', icon: Fingerprint, key: 'I' },
   validateSearch: (query: Query): IdentitySearch => ({
+    q: readText(query.q),
     view: readOneOf(query.view, VIEWS),
     id: readText(query.id),
     from: readOneOf(query.from, SOURCES),

@@ -5,21 +5,26 @@ import type { SchemaGrantView } from '../../api/schema.d.ts'
 import { Button } from '../../components/Button.tsx'
 import { Card } from '../../components/Card.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
+import { ItemTools } from '../../components/ItemTools.tsx'
 import { PagedItems } from '../../components/PagedItems.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
+
+type GrantOrder = 'created_at' | '-created_at' | '-last_used_at'
 
 const PAGE = 50
 
 /** The applications that the person has let in. */
 export function Applications() {
-  const { profile } = useMessages()
+  const { common, profile } = useMessages()
   const queries = useQueryClient()
   const [asked, setAsked] = useState<SchemaGrantView | null>(null)
-  const list = usePagedList(['grants', 'own', 'list'], (cursor) =>
-    read(api.GET('/api/v1/oauth/grants', { params: { query: { limit: PAGE, ...(cursor && { cursor }) } } })),
+  const search = useItemSearch<GrantOrder>('-created_at')
+  const list = usePagedList(['grants', 'own', 'list', search.query], (cursor) =>
+    read(api.GET('/api/v1/oauth/grants', { params: { query: { ...search.query, limit: PAGE, ...(cursor && { cursor }) } } })),
   )
   const revoke = async (grant: SchemaGrantView) => {
     await read(api.DELETE('/api/v1/oauth/grants/{grant_id}', { params: { path: { grant_id: grant.id } } }))
@@ -29,6 +34,16 @@ export function Applications() {
   }
   return (
     <Card title={profile.applications} help={profile.applicationsHelp}>
+      <ItemTools
+        label={profile.searchApplications}
+        search={search}
+        list={list}
+        orders={[
+          ['-created_at', common.orders.newest],
+          ['created_at', common.orders.oldest],
+          ['-last_used_at', common.orders.lastUsed],
+        ]}
+      />
       <PagedItems
         label={profile.applications}
         list={list}
@@ -41,7 +56,7 @@ export function Applications() {
           </>
         )}
         end={(grant) => <Button onPress={() => setAsked(grant)}>{profile.revoke}</Button>}
-        empty={profile.noApplications}
+        empty={search.words ? common.nothingMatches(search.words) : profile.noApplications}
       />
       {asked && (
         <ConfirmDestroy

@@ -8,27 +8,32 @@ import { Button } from '../../components/Button.tsx'
 import { Card } from '../../components/Card.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { ItemTools } from '../../components/ItemTools.tsx'
 import { PagedItems } from '../../components/PagedItems.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { profileRoute } from './route.ts'
 import { TokenForm } from './TokenForm.tsx'
+
+type TokenOrder = 'created_at' | '-created_at' | 'name' | '-name'
 
 const OVERLAYS = ['dialog'] as const
 const PAGE = 50
 
 /** The person's API tokens that are not revoked. */
 export function Tokens() {
-  const { profile } = useMessages()
+  const { common, profile } = useMessages()
   const queries = useQueryClient()
   const { dialog } = profileRoute.useSearch()
   const { open, close } = useOverlay(OVERLAYS)
   const [asked, setAsked] = useState<SchemaTokenView | null>(null)
-  const list = usePagedList(['tokens', 'own', 'list'], (cursor) =>
-    read(api.GET('/api/v1/tokens', { params: { query: { limit: PAGE, revoked: false, ...(cursor && { cursor }) } } })),
+  const search = useItemSearch<TokenOrder>('-created_at')
+  const list = usePagedList(['tokens', 'own', 'list', search.query], (cursor) =>
+    read(api.GET('/api/v1/tokens', { params: { query: { ...search.query, limit: PAGE, revoked: false, ...(cursor && { cursor }) } } })),
   )
   const create = () => open({ dialog: 'token' })
   useShortcut('n', profile.createToken, create)
@@ -45,6 +50,17 @@ export function Tokens() {
   )
   return (
     <Card title={profile.tokens} help={profile.tokensHelp} action={action}>
+      <ItemTools
+        label={profile.searchTokens}
+        search={search}
+        list={list}
+        orders={[
+          ['-created_at', common.orders.newest],
+          ['created_at', common.orders.oldest],
+          ['name', common.orders.name],
+          ['-name', common.orders.nameDown],
+        ]}
+      />
       <PagedItems
         label={profile.tokens}
         list={list}
@@ -52,7 +68,7 @@ export function Tokens() {
         title={(token) => token.name}
         detail={(token) => <TokenDetail token={token} />}
         end={(token) => <Button onPress={() => setAsked(token)}>{profile.revoke}</Button>}
-        empty={profile.noTokens}
+        empty={search.words ? common.nothingMatches(search.words) : profile.noTokens}
       />
       {dialog === 'token' && <TokenForm onClose={close} />}
       {asked && (

@@ -6,7 +6,7 @@ import { readSort, writeSort } from '../../app/search.ts'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { SelectField } from '../../components/Field.tsx'
 import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
-import { Empty } from '../../components/States.tsx'
+import { Empty, NothingMatches } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
@@ -21,7 +21,6 @@ const NEWEST_FIRST = { key: 'created_at', descending: true } as const
 /** What people ask for, for administrators: the open requests unless another state is chosen. */
 export function RequestsPage() {
   const { requests } = useMessages()
-  const { common } = useMessages()
   const { state = 'open', q, sort: written, id } = requestsRoute.useSearch()
   const sort = readSort(written, REQUEST_SORTS) ?? NEWEST_FIRST
   const order = writeSort(sort) as `${'' | '-'}created_at`
@@ -67,7 +66,7 @@ export function RequestsPage() {
         onSort={onSort}
         empty={
           q ? (
-            <Empty title={common.nothingMatches(q)} />
+            <NothingMatches words={q} onClear={() => onSearch('')} />
           ) : state === 'open' ? (
             <Empty title={requests.emptyTitle} text={requests.emptyText} />
           ) : (

@@ -2,23 +2,29 @@ import { useQueryClient } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaRoleView } from '../../api/schema.d.ts'
-import { Button, IconButton } from '../../components/Button.tsx'
-import { Actions, ItemList, Section } from '../../components/Facts.tsx'
+import { IconButton } from '../../components/Button.tsx'
+import { Section } from '../../components/Facts.tsx'
 import { FindBox } from '../../components/FindBox.tsx'
-import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { ItemTools } from '../../components/ItemTools.tsx'
+import { PagedItems } from '../../components/PagedItems.tsx'
+import { ProblemNotice } from '../../components/States.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
+import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
 
+type MemberOrder = 'email' | '-email' | 'name'
+
 /** Who has the role. */
 export function RoleMembers({ role }: { role: SchemaRoleView }) {
-  const { common, problems, roles } = useMessages()
+  const { common, problems, roles, users } = useMessages()
   const queries = useQueryClient()
   const { problem, run } = useAction()
+  const search = useItemSearch<MemberOrder>('email')
   const path = { role_id: role.id }
-  const list = usePagedList(['roles', role.id, 'members'], (cursor) =>
-    read(api.GET('/api/v1/roles/{role_id}/users', { params: { path, query: { limit: 100, ...(cursor && { cursor }) } } })),
+  const list = usePagedList(['roles', role.id, 'members', search.query], (cursor) =>
+    read(api.GET('/api/v1/roles/{role_id}/users', { params: { path, query: { ...search.query, limit: 100, ...(cursor && { cursor }) } } })),
   )
   const change = async (userId: string, add: boolean) => {
     const at = { params: { path: { user_id: userId, role_id: role.id } } }
@@ -45,26 +51,25 @@ export function RoleMembers({ role }: { role: SchemaRoleView }) {
         onChoose={({ id, text }) => void set(id, text, true)}
       />
       {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
-      {list.isLoading ? (
-        <Skeleton />
-      ) : list.error ? (
-        <ProblemNotice error={list.error} onRetry={list.retry} />
-      ) : (
-        <ItemList
-          label={roles.tabs.members}
-          items={list.rows}
-          itemKey={(user) => user.id}
-          title={(user) => user.email}
-          detail={(user) => user.name}
-          end={(user) => <IconButton icon={X} label={roles.takeAway(user.email)} onPress={() => void set(user.id, user.email, false)} />}
-          empty={roles.noMembers}
-        />
-      )}
-      {list.hasMore && (
-        <Actions>
-          <Button onPress={list.loadMore}>{common.loadMore}</Button>
-        </Actions>
-      )}
+      <ItemTools
+        label={users.search}
+        search={search}
+        list={list}
+        orders={[
+          ['email', roles.memberOrders.email],
+          ['-email', roles.memberOrders.emailDown],
+          ['name', roles.memberOrders.name],
+        ]}
+      />
+      <PagedItems
+        label={roles.tabs.members}
+        list={list}
+        itemKey={(user) => user.id}
+        title={(user) => user.email}
+        detail={(user) => user.name}
+        end={(user) => <IconButton icon={X} label={roles.takeAway(user.email)} onPress={() => void set(user.id, user.email, false)} />}
+        empty={search.words ? common.nothingMatches(search.words) : roles.noMembers}
+      />
     </Section>
   )
 }

@@ -9,7 +9,7 @@ import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty, Skeleton } from '../../components/States.tsx'
+import { Empty, NothingMatches, Skeleton } from '../../components/States.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { ViewLinks } from '../../components/ViewLinks.tsx'
 import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
@@ -58,7 +58,7 @@ export function RolesPage() {
 }
 
 function RoleList({ search, onAdd }: { search: RolesSearch; onAdd: () => void }) {
-  const { common, roles } = useMessages()
+  const { roles } = useMessages()
   const format = useFormat()
   const navigate = useNavigate({ from: '/roles' })
   const { q } = search
@@ -87,9 +87,7 @@ function RoleList({ search, onAdd }: { search: RolesSearch; onAdd: () => void })
         onSort={(next) => void navigate({ search: (before) => ({ ...before, sort: writeSort(next) }) })}
         empty={
           q ? (
-            <Empty title={common.nothingMatches(q)}>
-              <Button onPress={() => onSearch('')}>{common.clearAll}</Button>
-            </Empty>
+            <NothingMatches words={q} onClear={() => onSearch('')} />
           ) : (
             <Empty title={roles.emptyTitle} text={roles.emptyText}>
               <Button onPress={onAdd}>{roles.add}</Button>

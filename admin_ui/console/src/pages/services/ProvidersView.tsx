@@ -8,7 +8,7 @@ import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty } from '../../components/States.tsx'
+import { Empty, NothingMatches } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
@@ -47,7 +47,7 @@ export function ProvidersView({ search }: { search: ServicesSearch }) {
 }
 
 function ProviderList({ search }: { search: ServicesSearch }) {
-  const { common, services } = useMessages()
+  const { services } = useMessages()
   const { providers } = services
   const { q } = search
   const { onSearch, onSort } = useListSearch()
@@ -71,7 +71,7 @@ function ProviderList({ search }: { search: ServicesSearch }) {
         rowSearch={openProvider}
         sort={sort}
         onSort={onSort}
-        empty={<Empty title={q ? common.nothingMatches(q) : providers.emptyTitle} />}
+        empty={q ? <NothingMatches words={q} onClear={() => onSearch('')} /> : <Empty title={providers.emptyTitle} />}
       />
     </>
   )

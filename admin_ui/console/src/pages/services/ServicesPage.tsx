@@ -2,11 +2,10 @@ import { useMemo } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaTenantServiceView } from '../../api/schema.d.ts'
 import { readSort, type Sort, writeSort } from '../../app/search.ts'
-import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { Localized } from '../../components/Localized.tsx'
 import { ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
-import { Empty } from '../../components/States.tsx'
+import { Empty, NothingMatches } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
@@ -36,7 +35,7 @@ export function ServicesPage() {
 }
 
 function ServiceList({ search }: { search: ServicesSearch }) {
-  const { common, services } = useMessages()
+  const { services } = useMessages()
   const format = useFormat()
   const { q } = search
   const { onSearch, onSort } = useListSearch()
@@ -62,9 +61,7 @@ function ServiceList({ search }: { search: ServicesSearch }) {
         onSort={onSort}
         empty={
           q ? (
-            <Empty title={common.nothingMatches(q)}>
-              <Button onPress={() => onSearch('')}>{common.clearAll}</Button>
-            </Empty>
+            <NothingMatches words={q} onClear={() => onSearch('')} />
           ) : (
             <Empty title={services.emptyTitle} text={services.emptyText} />
           )

@@ -7,14 +7,17 @@ import { useShortcut } from '../../app/shortcuts.tsx'
 import { Button, IconButton } from '../../components/Button.tsx'
 import { Card } from '../../components/Card.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
-import { ItemList } from '../../components/Facts.tsx'
+import { ItemTools } from '../../components/ItemTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { ProblemNotice, Skeleton } from '../../components/States.tsx'
+import { PagedItems } from '../../components/PagedItems.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { MappingForm } from './MappingForm.tsx'
 import { settingsRoute } from './route.ts'
+
+type MappingOrder = 'created_at' | '-created_at' | 'value' | 'role'
 
 const DIALOG = ['dialog'] as const
 
@@ -25,8 +28,9 @@ export function RoleMappings() {
   const { dialog } = settingsRoute.useSearch()
   const { open, close } = useOverlay(DIALOG)
   const [asked, setAsked] = useState<SchemaRoleMappingView | null>(null)
-  const list = usePagedList(['role-mappings', 'list'], (cursor) =>
-    read(api.GET('/api/v1/role-mappings', { params: { query: { limit: 200, ...(cursor && { cursor }) } } })),
+  const search = useItemSearch<MappingOrder>('created_at')
+  const list = usePagedList(['role-mappings', 'list', search.query], (cursor) =>
+    read(api.GET('/api/v1/role-mappings', { params: { query: { ...search.query, limit: 100, ...(cursor && { cursor }) } } })),
   )
   const add = () => open({ dialog: 'add' })
   useShortcut('n', settings.addMapping, add)
@@ -44,22 +48,28 @@ export function RoleMappings() {
   const action = <Button onPress={add}>{settings.addMapping}</Button>
   return (
     <Card title={settings.views.mappings} help={settings.mappingsHelp} action={action}>
-      {list.isLoading && <Skeleton lines={3} />}
-      {list.error !== null && <ProblemNotice error={list.error} onRetry={list.retry} />}
-      {!list.isLoading && list.error === null && (
-        <ItemList
-          label={settings.views.mappings}
-          items={list.rows}
-          itemKey={(mapping) => mapping.id}
-          title={(mapping) => settings.gives(mapping.value, mapping.role)}
-          detail={(mapping) => (mapping.kind === 'group' ? settings.groupOf(mapping.provider) : settings.domain)}
-          end={(mapping) => (
-            <IconButton icon={Trash2} label={settings.removeMapping(mapping.value, mapping.role)} onPress={() => setAsked(mapping)} />
-          )}
-          empty={settings.noMappings}
-        />
-      )}
-      {list.hasMore && <Button onPress={list.loadMore}>{common.loadMore}</Button>}
+      <ItemTools
+        label={settings.searchMappings}
+        search={search}
+        list={list}
+        orders={[
+          ['created_at', common.orders.oldest],
+          ['-created_at', common.orders.newest],
+          ['value', settings.mappingOrders.value],
+          ['role', settings.mappingOrders.role],
+        ]}
+      />
+      <PagedItems
+        label={settings.views.mappings}
+        list={list}
+        itemKey={(mapping) => mapping.id}
+        title={(mapping) => settings.gives(mapping.value, mapping.role)}
+        detail={(mapping) => (mapping.kind === 'group' ? settings.groupOf(mapping.provider) : settings.domain)}
+        end={(mapping) => (
+          <IconButton icon={Trash2} label={settings.removeMapping(mapping.value, mapping.role)} onPress={() => setAsked(mapping)} />
+        )}
+        empty={search.words ? common.nothingMatches(search.words) : settings.noMappings}
+      />
       {dialog === 'add' && <MappingForm onClose={close} />}
       {asked && (
         <ConfirmDestroy

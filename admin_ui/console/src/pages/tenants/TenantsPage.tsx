@@ -10,7 +10,7 @@ import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { SelectField } from '../../components/Field.tsx'
 import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty } from '../../components/States.tsx'
+import { Empty, NothingMatches } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { type Messages, useMessages } from '../../messages/index.tsx'
@@ -47,7 +47,7 @@ export function TenantsPage() {
 }
 
 function TenantList({ search }: { search: TenantsSearch }) {
-  const { common, tenants } = useMessages()
+  const { tenants } = useMessages()
   const navigate = useNavigate({ from: '/tenants' })
   const { q, status } = search
   const sort = readSort(search.sort, TENANT_SORTS) ?? BY_SLUG
@@ -86,9 +86,7 @@ function TenantList({ search }: { search: TenantsSearch }) {
         onSort={(next) => filter({ sort: writeSort(next) })}
         empty={
           q || status ? (
-            <Empty title={q ? common.nothingMatches(q) : common.nothingMatchesFilters}>
-              <Button onPress={() => filter(NO_FILTERS)}>{common.clearAll}</Button>
-            </Empty>
+            <NothingMatches words={q} onClear={() => filter(NO_FILTERS)} />
           ) : (
             <Empty title={tenants.emptyTitle} />
           )

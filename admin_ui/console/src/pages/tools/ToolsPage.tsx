@@ -8,7 +8,7 @@ import { Button } from '../../components/Button.tsx'
 import { SelectField } from '../../components/Field.tsx'
 import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty, ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
+import { Empty, NothingMatches, ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { useAction } from '../../components/useAction.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { ConnectDialog } from './ConnectDialog.tsx'
@@ -18,7 +18,7 @@ import { ModuleCard } from './ModuleCard.tsx'
 import { modulesQuery, toolsQuery, unconnectedQuery } from './queries.ts'
 import { RequestDialog } from './RequestDialog.tsx'
 import { ReturnedNotice } from './ReturnedNotice.tsx'
-import { STATES, toolsRoute, type ToolsSearch } from './route.ts'
+import { MODULE_SORTS, STATES, toolsRoute, type ToolsSearch } from './route.ts'
 import { ToolPanel } from './ToolPanel.tsx'
 import { useRowKeys } from './rowKeys.ts'
 import styles from './tools.module.css'
@@ -87,8 +87,8 @@ function useFilter() {
 }
 
 function Filters() {
-  const { tools } = useMessages()
-  const { q, state } = toolsRoute.useSearch()
+  const { common, tools } = useMessages()
+  const { q, state, sort = 'module' } = toolsRoute.useSearch()
   const filter = useFilter()
   const onSearch = useCallback((text: string) => filter({ q: text || undefined }, true), [filter])
   const choices = [
@@ -106,6 +106,13 @@ function Filters() {
           choices={choices}
           onChange={(value) => filter({ state: value === 'any' ? undefined : value })}
         />
+        <SelectField
+          label={common.order}
+          hideLabel
+          value={sort}
+          choices={MODULE_SORTS.map((value) => ({ value, label: tools.orders[value] }))}
+          onChange={(value) => filter({ sort: value === 'module' ? undefined : value })}
+        />
       </ListTools>
       <FilterPills
         pills={state ? [{ label: tools.stateFilters[state], onRemove: () => filter({ state: undefined }) }] : []}
@@ -118,9 +125,9 @@ function Filters() {
 function ModuleList() {
   const { common, tools } = useMessages()
   const search = toolsRoute.useSearch()
-  const { q = '', state } = search
+  const { q = '', state, sort } = search
   const filter = useFilter()
-  const list = useInfiniteQuery(modulesQuery(q, state))
+  const list = useInfiniteQuery(modulesQuery(q, state, sort))
   const found = useFoundTools(q)
   const keys = useRowKeys()
   const modules = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data])
@@ -193,12 +200,8 @@ function useFoundTools(q: string) {
 }
 
 function NoModules({ q, filtered }: { q: string; filtered: boolean }) {
-  const { common, tools } = useMessages()
+  const { tools } = useMessages()
   const filter = useFilter()
   if (!q && !filtered) return <Empty title={tools.emptyTitle} text={tools.emptyText} />
-  return (
-    <Empty title={q ? common.nothingMatches(q) : common.nothingMatchesFilters}>
-      <Button onPress={() => filter({ q: undefined, state: undefined })}>{common.clearAll}</Button>
-    </Empty>
-  )
+  return <NothingMatches words={q} onClear={() => filter({ q: undefined, state: undefined })} />
 }

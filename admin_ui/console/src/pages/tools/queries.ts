@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, read } from '../../api/client.ts'
 import { readAll } from '../../api/pages.ts'
-import type { StateFilter } from './route.ts'
+import type { ModuleSort, StateFilter } from './route.ts'
 
 /** As many tools as are shown at a time. */
 const PAGE = 100
@@ -12,13 +12,13 @@ export const moduleQuery = (module: string) =>
     queryFn: () => read(api.GET('/api/v1/tool-modules/{module}', { params: { path: { module } } })),
   })
 
-export const modulesQuery = (q: string, state: StateFilter | undefined) =>
+export const modulesQuery = (q: string, state: StateFilter | undefined, sort: ModuleSort | undefined) =>
   infiniteQueryOptions({
-    queryKey: ['tool-modules', 'list', q, state],
+    queryKey: ['tool-modules', 'list', q, state, sort],
     queryFn: ({ pageParam }) =>
       read(
         api.GET('/api/v1/tool-modules', {
-          params: { query: { q, limit: PAGE, ...(state && { state }), ...(pageParam && { cursor: pageParam }) } },
+          params: { query: { q, limit: PAGE, ...(state && { state }), ...(sort && { sort }), ...(pageParam && { cursor: pageParam }) } },
         }),
       ),
     initialPageParam: undefined as string | undefined,

@@ -6,12 +6,17 @@ import { type Query, readOneOf, readText } from '../../app/search.ts'
 export const STATES = ['personal', 'shared', 'needs_connect', 'broken', 'ready'] as const
 export type StateFilter = (typeof STATES)[number]
 
+/** Modules by name, or those with the most tools first. */
+export const MODULE_SORTS = ['module', '-module', '-tool_count', 'tool_count'] as const
+export type ModuleSort = (typeof MODULE_SORTS)[number]
+
 const NAME = /^[a-z][a-z0-9_]{0,62}$/
 const TOOL = /^[a-z][a-z0-9_]{0,62}\.[a-z][a-z0-9_]{0,62}$/
 
 export interface ToolsSearch {
   q?: string | undefined
   state?: StateFilter | undefined
+  sort?: ModuleSort | undefined
   /** Modules whose tools are shown, with commas between. */
   open?: string | undefined
   /** The tools that one may not use are shown. */
@@ -36,6 +41,7 @@ export const toolsRoute = createRoute({
   validateSearch: (query: Query): ToolsSearch => ({
     q: readText(query.q),
     state: readOneOf(query.state, STATES),
+    sort: readOneOf(query.sort, MODULE_SORTS),
     open: readModules(query.open),
     hidden: readOneOf(query.hidden, ['1']),
     tool: readPattern(query.tool, TOOL),

@@ -4,16 +4,19 @@ import { type FormEvent, useState } from 'react'
 import { Dialog, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { api, read } from '../../api/client.ts'
 import { Button, IconButton } from '../../components/Button.tsx'
-import { ItemList } from '../../components/Facts.tsx'
 import { Field } from '../../components/Field.tsx'
-import { SearchBox } from '../../components/ListTools.tsx'
+import { ItemTools } from '../../components/ItemTools.tsx'
 import overlay from '../../components/Overlay.module.css'
-import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
+import { PagedItems } from '../../components/PagedItems.tsx'
+import { ProblemNotice, useOnline } from '../../components/States.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
+import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
+
+type AllowOrder = 'entry' | '-entry' | 'created_at' | '-created_at'
 
 /** The addresses and domains that may sign in. */
 export function AllowList({ onClose }: { onClose: () => void }) {
@@ -22,9 +25,9 @@ export function AllowList({ onClose }: { onClose: () => void }) {
   const { busy, problem, run } = useAction()
   const online = useOnline()
   const [text, setText] = useState('')
-  const [words, setWords] = useState('')
-  const list = usePagedList(['allow-list', words], (cursor) =>
-    read(api.GET('/api/v1/allow-list', { params: { query: { q: words, limit: 200, ...(cursor && { cursor }) } } })),
+  const search = useItemSearch<AllowOrder>('entry')
+  const list = usePagedList(['allow-list', search.query], (cursor) =>
+    read(api.GET('/api/v1/allow-list', { params: { query: { ...search.query, limit: 200, ...(cursor && { cursor }) } } })),
   )
   const change = (work: () => Promise<unknown>) =>
     run(async () => {
@@ -62,31 +65,29 @@ export function AllowList({ onClose }: { onClose: () => void }) {
               {users.allow.add}
             </Button>
           </Form>
-          <SearchBox label={users.allow.search} value={words} onSearch={setWords} />
+          <ItemTools
+            label={users.allow.search}
+            search={search}
+            list={list}
+            orders={[
+              ['entry', common.orders.name],
+              ['-entry', common.orders.nameDown],
+              ['-created_at', common.orders.newest],
+              ['created_at', common.orders.oldest],
+            ]}
+          />
           {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
-          {list.isLoading ? (
-            <Skeleton />
-          ) : list.error ? (
-            <ProblemNotice error={list.error} onRetry={list.retry} />
-          ) : (
-            <ItemList
-              label={users.allow.title}
-              items={list.rows}
-              itemKey={({ entry }) => entry}
-              title={({ entry }) => entry}
-              detail={({ created_at }) => <Time at={created_at} />}
-              end={({ entry }) => (
-                <IconButton
-                  icon={Trash2}
-                  label={users.allow.remove(entry)}
-                  isDisabled={!online}
-                  onPress={() => void remove(entry)}
-                />
-              )}
-              empty={words ? common.nothingMatches(words) : users.allow.empty}
-            />
-          )}
-          {list.hasMore && <Button onPress={list.loadMore}>{common.loadMore}</Button>}
+          <PagedItems
+            label={users.allow.title}
+            list={list}
+            itemKey={({ entry }) => entry}
+            title={({ entry }) => entry}
+            detail={({ created_at }) => <Time at={created_at} />}
+            end={({ entry }) => (
+              <IconButton icon={Trash2} label={users.allow.remove(entry)} isDisabled={!online} onPress={() => void remove(entry)} />
+            )}
+            empty={search.words ? common.nothingMatches(search.words) : users.allow.empty}
+          />
         </Dialog>
       </Modal>
     </ModalOverlay>

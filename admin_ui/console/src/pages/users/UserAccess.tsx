@@ -5,12 +5,16 @@ import { Button } from '../../components/Button.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { Actions, Section } from '../../components/Facts.tsx'
 import { Identities } from '../../components/Identities.tsx'
+import { ItemTools } from '../../components/ItemTools.tsx'
 import { PagedItems } from '../../components/PagedItems.tsx'
 import { Time } from '../../components/Time.tsx'
 import { showToast } from '../../components/toasts.tsx'
+import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 import { SHOWN } from './queries.ts'
+
+type TokenOrder = 'created_at' | '-created_at' | 'name' | '-name'
 
 interface Question {
   name: string
@@ -105,12 +109,24 @@ function Sessions({ userId }: { userId: string }) {
 }
 
 function Tokens({ userId, onRevoke }: PartProps) {
-  const { users } = useMessages()
-  const list = usePagedList(['users', userId, 'tokens', 'list'], (cursor) =>
-    read(api.GET('/api/v1/tokens', { params: { query: { ...pageOf(userId, cursor), revoked: false } } })),
+  const { common, profile, users } = useMessages()
+  const search = useItemSearch<TokenOrder>('-created_at')
+  const list = usePagedList(['users', userId, 'tokens', 'list', search.query], (cursor) =>
+    read(api.GET('/api/v1/tokens', { params: { query: { ...search.query, ...pageOf(userId, cursor), revoked: false } } })),
   )
   return (
     <Section title={users.tokens}>
+      <ItemTools
+        label={profile.searchTokens}
+        search={search}
+        list={list}
+        orders={[
+          ['-created_at', common.orders.newest],
+          ['created_at', common.orders.oldest],
+          ['name', common.orders.name],
+          ['-name', common.orders.nameDown],
+        ]}
+      />
       <PagedItems
         label={users.tokens}
         list={list}
@@ -133,7 +149,7 @@ function Tokens({ userId, onRevoke }: PartProps) {
             {users.revoke}
           </Button>
         )}
-        empty={users.noTokens}
+        empty={search.words ? common.nothingMatches(search.words) : users.noTokens}
       />
     </Section>
   )

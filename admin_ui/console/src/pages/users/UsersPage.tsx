@@ -10,7 +10,7 @@ import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { SelectField } from '../../components/Field.tsx'
 import { FilterPills, ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
-import { Empty } from '../../components/States.tsx'
+import { Empty, NothingMatches } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { Time } from '../../components/Time.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
@@ -52,7 +52,7 @@ export function UsersPage() {
 }
 
 function UserList({ search, onInvite }: { search: UsersSearch; onInvite: () => void }) {
-  const { common, users } = useMessages()
+  const { users } = useMessages()
   const navigate = useNavigate({ from: '/users' })
   const { q, status, system_role, sort } = search
   const filters = { q, status, system_role, sort: sort as `${'' | '-'}${SortKey}` | undefined }
@@ -100,9 +100,7 @@ function UserList({ search, onInvite }: { search: UsersSearch; onInvite: () => v
         onSort={(next) => filter({ sort: writeSort(next) })}
         empty={
           filtered ? (
-            <Empty title={q ? common.nothingMatches(q) : common.nothingMatchesFilters}>
-              <Button onPress={() => filter(NO_FILTERS)}>{common.clearAll}</Button>
-            </Empty>
+            <NothingMatches words={q} onClear={() => filter(NO_FILTERS)} />
           ) : (
             <Empty title={users.emptyTitle} text={users.emptyText}>
               <Button onPress={onInvite}>{users.invite}</Button>
