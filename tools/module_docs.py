@@ -5,7 +5,7 @@ A page keeps what stands outside of its generated part. A new module gets a new 
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,7 @@ def _summary(tools: tuple[CatalogueTool, ...], costs: Mapping[str, Mapping[str, 
     yield "Definition: o200k tokens of name, description and parameters, as a model reads them."
     if costs:
         yield "Answer: tokens of a typical one of a tool that reads, and of the vendor's own JSON for the same."
+        yield _describe_mark([cost["tokens"] for cost in costs.values()])
     more = " answer | vendor's JSON |" if costs else ""
     yield f"\n| tool | does | kind | definition |{more}\n|---|---|---|---|{'---|---|' if costs else ''}"
     for one in tools:
@@ -104,6 +105,13 @@ def _summary(tools: tuple[CatalogueTool, ...], costs: Mapping[str, Mapping[str, 
     if reasons:
         yield "\nMore than a third of the vendor's JSON, what people wrote not counted:\n"
         yield from (f"* `{name}`: {reason}." for name, reason in reasons.items())
+
+
+def _describe_mark(answers: Sequence[int]) -> str:
+    """What the mark of texts by others has of typical answers of these sizes."""
+    mark = tokens(f'"{UNTRUSTED_FIELD}":"{UNTRUSTED}",')
+    large, whole = 100 * mark / max(answers), 100 * mark * len(answers) / sum(answers)
+    return f"{mark} of each are the mark: {large:.1f} % of the largest answer, {whole:.1f} % of all together."
 
 
 def _tool(module: Module, one: CatalogueTool) -> str:

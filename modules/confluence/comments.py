@@ -23,7 +23,10 @@ from modules.kit.results import (
     read_at,
     read_object,
 )
+from modules.kit.text_cleaning import clean_line
 
+_REPLY = "Re: "
+"""Begins the title of a comment; the page's follows."""
 TEXT_CHARACTERS = 20_000
 """Characters of one comment that are shown at once."""
 
@@ -66,6 +69,15 @@ class OneConfluenceComment(ConfluenceComment):
     """`next_offset` leads to the rest of a long one."""
 
     next_offset: Count = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_page(cls, raw: Any) -> Any:
+        """Put the page's title, which stands in the comment's, beside its id."""
+        found = get_mapping(raw)
+        title, page = clean_line(str(found.get("title") or "")), found.get("pageId")
+        named = title.removeprefix(_REPLY)
+        return {**found, "pageId": f"{named} ({page})"} if page and named and named != title else raw
 
 
 class ConfluenceComments(ListPage):

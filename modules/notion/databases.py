@@ -21,8 +21,9 @@ from modules.kit.results import Flag, Identifier, ListPage, OptionalUrl, ResultM
 from modules.kit.text_cleaning import clean_line
 from modules.notion import rest_client
 from modules.notion.parameters import INSERT_CONTENT, READ_CONTENT, UPDATE_CONTENT, NotionId, PageId
+from modules.notion.properties import format_named
 from modules.notion.results import Parent, RowOfValues, SavedObject, Title
-from modules.notion.rich_text import parse_rich_text
+from modules.notion.rich_text import format_rich_text, parse_rich_text
 
 DatabaseId = Annotated[NotionId, Field(description="Database")]
 DataSourceId = Annotated[NotionId, Field(description="Data source, not its database")]
@@ -63,15 +64,20 @@ class DataSource(ResultModel):
             return raw
         found = cast("dict[str, Any]", raw)
         columns = cast("dict[str, Any]", found.get("properties") or {})
-        return {**found, "properties": {clean_line(name): _describe_column(one) for name, one in columns.items()}}
+        title = found.get("title")
+        name = clean_line(format_rich_text(cast("Any", title))) if isinstance(title, list) else ""
+        own = {str(found.get("id")): name}
+        described = {clean_line(name): _describe_column(one, own) for name, one in columns.items()}
+        return {**found, "properties": described}
 
 
-def _describe_column(column: Mapping[str, Any]) -> str:
+def _describe_column(column: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """Describe a column; `titles` are those of data sources by id, of which one may be what it relates to."""
     kind = str(column.get("type"))
     content = cast("Mapping[str, Any]", column.get(kind) or {})
     options = ", ".join(clean_line(str(one.get("name"))) for one in content.get("options") or ())
     target = content.get("data_source_id") or content.get("expression") or content.get("format") or ""
-    detail = options or clean_line(str(target))
+    detail = options or format_named(clean_line(str(target)), titles.get(str(target), ""))
     return f"{kind}: {detail}" if detail else kind
 
 

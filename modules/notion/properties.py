@@ -1,6 +1,7 @@
 """Values of properties: what Notion answers as plain values, and plain values as it takes them
 (https://developers.notion.com/reference/page-property-values)."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
@@ -11,6 +12,8 @@ from modules.kit.time_zones import load_zone
 from modules.notion.rich_text import format_rich_text, parse_rich_text
 
 _MAX_VALUES = 100
+_NAMED = re.compile(r".* \(([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})\)", re.DOTALL)
+"""What has a name beside its id, as values are shown."""
 _NEVER_SET = frozenset(
     {"formula", "rollup", "created_time", "created_by", "last_edited_time", "last_edited_by", "unique_id", "button"}
 )
@@ -97,8 +100,12 @@ def _format_file(file: Mapping[str, Any]) -> str:
 
 def format_person(person: Mapping[str, Any]) -> str:
     """Format a person with name and id."""
-    name = clean_line(str(person.get("name") or ""))
-    return f"{name} ({person.get('id')})" if name else str(person.get("id") or "")
+    return format_named(str(person.get("id") or ""), clean_line(str(person.get("name") or "")))
+
+
+def format_named(identity: str, name: str) -> str:
+    """Format an id with the name beside it, which a value that is given back may have."""
+    return f"{name} ({identity})" if name else identity
 
 
 def format_date(date: Mapping[str, Any]) -> str:
@@ -176,7 +183,8 @@ def _make_member(name: str, kind: str, member: Any) -> dict[str, Any]:
         case "files":
             return {"name": member.rsplit("/", 1)[-1][:100] or "file", "external": {"url": member}}
         case _:
-            return {"id": member}
+            named = _NAMED.fullmatch(member)
+            return {"id": named[1] if named else member}
 
 
 def _make_date(name: str, text: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from tools import console
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 PAGE_SIZE = 2
-AT_ONCE = 4
+AT_ONCE = 3
 """Pages that are looked at at the same time: each waits for three seconds until the console gives up."""
 DRAWS_A_LIST = re.compile(r"<(?:DataTable|PagedItems|ItemList|GridList)\b|useInfiniteQuery\(")
 PROBLEM = {"type": "about:blank", "title": "x", "status": 500, "code": "internal", "detail": "", "request_id": "r-500"}

@@ -103,6 +103,8 @@ def _engine(node: ast.Call) -> Literal["python", "rust"] | None:
     if _is_msgspec(node):
         return "python"
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name == "str_schema" and not any(keyword.arg == "regex_engine" for keyword in node.keywords):
+        return None  # pydantic-core's own form: Rust's engine where none is named, with what an annotation was given
     assert name in DECLARATIONS, f"line {node.lineno}: which engine compiles the pattern of {name}()?"
     return "rust"
 

@@ -19,6 +19,8 @@ from tests.support.tokens import tokens
 FOLDER = Path(__file__).parents[1] / "snapshots" / "answers"
 WRITTEN = (SENTENCE.strip(), "議事録 ملاحظات", orjson.dumps("議事録 ملاحظات").decode().strip('"'))
 MARK = f'"{UNTRUSTED_FIELD}":"{UNTRUSTED}",'
+MOST_MARK = 14
+"""Tokens of the mark, of which each answer has one: small answers have 100."""
 LARGEST = 1 / 3
 LARGER: dict[tuple[str, str], tuple[float, str]] = {
     ("notion", "get_database"): (0.45, "the names and ids of its data sources are what other tools take"),
@@ -59,6 +61,10 @@ COMBINED = {
     ("supabase", "get_edge_function"), ("github", "get_pull_request"), ("github", "get_release_asset"),
 }  # fmt: skip
 """Tools that say what stands in several answers of the vendor's."""
+
+
+def test_the_mark_is_short() -> None:
+    assert tokens(MARK) <= MOST_MARK
 
 
 @pytest.mark.parametrize("name", SCENES)

@@ -136,7 +136,7 @@ async def test_comments_and_replies(app: ModuleApp, world: World) -> None:
     assert [one["id"] for one in (await call(app, "list_replies", comment=first))["comments"]] == [reply]
     assert (await call(app, "update_comment", comment=reply, text="Thank you"))["version"] == 2
     found = await call(app, "get_comment", comment=reply)
-    assert (found["text"], found["reply_to"], found["page"]) == ("Thank you", first, page)
+    assert (found["text"], found["reply_to"], found["page"]) == ("Thank you", first, f"A page ({page})")
     await call(app, "delete_comment", comment=reply)
     assert list(world.comments) == [first]
     long = world.add_comment(page, f"<p>{'word ' * 9_000}</p>")

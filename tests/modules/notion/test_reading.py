@@ -9,9 +9,10 @@ from modules.kit import ToolError
 from modules.kit.cursors import encode_cursor
 from modules.kit.results import PAGE_CHARACTERS
 from modules.notion.block_parsing import parse_markdown
-from modules.notion.properties import read_property
+from modules.notion.properties import make_value, read_property
 from tests.modules.notion.conftest import NotionApp
 from tests.modules.notion.test_content import EVERYTHING
+from tests.support.notion_double.world import build_column
 
 LONG = f"https://prod-files-secure.s3.us-west-2.amazonaws.com/a?X-Amz-Signature={'a' * 600}"
 
@@ -142,3 +143,22 @@ async def test_what_every_kind_of_block_is_read_as(app: NotionApp) -> None:
     assert texts["callout"] == "> [!💡] callout"
     assert texts["video"] == "[video: v](https://a.test/v.mp4)"
     assert '"type":"column_list"' in texts["column_list"]
+
+
+async def test_a_relation_within_a_data_source_names_it(app: NotionApp) -> None:
+    for name, target in (("Part of", app.tasks), ("Elsewhere", app.home)):
+        ids = {"data_source_id": target, "database_id": app.database}
+        column = build_column(name, {"relation": {**ids, "type": "single_property", "single_property": {}}})
+        app.world.sources[app.tasks]["properties"][name] = column
+    columns = (await app.call("get_data_source", data_source_id=app.tasks))["properties"]
+    assert columns["Part of"] == f"relation: Tasks ({app.tasks})"
+    assert columns["Elsewhere"] == f"relation: {app.home}"
+
+
+@pytest.mark.parametrize("kind", ["people", "relation"])
+def test_an_id_with_its_name_is_taken_as_it_is_shown(kind: str) -> None:
+    shown = "Ada (Lovelace) (00000000-0000-4000-8000-000000000001)"
+    plain = "00000000-0000-4000-8000-000000000001"
+    for given in (shown, plain):
+        assert make_value("Who", kind, [given]) == [{"id": plain}]
+    assert make_value("Who", kind, ["Ada (1)"]) == [{"id": "Ada (1)"}]

@@ -54,6 +54,7 @@ export const services = {
       redirect_uri_refused: 'The vendor refuses the redirect URI. Register the one above.',
       settings: 'A setting of the client is missing or wrong.',
     } as Record<string, string>,
+    away: 'The vendor cannot be reached now. Try again later; nothing is known of the client.',
     unknown: 'The vendor does not tell. Whether it works shows when an account is connected.',
     clients: 'Registered clients',
     everybody: 'Everybody',

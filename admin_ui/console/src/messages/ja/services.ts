@@ -54,6 +54,7 @@ export const services: Messages['services'] = {
       redirect_uri_refused: 'ベンダーがリダイレクト URI を拒否しました。上の URI を登録してください。',
       settings: 'クライアントの設定が足りないか、誤っています。',
     },
+    away: 'ベンダーに接続できません。クライアントについては確認できていません。しばらくしてから再度お試しください。',
     unknown: 'ベンダーの応答からは判断できません。アカウントを接続すると分かります。',
     clients: '登録済みのクライアント',
     everybody: '全員',

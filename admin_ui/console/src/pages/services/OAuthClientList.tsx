@@ -14,6 +14,11 @@ import styles from './services.module.css'
 const NOTHING = [] as const
 const TONES: Record<SchemaOAuthClientTestView['outcome'], Tone> = { ok: 'ok', failed: 'bad', unknown: 'warn' }
 
+/** Causes of the API where the vendor was not reached, or did not answer. */
+const AWAY = new Set([
+  'address', 'name', 'connect', 'tls', 'connect_timeout', 'timeout', 'cut_off', 'too_many_requests', 'unavailable', 'server_error',
+])
+
 /** The registered clients at a provider: tested, and removed. */
 export function OAuthClientList({ clients }: { clients: SchemaOAuthClientView[] }) {
   const { common, problems, services } = useMessages()
@@ -73,7 +78,7 @@ export function OAuthClientList({ clients }: { clients: SchemaOAuthClientView[] 
 
 function Verdict({ result }: { result: SchemaOAuthClientTestView }) {
   const { oauth } = useMessages().services
-  const text = oauth.verdicts[result.outcome === 'ok' ? 'ok' : result.cause] ?? oauth.unknown
+  const text = oauth.verdicts[result.outcome === 'ok' ? 'ok' : result.cause] ?? (AWAY.has(result.cause) ? oauth.away : oauth.unknown)
   return (
     <p className={styles.verdict}>
       <StatusBadge tone={TONES[result.outcome]} text={oauth.outcomes[result.outcome]} /> {text}

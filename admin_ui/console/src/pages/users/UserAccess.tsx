@@ -61,7 +61,7 @@ interface PartProps {
 }
 
 function Sessions({ userId }: { userId: string }) {
-  const { users } = useMessages()
+  const { profile, users } = useMessages()
   const queries = useQueryClient()
   const list = usePagedList(['users', userId, 'sessions', 'list'], (cursor) =>
     read(api.GET('/api/v1/sessions', { params: { query: pageOf(userId, cursor) } })),
@@ -80,10 +80,11 @@ function Sessions({ userId }: { userId: string }) {
         label={users.sessions}
         list={list}
         itemKey={(session) => session.id}
-        title={(session) => session.browser || session.user_agent || session.address}
+        title={(session) => session.browser || session.user_agent || profile.unknownBrowser}
         detail={(session) => (
           <>
-            {session.address} · {users.lastSeen} <Time at={session.last_seen_at} />
+            {session.address && `${session.address} · `}
+            {users.lastSeen} <Time at={session.last_seen_at} />
           </>
         )}
         empty={users.noSessions}
