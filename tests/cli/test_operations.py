@@ -26,8 +26,9 @@ def test_backup_and_restore(cli: Home, tenant: str, fresh: Home, tmp_path: Path)
     restored = fresh.run("restore", str(file))
     assert restored.code == 0
     assert str(fresh.path / "keys") in restored.err
-    assert "vault-kek.json" in restored.err
-    shutil.copy2(cli.path / "keys" / "vault-kek.json", fresh.path / "keys")
+    for name in ("vault-kek.json", "token-peppers.json"):
+        assert name in restored.err
+        shutil.copy2(cli.path / "keys" / name, fresh.path / "keys")
     graph = fresh.run("call", "knowledge_graph", "read_graph", "--tenant", tenant, "--json").json()
     assert [one["name"] for one in graph["entities"]] == ["Ada"]
     verified = fresh.run("audit", "verify", "--json").json()
