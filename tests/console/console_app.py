@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
@@ -29,14 +29,14 @@ from tools import console
 PICTURES = console.ROOT / "build" / "screenshots" / "console"
 TIMEOUT_MS = 15_000
 OPERATORS = "operators"
-WIDE = {"width": 1280, "height": 800}
+WIDE: ViewportSize = {"width": 1280, "height": 800}
 DEFAULT_OPTIONS: Mapping[str, Any] = {
     "viewport": WIDE,
     "locale": "en-GB",
     "timezone_id": "Asia/Tokyo",
     "reduced_motion": "reduce",
 }
-NARROW = {"width": 360, "height": 740}
+NARROW: ViewportSize = {"width": 360, "height": 740}
 VIEWS: Mapping[str, Mapping[str, Any]] = {
     "light": {},
     "dark": {"color_scheme": "dark"},

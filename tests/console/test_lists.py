@@ -21,7 +21,7 @@ from core.directory import access_requests, role_mappings
 from core.directory.roles import find_role
 from core.directory.users import create_user
 from server.role_database import get_utc_now
-from tests.console.console_app import ConsoleApp
+from tests.console.console_app import NARROW, WIDE, ConsoleApp
 from tests.console.listed_pages import OF_NO_PAGE, PAGES, WITHOUT_LIST, ListedPage
 from tests.support.canary import SUITE
 from tests.support.directory import assign_role, create_role, grant
@@ -180,6 +180,8 @@ async def _check_filter(page: Page, listed: ListedPage) -> None:
 
 async def _check_sort(page: Page, listed: ListedPage) -> None:
     rows = _rows(page, listed)
+    if listed.head:
+        await page.set_viewport_size(NARROW)  # the heads of what is sorted are kept there
     first = await rows.first.inner_text()
     if listed.head:
         await page.get_by_role("columnheader", name=listed.head).get_by_role("button").click()
@@ -190,6 +192,7 @@ async def _check_sort(page: Page, listed: ListedPage) -> None:
         await page.get_by_role("option", name=listed.order, exact=True).click()
     await expect(rows.first).not_to_have_text(first, use_inner_text=True)
     await expect(rows.first).to_be_visible()
+    await page.set_viewport_size(WIDE)
 
 
 async def _check_offline(page: Page, listed: ListedPage) -> None:

@@ -14,13 +14,18 @@ import './styles/base.css'
 
 const RELOADED = 'mcpist.reloaded'
 
-/** A newer build has taken the place of the one that this page came from: load that one, once. */
-window.addEventListener('vite:preloadError', (event) => {
-  if (sessionStorage.getItem(RELOADED)) return
-  sessionStorage.setItem(RELOADED, '1')
-  event.preventDefault()
-  location.reload()
+/** A part of the page cannot be loaded. Where the server answers, a newer build has taken its place: load that one, once.
+ * Where it does not, a reload would lose the page. */
+window.addEventListener('vite:preloadError', () => {
+  if (!sessionStorage.getItem(RELOADED)) void reloadIfServed()
 })
+
+async function reloadIfServed(): Promise<void> {
+  const answer = await fetch('/console/', { cache: 'no-store', credentials: 'same-origin' }).catch(() => null)
+  if (!answer?.ok) return
+  sessionStorage.setItem(RELOADED, '1')
+  location.reload()
+}
 
 async function start(): Promise<void> {
   const answer = await fetch('/api/v1/me', { credentials: 'same-origin' }).catch(() => null)

@@ -115,8 +115,8 @@ function Rows<Row, Key extends string>(props: DataTableProps<Row, Key>) {
       >
         <div role="rowgroup" className={styles.head}>
           <div role="row" aria-rowindex={1} className={styles.row}>
-            {columns.map((column) => (
-              <ColumnHead key={column.id} column={column} sort={sort} onSort={onSort} />
+            {columns.map((column, place) => (
+              <ColumnHead key={column.id} column={column} place={place} sort={sort} onSort={onSort} />
             ))}
           </div>
         </div>
@@ -157,24 +157,28 @@ function readIndex(target: EventTarget): number {
 
 interface ColumnHeadProps<Row, Key extends string> {
   column: Column<Row, Key>
+  place: number
   sort: Sort<Key> | undefined
   onSort: ((sort: Sort<Key>) => void) | undefined
 }
 
-function ColumnHead<Row, Key extends string>({ column, sort, onSort }: ColumnHeadProps<Row, Key>) {
+function ColumnHead<Row, Key extends string>({ column, place, sort, onSort }: ColumnHeadProps<Row, Key>) {
   const { common } = useMessages()
   const { sort: key } = column
-  const narrow = column.narrow ?? false
   if (!key || !onSort)
     return (
-      <div role="columnheader" data-narrow={narrow}>
+      <div role="columnheader" aria-colindex={place + 1}>
         {column.header}
       </div>
     )
   const sorted = sort?.key === key
   const descending = sorted && sort.descending
   return (
-    <div role="columnheader" data-narrow={narrow} aria-sort={sorted ? (descending ? 'descending' : 'ascending') : 'none'}>
+    <div
+      role="columnheader"
+      aria-colindex={place + 1}
+      aria-sort={sorted ? (descending ? 'descending' : 'ascending') : 'none'}
+    >
       <button type="button" className={styles.sort} onClick={() => onSort({ key, descending: sorted && !descending })}>
         {column.header}
         {sorted &&
@@ -214,7 +218,14 @@ function TableRowOf<Row>({ row, index, isLast, top, columns, rowSearch, measure 
       onClick={openByClick}
     >
       {columns.map((column, place) => (
-        <div role="cell" key={column.id} className={styles.cell} data-narrow={place === 0 || (column.narrow ?? false)} dir="auto">
+        <div
+          role="cell"
+          key={column.id}
+          aria-colindex={place + 1}
+          className={styles.cell}
+          data-narrow={place === 0 || (column.narrow ?? false)}
+          dir="auto"
+        >
           {place === 0 ? (
             <Link to="." search={(before: object) => ({ ...before, ...search })} state={{ opened: true }} className={styles.link}>
               {column.cell(row)}

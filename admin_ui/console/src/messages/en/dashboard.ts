@@ -27,7 +27,7 @@ export const dashboard = {
   median: 'Median',
   services: 'Services',
   noServices: 'No service has calls or accounts yet.',
-  ofService: (calls: string, errors: string, denied: string) => `${calls} calls, ${errors} errors, ${denied} denied`,
+  ofService: (calls: string, errors: string, denied: string) => `Calls ${calls}, errors ${errors}, denied ${denied}`,
   working: (count: number) => `${count} connected`,
   failing: (count: number) => `${count} broken`,
   missing: (count: number) => `${count} not connected`,
