@@ -100,6 +100,7 @@ def call(person: Person) -> list[AuditEvent]:
 @pytest.mark.guarantee("G9")
 async def test_each_person_is_told_what_concerns_them(live: Live, acme: Tenant) -> None:
     globex = await live.app.tenant("globex")
+    await live.app.seal()  # what made the tenants is told to nobody
     async with (
         live.stream(acme.admin) as admin,
         live.stream(acme.user) as user,
