@@ -155,8 +155,7 @@ class KeyRotation:
 
 
 async def forget_peppers(settings: Settings, report: Report, actor: Actor) -> list[str]:
-    """Forget the token peppers that their file has not; return their ids. MCPist does not start on the data folder
-    before.
+    """Forget the token peppers that their file lacks, which keep MCPist from starting; return their ids.
 
     Raises:
         Invalid: the file can be read by others, or is damaged.

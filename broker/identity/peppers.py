@@ -1,6 +1,6 @@
-"""Peppers of API tokens and client secrets: a file, held against the database that knows with which it was used.
+"""Peppers of API tokens and client secrets: a file, compared with the checks that the database keeps of it.
 
-A file that was made anew, or copied from elsewhere, would make every token and secret invalid without a word.
+A file that was created again, or copied from another deployment, would make every token and secret invalid silently.
 """
 
 import hashlib
@@ -24,8 +24,7 @@ async def open_peppers(database: Database, path: Path) -> Peppers:
     """Read the file of peppers, which the first start makes; `database` is logged in as the broker.
 
     Raises:
-        Invalid: the file is missing or is another one than tokens were made with, can be read by others, or is no key
-            file.
+        Invalid: the file is missing or lacks a pepper that was used, can be read by others, or is no key file.
     """
     if problem := await find_pepper_problem(database, path):
         raise Invalid(str(problem))
@@ -46,8 +45,9 @@ async def find_pepper_problem(database: Database, path: Path) -> BilingualText |
     if not lost:
         return None
     return say(
-        "{path} is missing or has not the pepper {kid}, without which API tokens and client secrets are invalid; "
-        "restore it from your copy of the keys. Without a copy, run: mcpist keys forget-peppers, and make them anew",
+        "{path} is missing or does not contain the pepper {kid}; API tokens and client secrets are invalid without it. "
+        "Restore the file from your copy of the keys. If there is no copy, run `mcpist keys forget-peppers` and create "
+        "them again",
         "{path} がないか、ペッパー {kid} が含まれていません。これがないと API トークンとクライアントシークレットは"
         "使えません。鍵のコピーから復元してください。コピーがない場合は mcpist keys forget-peppers を実行し、"
         "作り直してください",
@@ -57,8 +57,8 @@ async def find_pepper_problem(database: Database, path: Path) -> BilingualText |
 
 
 async def forget_lost_peppers(database: Database, path: Path, actor: Actor) -> list[str]:
-    """Forget the peppers that the file has not, or has otherwise; return their ids. What was made with them stays
-    invalid unless the file comes back.
+    """Forget the peppers that the file lacks, or has with another value; return their ids. Tokens and secrets that were
+    made with them stay invalid unless the file is restored.
 
     Raises:
         Invalid: the file can be read by others, or is no key file.

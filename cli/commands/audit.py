@@ -47,7 +47,7 @@ def show(
     module: Annotated[Text, typer.Option("--module", help="Only this module's calls.")] = None,
     tool: Annotated[Text, typer.Option("--tool", help="Only this tool's calls.")] = None,
     outcome: Annotated[Text, typer.Option("--outcome", help="ok, error, denied, cancelled, timeout, unknown …")] = None,
-    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="The other way round.")] = False,
+    oldest_first: Annotated[bool, typer.Option("--oldest-first", help="Oldest first instead of newest first.")] = False,
     limit: Annotated[int, typer.Option("--limit", help="At most so many, 1 to 500.")] = 50,
     cursor: Annotated[Text, typer.Option("--cursor", help="Go on where an earlier answer ended.")] = None,
     tenant: TenantOption = None,

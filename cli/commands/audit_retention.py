@@ -60,7 +60,7 @@ def set_(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Store how long the audit logs of all tenants are kept. Older months are deleted for good, within minutes."""
+    """Store how long the audit logs of all tenants are kept. Older months are deleted permanently, within minutes."""
 
     def call_api(api: "AdminApiClient") -> "DeploymentRetention":
         from cli.client.audit_retention import preview_retention, put_retention
@@ -68,8 +68,8 @@ def set_(
         loss = preview_retention(api, keep_months)
         if loss.days and confirm != loss.days:
             raise Invalid(
-                f"this deletes {loss.days} days of the logs of all tenants, everything before {loss.first_kept_day}, "
-                f"for good: to do it, add --confirm {loss.days}"
+                f"this permanently deletes {loss.days} days of the logs of all tenants, everything before "
+                f"{loss.first_kept_day}; to confirm, add --confirm {loss.days}"
             )
         return put_retention(api, keep_months)
 

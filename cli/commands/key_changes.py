@@ -128,10 +128,10 @@ def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
 
 
 def forget_peppers(as_json: JsonOption = False) -> None:
-    """Go on without the peppers of API tokens and client secrets that are lost for good.
+    """Start again after the peppers of API tokens and client secrets were lost and no copy exists.
 
-    MCPist does not start where their file is missing or is another one. Look for a copy first: tokens and secrets that
-    were made with a lost pepper are invalid, and their owners have to make new ones.
+    MCPist does not start while keys/token-peppers.json lacks a pepper that was used. Look for a copy first: tokens and
+    secrets that were made with a lost pepper are invalid, and their owners have to create new ones.
     """
 
     async def run(settings: "Settings", report: Report) -> list[str]:
@@ -141,7 +141,7 @@ def forget_peppers(as_json: JsonOption = False) -> None:
         return await forget_peppers(settings, report, OPERATOR_ACTOR)
 
     lost = run_local(run)
-    text = f"Forgot {', '.join(lost)}; what was made with it is invalid." if lost else "No pepper is lost."
+    text = f"Forgot {', '.join(lost)}; its tokens and secrets are invalid." if lost else "No pepper is lost."
     print_result(as_json, {"forgotten": lost}, lambda: print_line(text))
 
 

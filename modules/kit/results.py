@@ -85,7 +85,7 @@ def _drop_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-class _Cleaned:
+class _CleanedText:
     """Annotation of a text that `clean` is given where it is longer than `longest` or does not match `pattern`: most
     texts are clean, and a call from pydantic into Python costs more than the look at them."""
 
@@ -110,14 +110,14 @@ Value = TypeVar("Value")
 LEFT_OUT_IF_EMPTY = Field(exclude_if=_is_empty)
 Missable = Annotated[Value | SkipJsonSchema[None], Field(exclude_if=_is_none, json_schema_extra=_drop_default)]
 # `= ""`, `= False` and `= ()` beside these make them optional.
-Line = Annotated[str, _Cleaned(_clean_line, text_cleaning.CLEAN_LINE_PATTERN, text_cleaning.MAX_LINE_LENGTH)]
+Line = Annotated[str, _CleanedText(_clean_line, text_cleaning.CLEAN_LINE_PATTERN, text_cleaning.MAX_LINE_LENGTH)]
 Word = Annotated[Line, LEFT_OUT_IF_EMPTY]
 Identifier = Annotated[
-    str, _Cleaned(_keep_identifier, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_IDENTIFIER_LENGTH)
+    str, _CleanedText(_keep_identifier, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_IDENTIFIER_LENGTH)
 ]
 OptionalIdentifier = Annotated[Identifier, LEFT_OUT_IF_EMPTY]
-Name = Annotated[str, _Cleaned(_clean_file_name, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_NAME_LENGTH)]
-Url = Annotated[str, _Cleaned(_clean_url, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_URL_LENGTH)]
+Name = Annotated[str, _CleanedText(_clean_file_name, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_NAME_LENGTH)]
+Url = Annotated[str, _CleanedText(_clean_url, text_cleaning.PLAIN_PATTERN, text_cleaning.MAX_URL_LENGTH)]
 OptionalUrl = Annotated[Url, LEFT_OUT_IF_EMPTY]
 Text = Annotated[str, LEFT_OUT_IF_EMPTY]
 Flag = Annotated[bool, BeforeValidator(bool), LEFT_OUT_IF_EMPTY]

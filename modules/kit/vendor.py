@@ -303,10 +303,10 @@ def build_path(template: str, *parts: str | int) -> str:
 
 
 def _encode_segment(part: str) -> str:
-    return _RESERVED.sub(lambda found: _encode_sign(found[0]), part)
+    return _RESERVED.sub(lambda found: _encode_character(found[0]), part)
 
 
 @lru_cache(256)
-def _encode_sign(sign: str) -> str:
+def _encode_character(character: str) -> str:
     """Percent-encode a character; quote() of a whole id of 150 characters takes 10 µs."""
-    return quote(sign, safe="")
+    return quote(character, safe="")

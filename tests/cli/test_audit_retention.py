@@ -25,7 +25,7 @@ def test_retention_is_shown_set_and_reset(cli: Home, tenant: str, monkeypatch: p
     refused = cli.run(*keep)
     assert refused.code == 2
     found = re.search(
-        r"this deletes (\d+) days of the logs of all tenants, everything before \d{4}-\d\d-01", refused.err
+        r"this permanently deletes (\d+) days of the logs of all tenants, everything before \d{4}-\d\d-01", refused.err
     )
     assert found is not None, refused.err
     assert cli.run(*keep, "--confirm", "24").code == 2, "the days, not the months"

@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from broker.rpc.gateway_keys import make_key_pair
 from tests.support.fork_server import create_forked_process
 from tests.support.running_product import (
     MCPIST,
@@ -124,6 +125,18 @@ async def test_it_is_not_ready_before_it_stops_serving(home: Path) -> None:
             async with client(product.url, token) as caller:
                 await caller.call("read_graph")
         assert await product.wait() == 0
+
+
+async def test_a_broker_is_not_ready_before_it_stops_serving() -> None:
+    with data_folder() as home:
+        make_key_pair(home / "keys" / "gateway.pem", home / "keys" / "gateways.pem")
+        broker = await start(home, free_port(), "broker", "--json", MCPIST_DRAIN_DELAY="2")
+        ready = f"{broker.ready['broker_url']}/readyz"
+        assert await _get_status(ready) == 200
+        broker.process.send_signal(signal.SIGTERM)
+        while await _get_status(ready) != 503:
+            pass
+        assert await broker.wait() == 0
 
 
 async def _get_status(url: str) -> int:

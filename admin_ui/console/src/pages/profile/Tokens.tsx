@@ -5,6 +5,7 @@ import { api, read } from '../../api/client.ts'
 import type { SchemaTokenView } from '../../api/schema.d.ts'
 import { useShortcut } from '../../app/shortcuts.tsx'
 import { Button } from '../../components/Button.tsx'
+import { listTokenOrders, type TokenOrder } from '../../components/tokenOrders.ts'
 import { Card } from '../../components/Card.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { useOverlay } from '../../components/overlay.ts'
@@ -18,8 +19,6 @@ import { usePagedList } from '../../components/usePagedList.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { profileRoute } from './route.ts'
 import { TokenForm } from './TokenForm.tsx'
-
-type TokenOrder = 'created_at' | '-created_at' | 'name' | '-name'
 
 const OVERLAYS = ['dialog'] as const
 const PAGE = 50
@@ -54,12 +53,7 @@ export function Tokens() {
         label={profile.searchTokens}
         search={search}
         list={list}
-        orders={[
-          ['-created_at', common.orders.newest],
-          ['created_at', common.orders.oldest],
-          ['name', common.orders.name],
-          ['-name', common.orders.nameDown],
-        ]}
+        orders={listTokenOrders(common)}
       />
       <PagedItems
         label={profile.tokens}

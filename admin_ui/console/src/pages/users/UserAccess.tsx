@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
 import { Button } from '../../components/Button.tsx'
+import { listTokenOrders, type TokenOrder } from '../../components/tokenOrders.ts'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { Actions, Section } from '../../components/Facts.tsx'
 import { Identities } from '../../components/Identities.tsx'
@@ -13,8 +14,6 @@ import { useItemSearch } from '../../components/useItemSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 import { SHOWN } from './queries.ts'
-
-type TokenOrder = 'created_at' | '-created_at' | 'name' | '-name'
 
 interface Question {
   name: string
@@ -121,12 +120,7 @@ function Tokens({ userId, onRevoke }: PartProps) {
         label={profile.searchTokens}
         search={search}
         list={list}
-        orders={[
-          ['-created_at', common.orders.newest],
-          ['created_at', common.orders.oldest],
-          ['name', common.orders.name],
-          ['-name', common.orders.nameDown],
-        ]}
+        orders={listTokenOrders(common)}
       />
       <PagedItems
         label={users.tokens}
