@@ -1,7 +1,7 @@
 """Activation of a new grant: at once, or after its person has chosen a site or confirmed another account."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from broker.disconnect.disconnect_service import DisconnectCause, DisconnectServ
 from broker.identity.browser_sessions import Session
 from broker.oauth_client.userinfo import AccountIdentity, VendorSite
 from broker.providers.catalogue import ProviderRegistry
-from broker.providers.schema import RefreshRules
+from broker.providers.schema import ModuleScopes, RefreshRules
 from broker.vault.origin_policy import WARNING_DETAIL
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
@@ -54,7 +54,18 @@ class ConfirmationPrompt:
     account: str
     replaced_accounts: tuple[str, ...]
     identity_unknown: bool
-    sites: tuple[VendorSite, ...]
+    sites: tuple["OfferedSite", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedSite:
+    """A site to choose. `missing_modules` are those of the flow that the grant reaches nothing of there, as where a site
+    has Jira but not Confluence."""
+
+    id: str
+    name: str
+    url: str
+    missing_modules: tuple[str, ...] = ()
 
 
 ConnectOutcome = ConnectedAccount | PendingConfirmation
@@ -89,15 +100,18 @@ class GrantConfirmation:
         warning: str = "",
     ) -> ConnectOutcome:
         """Finish, unless there is something to ask. `warning` is what the owner had better do, as a fixed word."""
-        sites = tuple({site.id: site for site in sites}.values())  # one entry for each product of a site (Atlassian)
-        listed = [[site.id, site.name or site.id, site.url] for site in sites][:MAX_SITES]
+        sites = _merge_products(sites)[:MAX_SITES]
         details = {
             **whose.details,
             "flow": str(flow.id),
-            "sites": listed,
             **({WARNING_DETAIL: warning} if warning else {}),
         }
         async with self._database.tenant(session.tenant_id) as work:
+            provider = await self._book.find(work, flow.provider)
+            own_scopes = {} if provider is None else {name: provider.modules.get(name) for name in flow.modules}
+            details["sites"] = [
+                [site.id, site.name or site.id, site.url, _find_missing_modules(site, own_scopes)] for site in sites
+            ]
             await self._rows.describe(work, account_id, whose.id, whose.name or whose.id, details)
             pending = await self._rows.find_unconfirmed(work, flow)
             assert pending is not None
@@ -242,8 +256,31 @@ def _grants_less(credential: StoredCredential, flow: ConnectFlow, pending: Uncon
     return not set(credential.scopes) & set(flow.scopes) <= set(pending.scopes)
 
 
-def _parse_sites(details: Mapping[str, Any]) -> tuple[VendorSite, ...]:
-    return tuple(VendorSite(*entry, scopes=()) for entry in details.get("sites", ()))
+def _merge_products(sites: Sequence[VendorSite]) -> tuple[VendorSite, ...]:
+    """Each site once: Atlassian lists it for each of its products, with the scopes of that product."""
+    merged: dict[str, VendorSite] = {}
+    for site in sites:
+        before = merged.get(site.id)
+        merged[site.id] = site if before is None else replace(before, scopes=(*before.scopes, *site.scopes))
+    return tuple(merged.values())
+
+
+def _find_missing_modules(site: VendorSite, own_scopes: Mapping[str, ModuleScopes | None]) -> list[str]:
+    """The modules of which no scope counts at the site; none where the vendor names no scopes of it."""
+    if not site.scopes:
+        return []
+    return [
+        module
+        for module, scopes in own_scopes.items()
+        if scopes is not None and not {*scopes.reading, *scopes.writing} & {*site.scopes}
+    ]
+
+
+def _parse_sites(details: Mapping[str, Any]) -> tuple[OfferedSite, ...]:
+    return tuple(
+        OfferedSite(site_id, name, url, tuple(missing[0]) if missing else ())
+        for site_id, name, url, *missing in details.get("sites", ())  # three of what an older version has asked
+    )
 
 
 def _select_origins(flow: ConnectFlow, pending: UnconfirmedAccount) -> Mapping[str, Sequence[str]]:

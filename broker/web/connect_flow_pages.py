@@ -112,7 +112,15 @@ class ConnectFlowPages:
             account=prompt.account,
             before=prompt.replaced_accounts,
             untold=prompt.identity_unknown,
-            sites=[{"id": site.id, "name": site.name, "url": site.url} for site in prompt.sites],
+            sites=[
+                {
+                    "id": site.id,
+                    "name": site.name,
+                    "url": site.url,
+                    "missing": ", ".join(one.title for one in offered if one.name in site.missing_modules),
+                }
+                for site in prompt.sites
+            ],
         )
 
     async def decide(self, request: Request) -> Response:

@@ -6,6 +6,7 @@ A list that is short has a reason why it is not searched, sorted or paged.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 Kind = Literal["row", "listitem", "card"]
 """How a list draws its items: as rows of a table, as items of a list, as folded cards."""
@@ -45,6 +46,11 @@ class ListedPage:
     """The answer of the API without items."""
     some: Mapping[str, Any] | None = None
     """An answer with items, where the test makes none."""
+
+    @property
+    def area(self) -> str:
+        """The page that it is on: the first part of its path."""
+        return urlsplit(self.path).path.strip("/")
 
 
 IDENTITIES = {
@@ -331,7 +337,7 @@ PAGES: Sequence[ListedPage] = (
         ["logs/LogsPage"],
         "Nothing has happened yet",
         head="Time",
-        search="Service or tool, as notion.search_pages",
+        search="Service or tool: notion.search_pages",
         words="notion.search_pages",
         no_match="Nothing matches these filters",
     ),

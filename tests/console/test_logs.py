@@ -167,6 +167,28 @@ async def test_a_long_search_goes_on_by_itself_and_can_be_stopped(app: ConsoleAp
     await page.context.unroute("**/api/v1/audit?*")
 
 
+async def test_the_search_for_what_a_person_has_done_says_how_far_it_is(app: ConsoleApp) -> None:
+    asked, goes_on = list[str](), asyncio.Event()
+
+    async def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 12:
+            await goes_on.wait()
+        back_to = (datetime.now(UTC) - timedelta(days=len(asked))).isoformat()
+        await route.fulfill(json={"items": [], "next_cursor": f"stretch-{len(asked)}", "searched_back_to": back_to})
+
+    page = await app.open(app.admin, "/doctor")
+    await page.route("**/api/v1/audit?*", answer)
+    await page.goto(f"{app.identity.url}/console/users?id={app.user.id}&tab=activity")
+    await page.get_by_text("Searching: back to").wait_for()
+    await app.look(page, "user-activity-searching")
+    await page.get_by_role("button", name="Stop the search").click()
+    goes_on.set()
+    await expect(page.locator("button:not([data-pending])", has_text="Search further back")).to_be_visible()
+    await page.get_by_text("Nothing yet.").wait_for()
+    assert len(asked) == 16, "what was on its way came to its end, and nothing was asked after it"
+
+
 async def test_an_interrupted_stream_is_told_and_goes_on(app: ConsoleApp) -> None:
     person = await app.add_admin("interrupted@acme.test")
     page = await app.open(person, "/roles")

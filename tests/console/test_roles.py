@@ -90,6 +90,13 @@ async def test_tools_are_found_and_switched_together(app: ConsoleApp) -> None:
     allow, _ = await _stored(app, "Finders")
     assert allow
     assert all("search" in permission for permission in allow)
+    await page.get_by_role("button", name="Undo").click()
+    await page.get_by_role("button", name=re.compile("Allow .* shown")).wait_for()
+
+    async def is_taken_back() -> bool:
+        return await _stored(app, "Finders") == ([], [])
+
+    await within(15, is_taken_back)
 
 
 async def test_two_administrators_at_once_lose_nothing(app: ConsoleApp) -> None:

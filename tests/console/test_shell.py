@@ -1,11 +1,12 @@
 """What is around every page of the console, in a real browser under the real policy."""
 
 import json
+import re
 
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from tests.console.console_app import NARROW, VIEWS, ConsoleApp, in_every_view, wait_until
+from tests.console.console_app import NARROW, VIEWS, WIDE, ConsoleApp, in_every_view, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -152,6 +153,57 @@ async def test_without_a_network_the_page_says_so(app: ConsoleApp) -> None:
     await app.look(page, "offline")
     await page.context.set_offline(False)
     await page.get_by_text("You are offline.").wait_for(state="detached")
+
+
+async def test_the_bar_about_the_network_works_beside_dialogs(app: ConsoleApp) -> None:
+    page = await app.open(await app.add_admin("interrupted-dialog@acme.test"), "/roles")
+    await page.context.route("**/api/v1/events", lambda route: route.fulfill(status=204))
+    for view, size in (("narrow", NARROW), ("wide", WIDE)):
+        await page.set_viewport_size(size)
+        for name, path in (("panel", f"/users?id={app.user.id}"), ("form", "/users?dialog=invite")):
+            await page.goto(f"{app.identity.url}/console{path}")
+            dialog = page.get_by_role("dialog")
+            await dialog.get_by_role("button", name="Close").wait_for()
+            await page.get_by_text("Live updates are interrupted").wait_for()
+            await app.look(page, f"interrupted-{name}-{view}")
+            async with page.expect_response(lambda answer: "/api/v1/users" in answer.url or "/api/v1/me" in answer.url):
+                await page.get_by_role("button", name="Try again").click()
+            await dialog.get_by_role("button", name="Close").click()
+            await dialog.wait_for(state="detached")
+    await page.context.unroute("**/api/v1/events")
+
+
+async def test_a_part_that_cannot_be_fetched_ahead_takes_nothing_away(app: ConsoleApp) -> None:
+    """Pages are fetched when a link is pointed at. A newer build has others: that reloads the page only when one is needed."""
+    page = await app.open(app.admin, "/users")
+    await _has_table(page)
+    missing, reloads = re.compile(r"/assets/RolesPage-[^/]*$"), list[str]()
+
+    async def refuse(route: Route) -> None:
+        await route.fulfill(status=404, content_type="text/plain", body="")
+
+    async def note(route: Route) -> None:
+        reloads.append(route.request.url)
+        await route.continue_()
+
+    await page.route(missing, refuse)
+    await page.route(re.compile(r"/console/$"), note)
+    await page.evaluate("() => { window.typed = 'half of a name' }")
+    async with page.expect_response(missing):
+        await page.get_by_role("link", name="Roles").hover()
+    await page.get_by_role("link", name="Services").click()
+    await _has_table(page)
+    assert await page.evaluate("window.typed") == "half of a name"
+    assert reloads == []
+    await page.get_by_role("link", name="Roles").click()
+    await page.wait_for_url("**/console/roles")
+    await page.unroute(missing)
+    await page.get_by_role("button", name="Try again").or_(page.get_by_role("table", name="Roles")).first.wait_for()
+    if await page.get_by_role("button", name="Try again").is_visible():
+        await page.get_by_role("button", name="Try again").click()
+    await page.get_by_role("table", name="Roles").wait_for()
+    heard = app.pages[-1].watched.complaints
+    heard[:] = [line for line in heard if "RolesPage" not in line]
 
 
 async def test_a_session_that_ends_is_asked_for_and_the_page_goes_on(app: ConsoleApp) -> None:

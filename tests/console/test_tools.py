@@ -143,6 +143,10 @@ async def test_access_is_asked_for_and_withdrawn(carla: Carla) -> None:
     await carla.app.look(page, "tools-hidden")
     await rows.get_by_role("button", name=re.compile("^Withdraw")).click()
     await expect(rows.get_by_text("Requested")).to_have_count(0)
+    await page.get_by_role("button", name="Undo").click()
+    await rows.get_by_text("Requested").wait_for()
+    await rows.get_by_role("button", name=re.compile("^Withdraw")).click()
+    await expect(rows.get_by_text("Requested")).to_have_count(0)
 
 
 @pytest.mark.long

@@ -15,10 +15,22 @@ import './styles/base.css'
 const RELOADED = 'mcpist.reloaded'
 
 /** A part of the page cannot be loaded. Where the server answers, a newer build has taken its place: load that one, once.
- * Where it does not, a reload would lose the page. */
+ * Where it does not, a reload would lose the page; and where a link was only pointed at, nothing is missing yet. */
 window.addEventListener('vite:preloadError', () => {
-  if (!sessionStorage.getItem(RELOADED)) void reloadIfServed()
+  const isAhead = fetchedAhead > 0 && !router.state.isLoading
+  if (!isAhead && !sessionStorage.getItem(RELOADED)) void reloadIfServed()
 })
+
+let fetchedAhead = 0
+const { preloadRoute } = router
+router.preloadRoute = (async (options: Parameters<typeof preloadRoute>[0]) => {
+  fetchedAhead += 1
+  try {
+    return await preloadRoute(options)
+  } finally {
+    fetchedAhead -= 1
+  }
+}) as typeof preloadRoute
 
 async function reloadIfServed(): Promise<void> {
   const answer = await fetch('/console/', { cache: 'no-store', credentials: 'same-origin' }).catch(() => null)

@@ -257,6 +257,28 @@ async def test_sites_one_is_taken_of_several_one_is_chosen(app: ConnectApp) -> N
         assert json.loads(account["details"])["site"] == "c2"
 
 
+async def test_a_site_that_lacks_a_product_says_so(app: ConnectApp) -> None:
+    """A site is listed for each of its products, with the scopes of that product, as Atlassian does."""
+    ada = await app.person("ada@acme.test", allow=["shop:read", "till:read"])
+    tenant, market = await app.tenant(), app.sites
+    pointers = {"id": "/id", "name": "/name", "site_url": "/url", "scopes": "/scopes"}
+    scopes = {"shop": {"reading": ["email"]}, "till": {"reading": ["profile"]}}
+    await app.provider(
+        tenant, "vendor", provider_document(app.vendor, sites={"url": market.url, **pointers}) | {"modules": scopes}
+    )
+    acme, umbrella = [
+        {"id": name, "name": name.title(), "url": f"https://{name}.test"} for name in ("acme", "umbrella")
+    ]
+    unknown = {"id": "hidden", "name": "Hidden", "url": "https://hidden.test"}
+    market.found = [{**acme, "scopes": ["email"]}, {**umbrella, "scopes": ["email"]}, unknown]
+    market.found.append({**acme, "scopes": ["profile"]})
+    async with app.browser(ada) as browser:
+        page = shown(await browser.connect(**{"also.till": "on"}))
+        assert "Which site" in page
+        assert page.count("Not at this site") == 1
+        assert "https://umbrella.test Not at this site: Till" in page
+
+
 async def test_nobody_is_told_of_services_before_signing_in(app: ConnectApp) -> None:
     await app.tenant()
     async with app.browser() as browser:

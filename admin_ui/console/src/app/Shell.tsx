@@ -33,6 +33,7 @@ export function Shell() {
       <a href="#content" className={styles.skip}>
         {shell.skip}
       </a>
+      <OfflineBar />
       <header className={styles.bar}>
         <NavigationDrawer />
         <Link to="/" className={styles.product}>
@@ -50,7 +51,6 @@ export function Shell() {
         </Button>
         <AccountMenu onShortcuts={() => setDialog('shortcuts')} />
       </header>
-      <OfflineBar />
       <div className={styles.columns}>
         <nav aria-label={shell.navigation} className={styles.side}>
           <Navigation />

@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Dialog, Heading, Modal, ModalOverlay, Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { useMessages } from '../messages/index.tsx'
 import { IconButton } from './Button.tsx'
@@ -57,9 +57,13 @@ interface PanelTabsProps<Key extends string> {
 
 /** Tabs whose selection the query string holds; only the selected one's content is made. */
 export function PanelTabs<Key extends string>({ label, tabs, selected, onSelect }: PanelTabsProps<Key>) {
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    list.current?.querySelector('[data-selected]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [selected])
   return (
     <Tabs className={styles.tabs!} selectedKey={selected} onSelectionChange={(key) => onSelect(key as Key)}>
-      <TabList aria-label={label} className={styles.tabList!} items={tabs.map((tab) => ({ ...tab, id: tab.key }))}>
+      <TabList ref={list} aria-label={label} className={styles.tabList!} items={tabs.map((tab) => ({ ...tab, id: tab.key }))}>
         {(tab) => <Tab className={styles.tab!}>{tab.label}</Tab>}
       </TabList>
       {tabs.map((tab) => (

@@ -130,7 +130,8 @@ export function OfflineBar() {
   const live = useLiveState()
   if (online && live !== 'interrupted') return null
   return (
-    <div role="status" className={styles.offline}>
+    // Open dialogs make everything else inert, but not what has the last attribute.
+    <div role="status" className={styles.offline} data-network-bar data-react-aria-top-layer="true">
       <CloudOff size={16} aria-hidden />
       <span>{online ? problems.interrupted : problems.offline}</span>
       <Button kind="quiet" onPress={() => void queries.invalidateQueries()}>

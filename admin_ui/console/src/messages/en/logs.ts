@@ -3,7 +3,7 @@ import { countOf } from '../format.ts'
 export const logs = {
   title: 'Audit log',
   columns: { time: 'Time', actor: 'Who', what: 'What', outcome: 'Outcome', duration: 'Duration', client: 'Client' },
-  toolSearch: 'Service or tool, as notion.search_pages',
+  toolSearch: 'Service or tool: notion.search_pages',
   person: 'Person',
   kind: 'Kind',
   anyTime: 'Any time',

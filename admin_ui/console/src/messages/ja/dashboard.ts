@@ -18,7 +18,7 @@ export const dashboard: Messages['dashboard'] = {
   denied: '拒否',
   latency: '応答時間（p95）',
   people: '利用者数',
-  milliseconds: (value) => `${value} ミリ秒`,
+  milliseconds: (value) => `${value} ms`,
   callsOverTime: '呼び出し',
   latencyOverTime: '応答時間',
   peopleOverTime: '利用者数',

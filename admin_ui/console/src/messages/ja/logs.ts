@@ -3,7 +3,7 @@ import type { Messages } from '../index.tsx'
 export const logs: Messages['logs'] = {
   title: '監査ログ',
   columns: { time: '日時', actor: '実行者', what: '内容', outcome: '結果', duration: '所要時間', client: 'クライアント' },
-  toolSearch: 'サービスまたはツール（例：notion.search_pages）',
+  toolSearch: 'サービスかツール：notion.search_pages',
   person: 'ユーザー',
   kind: '種類',
   anyTime: 'すべての期間',
@@ -51,7 +51,7 @@ export const logs: Messages['logs'] = {
     tool: '使用を許可されていない、または存在しないツールが呼び出されました。',
     scope: 'この呼び出しに必要なスコープが認証情報にありません。',
   },
-  milliseconds: (value) => `${value} ミリ秒`,
+  milliseconds: (value) => `${value} ms`,
   live: 'ライブ',
   stop: 'ライブを停止',
   isLive: 'ライブ：新しい記録が自動で表示されます',

@@ -14,7 +14,7 @@ export const playground: Messages['playground'] = {
   result: '結果',
   done: '完了',
   failed: '失敗',
-  milliseconds: (number) => `${number} ミリ秒`,
+  milliseconds: (number) => `${number} ms`,
   tokens: (number) => `モデルにとって約 ${number} トークン`,
   text: 'クライアントがモデルに見せるテキスト',
   cut: '以降は表示しません。',

@@ -11,9 +11,11 @@ import { Button } from '../../components/Button.tsx'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { FilterPills, PageHead, type Pill } from '../../components/ListTools.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { SearchLine } from '../../components/SearchLine.tsx'
 import { Empty, Skeleton } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
+import { useSearchOn } from '../../components/useSearchOn.ts'
 import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
 import { DaysForm } from './DaysForm.tsx'
 import { buildExportUrl, type LogFilters, type LogSort, readOrder } from './filters.ts'
@@ -21,12 +23,11 @@ import { LogBadge, nameEntry } from '../../components/LogBadge.tsx'
 import { LogPanel } from './LogPanel.tsx'
 import styles from './logs.module.css'
 import { LogTools } from './LogTools.tsx'
-import { fetchLogPage, logKey, personQuery } from './queries.ts'
+import { fetchLogPage, logKey, PAGE, personQuery } from './queries.ts'
 import { RetentionDialog } from './RetentionDialog.tsx'
 import { RetentionLine } from './RetentionLine.tsx'
 import { logsRoute } from './route.ts'
 import { useLiveTail } from './useLiveTail.ts'
-import { type SearchOn, useSearchOn } from './useSearchOn.ts'
 import { VerifyDialog } from './VerifyDialog.tsx'
 
 const DIALOG = ['dialog'] as const
@@ -43,7 +44,7 @@ export function LogsPage() {
   const operates = hasRight(useMe(), 'operate')
   const set = useSetSearch()
   const list = usePagedList<SchemaAuditItemView>(logKey(filters), (cursor) => fetchLogPage(filters, cursor))
-  const search = useSearchOn(list, filters)
+  const search = useSearchOn(list, filters, PAGE)
   const tail = useLiveTail(filters, list.rows, live !== undefined)
   // What is live comes before the newest: the order that shows it at the top comes back with it.
   const toggle = () => set(live ? { live: undefined } : { live: '1', sort: undefined })
@@ -134,37 +135,6 @@ function download(url: string): void {
   link.href = url
   link.download = ''
   link.click()
-}
-
-interface SearchLineProps {
-  search: SearchOn
-  isPending: boolean
-  /** How far it is. */
-  time: string
-  texts: Messages['logs']['searches']['back']
-}
-
-function SearchLine({ search, isPending, time, texts }: SearchLineProps) {
-  const { logs } = useMessages()
-  // Not told aloud each second: only where it ends.
-  if (search.isSearching) {
-    return (
-      <div className={styles.live}>
-        <p>{texts.searching(time)}</p>
-        <Button kind="quiet" onPress={search.stop}>
-          {logs.stopSearch}
-        </Button>
-      </div>
-    )
-  }
-  return (
-    <div role="status" className={styles.live}>
-      <p>{texts.searched(time)}</p>
-      <Button kind="quiet" isPending={isPending} onPress={search.goOn}>
-        {texts.goOn}
-      </Button>
-    </div>
-  )
 }
 
 interface LiveLineProps {

@@ -7,8 +7,6 @@ import { buildLogQuery, joinNewest, type LogFilters, readOrder } from './filters
 
 /** Rows of a page, and of what is newest while the page is live. */
 export const PAGE = 100
-/** About a second, after which the page says how far it is, and may be stopped. */
-const SEARCHES = 8
 
 interface LogPage {
   items: SchemaAuditItemView[]
@@ -25,7 +23,7 @@ export const RETENTION_KEY = ['audit', 'retention'] as const
 export function fetchLogPage(filters: LogFilters, cursor?: string): Promise<LogPage> {
   const sort = writeSort(readOrder(filters)) as `${'' | '-'}occurred_at`
   const query = { ...buildLogQuery(filters, Date.now()), sort, limit: PAGE, ...(cursor && { cursor }) }
-  return fetchAuditPage(query, SEARCHES)
+  return fetchAuditPage(query)
 }
 
 /** An entry by its number; its time finds it, because the API lists by time. Null where there is none. */

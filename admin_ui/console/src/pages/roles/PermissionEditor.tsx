@@ -14,7 +14,7 @@ import { useFormat, useLanguage } from '../../messages/index.tsx'
 import { LeaveQuestion } from './LeaveQuestion.tsx'
 import styles from './PermissionEditor.module.css'
 import { PermissionMatrix } from './PermissionMatrix.tsx'
-import { applyPreset, compare, countChanges, type Grants, PRESETS, type Preset, readModule, setTool } from './permissions.ts'
+import { applyPreset, compare, countChanges, type Grants, PRESETS, type Preset, readModule, reverseChanges, setTool } from './permissions.ts'
 import { serviceToolsQuery } from './queries.ts'
 import type { RolesSearch } from './route.ts'
 import { savePermissions } from './savePermissions.ts'
@@ -56,7 +56,8 @@ function Editor({ role, search, tools }: PermissionEditorProps & { tools: Schema
     run(async () => {
       const merged = await savePermissions(queries, role, changes)
       setEdited(null)
-      showToast(merged ? matrix.merged : roles.saved(role.name))
+      const undo = () => savePermissions(queries, role, reverseChanges(changes), true)
+      showToast(merged ? matrix.merged : roles.saved(role.name), async () => void (await undo()))
     })
   return (
     <>

@@ -13,6 +13,7 @@ import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { startConnecting } from '../../components/connecting.ts'
 import { ConnectionBadge } from '../../components/ConnectionBadge.tsx'
 import { ItemList, Section } from '../../components/Facts.tsx'
+import { useLocalized } from '../../components/Localized.tsx'
 import { useOverlay } from '../../components/overlay.ts'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { StillOpen } from '../../components/StillOpen.tsx'
@@ -34,10 +35,12 @@ export function RoleAccounts({ role, search }: RoleAccountsProps) {
   const services = useQuery(vendorServicesQuery)
   const credentials = useQuery(roleCredentialsQuery(role.id))
   const clients = useQuery(roleClientsQuery(role.id))
+  const localized = useLocalized()
   const failed = [services, credentials, clients].find((query) => query.error)
   if (failed) return <ProblemNotice error={failed.error} onRetry={() => void failed.refetch()} />
   if (!services.data || !credentials.data || !clients.data) return <Skeleton lines={6} />
-  return <Accounts role={role} search={search} services={services.data} credentials={credentials.data} clients={clients.data} />
+  const named = services.data.map((service) => ({ ...service, title: localized({ en: service.title, ja: service.title_ja }) }))
+  return <Accounts role={role} search={search} services={named} credentials={credentials.data} clients={clients.data} />
 }
 
 interface AccountsProps extends RoleAccountsProps {

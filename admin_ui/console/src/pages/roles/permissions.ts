@@ -98,6 +98,11 @@ interface Difference {
   remove: string[]
 }
 
+/** What takes changes back. */
+export function reverseChanges({ allow, deny }: Changes): Changes {
+  return { allow: { add: allow.remove, remove: allow.add }, deny: { add: deny.remove, remove: deny.add } }
+}
+
 export function compare(before: Grants, after: Grants): Changes {
   return { allow: differ(before.allow, after.allow), deny: differ(before.deny, after.deny) }
 }

@@ -75,21 +75,21 @@ export function MailForm({ stored }: { stored: Versioned<MailValues> }) {
         value={values.user}
         onChange={(text) => set('user', text)}
         maxLength={320}
-        autoComplete="off"
+        autoComplete="username"
       />
-      {values.user !== '' && (
-        <Field
-          name="password"
-          type="password"
-          label={fields.password}
-          help={isNew ? help.passwordNew : help.stored}
-          value={secret}
-          onChange={setSecret}
-          isRequired={asks}
-          maxLength={2000}
-          autoComplete="new-password"
-        />
-      )}
+      {/* Always there: a password manager takes one that comes later for a form without a user. */}
+      <Field
+        name="password"
+        type="password"
+        label={fields.password}
+        help={isNew ? help.passwordNew : help.stored}
+        value={secret}
+        onChange={setSecret}
+        isRequired={asks}
+        isDisabled={values.user === ''}
+        maxLength={2000}
+        autoComplete="new-password"
+      />
       <Field
         name="sender"
         label={fields.sender}

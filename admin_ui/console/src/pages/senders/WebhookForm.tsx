@@ -50,7 +50,10 @@ export function WebhookForm({ stored }: { stored: Versioned<WebhookValues> }) {
         onChange={(text) => form.set('url', text)}
         isRequired
         maxLength={2000}
+        autoComplete="off"
       />
+      {/* For password managers: what the secret belongs to. */}
+      <input type="text" autoComplete="username" value={url} readOnly hidden />
       <Field
         name="secret"
         type="password"

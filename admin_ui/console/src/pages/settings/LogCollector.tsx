@@ -135,7 +135,10 @@ function StreamForm({ stored }: { stored: Versioned<StreamValues> }) {
         onChange={(text) => form.set('url', text)}
         isRequired
         maxLength={2000}
+        autoComplete="off"
       />
+      {/* For password managers: what the secret belongs to. */}
+      <input type="text" autoComplete="username" value={url} readOnly hidden />
       <Field
         name="secret"
         type="password"

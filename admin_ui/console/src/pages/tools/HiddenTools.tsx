@@ -123,8 +123,13 @@ function OpenRequest({ request, title }: { request: SchemaAccessRequestView; tit
     run(async () => {
       const params = { path: { request_id: request.id } }
       await read(api.DELETE('/api/v1/access-requests/{request_id}', { params }))
-      await queries.invalidateQueries({ queryKey: ['access-requests'] })
-      showToast(tools.withdrawn)
+      const refresh = () => queries.invalidateQueries({ queryKey: ['access-requests'] })
+      await refresh()
+      showToast(tools.withdrawn, async () => {
+        const { module, tool, message } = request
+        await read(api.POST('/api/v1/access-requests', { body: { module, tool, message } }))
+        await refresh()
+      })
     })
   return (
     <div className={styles.requested}>

@@ -3,16 +3,21 @@ import { fetchAuditPage } from '../../api/audit.ts'
 import { Section } from '../../components/Facts.tsx'
 import { LogBadge, nameEntry } from '../../components/LogBadge.tsx'
 import { PagedItems } from '../../components/PagedItems.tsx'
+import { SearchLine } from '../../components/SearchLine.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
+import { useSearchOn } from '../../components/useSearchOn.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
+
+const PAGE = 50
 
 /** What a person has done, as the audit log has it. */
 export function UserActivity({ userId }: { userId: string }) {
-  const { users } = useMessages()
+  const { logs, users } = useMessages()
   const format = useFormat()
   const list = usePagedList(['audit', 'user', userId], (cursor) =>
-    fetchAuditPage({ user: userId, limit: 50, ...(cursor && { cursor }) }),
+    fetchAuditPage({ user: userId, limit: PAGE, ...(cursor && { cursor }) }),
   )
+  const search = useSearchOn(list, userId, PAGE)
   return (
     <Section title={users.tabs.activity} help={users.activityHelp}>
       <p>
@@ -22,7 +27,7 @@ export function UserActivity({ userId }: { userId: string }) {
       </p>
       <PagedItems
         label={users.tabs.activity}
-        list={list}
+        list={list.searchedBackTo ? { ...list, hasMore: false } : list}
         itemKey={(entry) => String(entry.seq)}
         title={(entry) => (
           <Link to="/logs" search={{ user: userId, id: String(entry.seq), at: entry.occurred_at }}>
@@ -38,8 +43,16 @@ export function UserActivity({ userId }: { userId: string }) {
           </>
         )}
         end={(entry) => <LogBadge entry={entry} />}
-        empty={users.noActivity}
+        empty={search.isSearching ? '' : users.noActivity}
       />
+      {list.searchedBackTo && (
+        <SearchLine
+          search={search}
+          isPending={list.isLoadingMore}
+          time={format.exact(list.searchedBackTo)}
+          texts={logs.searches.back}
+        />
+      )}
     </Section>
   )
 }

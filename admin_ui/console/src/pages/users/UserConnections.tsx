@@ -2,12 +2,14 @@ import { api, read } from '../../api/client.ts'
 import { ConnectionBadge } from '../../components/ConnectionBadge.tsx'
 import { PagedItems } from '../../components/PagedItems.tsx'
 import { usePagedList } from '../../components/usePagedList.ts'
+import { useServiceTitles } from '../../components/useServiceTitles.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { SHOWN } from './queries.ts'
 
 /** How a person's accounts at services stand; never a secret. */
 export function UserConnections({ userId }: { userId: string }) {
   const { users } = useMessages()
+  const nameService = useServiceTitles()
   const list = usePagedList(['users', userId, 'connections', 'list'], (cursor) => {
     const query = { user: userId, limit: SHOWN, ...(cursor && { cursor }) }
     return read(api.GET('/api/v1/connections', { params: { query } }))
@@ -17,7 +19,7 @@ export function UserConnections({ userId }: { userId: string }) {
       label={users.tabs.connections}
       list={list}
       itemKey={(one) => `${one.credential_id ?? ''} ${one.module} ${one.kind}`}
-      title={(one) => (one.account ? `${one.module} · ${one.account}` : one.module)}
+      title={(one) => [nameService(one.module), one.account].filter(Boolean).join(' · ')}
       detail={(one) => [one.kind === 'shared' ? users.sharedAccount(one.owner) : users.ownAccount, one.message].filter(Boolean).join(' · ')}
       end={(one) => <ConnectionBadge state={one.state} />}
       empty={users.noConnections}

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { ItemList, Section } from '../../../components/Facts.tsx'
 import { ProblemNotice, Skeleton } from '../../../components/States.tsx'
 import { StatusBadge } from '../../../components/StatusBadge.tsx'
+import { useServiceTitles } from '../../../components/useServiceTitles.ts'
 import { useFormat, useMessages } from '../../../messages/index.tsx'
 import type { DashboardRange } from '../route.ts'
 import styles from './dashboard.module.css'
@@ -13,6 +14,7 @@ import { connectionCountsQuery, figuresQuery } from './queries.ts'
 export function ServiceHealth({ range }: { range: DashboardRange }) {
   const { dashboard } = useMessages()
   const format = useFormat()
+  const nameService = useServiceTitles()
   const figures = useQuery(figuresQuery(range))
   const accounts = useQuery(connectionCountsQuery)
   return (
@@ -27,7 +29,7 @@ export function ServiceHealth({ range }: { range: DashboardRange }) {
             itemKey={(row) => row.module}
             title={(row) => (
               <Link to="/logs" search={{ tool: row.module, since: range }}>
-                {row.module}
+                {nameService(row.module)}
               </Link>
             )}
             detail={(row) => dashboard.ofService(format.number(row.calls), format.number(row.errors), format.number(row.denied))}

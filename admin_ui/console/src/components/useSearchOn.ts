@@ -1,7 +1,5 @@
 import { useEffect, useEffectEvent, useState } from 'react'
-import type { PagedList } from '../../components/usePagedList.ts'
-import type { LogFilters } from './filters.ts'
-import { PAGE } from './queries.ts'
+import type { PagedList } from './usePagedList.ts'
 
 export interface SearchOn {
   /** It goes on by itself. */
@@ -12,10 +10,13 @@ export interface SearchOn {
   goOn: () => void
 }
 
-/** Goes on with a search that found less than a page, until it has one, or the log ends, or somebody stops it. */
-export function useSearchOn<Row>(list: PagedList<Row>, filters: LogFilters): SearchOn {
-  const [stopped, setStopped] = useState<LogFilters | null>(null)
-  const isUnfinished = list.searchedBackTo !== null && list.hasMore && list.rows.length < PAGE
+/**
+ * Goes on with a search of the audit log that found less than a page, until it has one, or the log ends, or somebody stops it.
+ * `filters` is the same value as long as it is the same search.
+ */
+export function useSearchOn<Row, Filters>(list: PagedList<Row>, filters: Filters, page: number): SearchOn {
+  const [stopped, setStopped] = useState<Filters | null>(null)
+  const isUnfinished = list.searchedBackTo !== null && list.hasMore && list.rows.length < page
   const isStopped = isUnfinished && stopped === filters
   const isSearching = isUnfinished && !isStopped && !list.isStale && !list.error
   const loadMore = useEffectEvent(list.loadMore)
