@@ -17,6 +17,7 @@ from core.config.settings import MAX_WORKERS
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
+    from core.migrations import SchemaChange
     from server.ready import ServerReady
 
 WorkersOption = Annotated[
@@ -88,21 +89,26 @@ def broker(as_json: JsonOption = False) -> None:
 def migrate(as_json: JsonOption = False) -> None:
     """Bring the database to this version's schema.
 
-    `mcpist up` does it by itself.
+    `mcpist up` does it by itself in the database of its data folder; one that MCPIST_DATABASE_URL names is changed by
+    this command alone. MCPist may run meanwhile. Make a backup first: there is no way back but to restore it.
     """
 
-    async def work(settings: "Settings", report: Report) -> tuple[bool, str]:
-        from core.migrations import get_head_revision
+    async def work(settings: "Settings", report: Report) -> "SchemaChange":
         from core.migrations import migrate as to_head
         from server.data_folder import attach_database
 
         async with attach_database(settings, report, maker="migrate") as deployment:
             report("Checking the schema")
-            return await to_head(deployment.admin, deployment.passwords), get_head_revision()
+            return await to_head(deployment.admin, deployment.passwords)
 
-    changed, revision = run_local(work)
-    text = f"The database is at schema {revision}" + (" now." if changed else " already.")
-    print_result(as_json, {"changed": changed, "revision": revision}, lambda: print_line(text))
+    change = run_local(work)
+    text = f"The database is at schema {change.after}"
+    if change.before == change.after:
+        text += " already."
+    else:
+        text += " now." if change.before is None else f" now; it was at {change.before}."
+    document = {"changed": change.before != change.after, "revision": change.after, "before": change.before}
+    print_result(as_json, document, lambda: print_line(text))
 
 
 def _run_gateway_command(
