@@ -106,9 +106,7 @@ class SchemaChange:
         return self.before not in (None, self.after)
 
 
-async def migrate(
-    admin: DatabaseAddress, passwords: Mapping[str, Secret], *, upgrade: bool = True
-) -> SchemaChange:
+async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret], *, upgrade: bool = True) -> SchemaChange:
     """Create the database roles and run every missing migration. Without `upgrade` only an empty database gets a
     schema: an older one may be served by an older version, which a command must not take by surprise.
 

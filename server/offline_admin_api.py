@@ -54,7 +54,7 @@ class OfflineAdminApi:
 
 @contextlib.asynccontextmanager
 async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGenerator[OfflineAdminApi]:
-    """Open the data folder and build the API on it; a database that is empty gets its schema first, an older one is refused.
+    """Open the data folder and build the API on it; an empty database gets its schema, an older one is refused.
 
     The broker's part is opened with the first request for one of its routes: most commands do without the vault.
     """

@@ -42,7 +42,7 @@ from server.standalone import open_remote_broker
 from server.wiring.broker import open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
-from server.wiring.web import open_web_application
+from server.wiring.web import CONSOLE_PATH, open_web_application
 from server.workers.supervisor import Workers, run_workers
 from server.workers.worker import ONLY_WORKER, Worker
 
@@ -192,7 +192,9 @@ async def _run_broker_and_gateway(
         open_web_application(zone, settings, gateway.refusals, manifests, control_plane, worker) as app,
     ):
         gateway.app.otherwise = app
-        yield replace(gateway, end_event_streams=control_plane.end_event_streams)
+        yield replace(
+            gateway, end_event_streams=control_plane.end_event_streams, serves_console=control_plane.has_console()
+        )
 
 
 @contextlib.asynccontextmanager
@@ -232,7 +234,7 @@ async def _serve_gateway(
             stack.callback(workers.terminate)
         yield ServerReady(
             f"{settings.public_url}/mcp",
-            None,
+            f"{settings.public_url}{CONSOLE_PATH}" if gateway.serves_console else None,
             settings.home,
             access.admin_email,
             access.token,

@@ -52,8 +52,8 @@ def up(as_json: JsonOption = False, workers: WorkersOption = None) -> None:
     """Start MCPist with its database.
 
     Everything runs in this one process, or with --workers in several that serve one port; Ctrl-C stops it in order.
-    The first start makes the database, a tenant, its administrator, a link to sign in by and an API token, which it
-    shows once.
+    The first start makes the database, a tenant, its administrator, a link to sign in by and an API token. It shows
+    them once on a terminal; without one, or with --json, they are in the file first-access.json of the data folder.
     """
     from server.all_in_one import run_all_in_one
 
@@ -148,6 +148,8 @@ def _run_until_stopped(
 
 
 def _build_document(ready: "ServerReady") -> dict[str, object]:
+    from server.first_access_file import write_first_access
+
     document: dict[str, object] = {
         "ready": True,
         "mcp_url": ready.mcp_url,
@@ -155,20 +157,25 @@ def _build_document(ready: "ServerReady") -> dict[str, object]:
         "home": str(ready.home),
         "admin_email": ready.admin_email,
     }
-    if ready.api_token is not None:
-        document["api_token"] = ready.api_token.reveal()
-    if ready.sign_in_link is not None:
-        document["sign_in_link"] = ready.sign_in_link.reveal()
+    if (path := write_first_access(ready)) is not None:
+        document["first_access_file"] = str(path)
     return document
 
 
 def _print_welcome(ready: "ServerReady") -> None:
     from cli.lookup import format_tenant_option
+    from server.first_access_file import write_first_access
 
     tenant = format_tenant_option(ready.tenant)
     print_line(f"MCPist is ready.\n\n  MCP endpoint   {ready.mcp_url}\n  Data folder    {ready.home}")
     if ready.admin_email:
         print_line(f"  Administrator  {ready.admin_email}")
+    if ready.console_url:
+        print_line(f"  Console        {ready.console_url}")
+    if ready.api_token is not None and not sys.stdout.isatty():
+        print_line(f"\nThe API token and a link to sign in by, once and within 15 minutes: {write_first_access(ready)}")
+        print_line("Read that file, then delete it.\n\nCtrl-C stops it.")
+        return
     if ready.sign_in_link is not None:
         print_line(f"\nSign in as the administrator, once and within 15 minutes:\n\n  {ready.sign_in_link.reveal()}")
     elif ready.admin_email:

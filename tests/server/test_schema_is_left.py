@@ -25,7 +25,11 @@ def external() -> Iterator[tuple[Home, str]]:
     """A data folder on a database of another server, migrated, and set back to an older schema."""
     with running_server() as url, new_home(migrated=False) as home:
         made = Home(home.path, home.port, {"MCPIST_DATABASE_URL": url})
-        assert made.run("migrate", "--json").json() == {"changed": True, "revision": get_head_revision(), "before": None}
+        assert made.run("migrate", "--json").json() == {
+            "changed": True,
+            "revision": get_head_revision(),
+            "before": None,
+        }
         asyncio.run(downgrade(DatabaseAddress(Secret(url)), OLDER))
         yield made, url
 
