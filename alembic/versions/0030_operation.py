@@ -13,20 +13,19 @@ down_revision = "0029"
 branch_labels = None
 depends_on = None
 
-ROLES = "mcpist_gateway, mcpist_console, mcpist_broker"
-
-DIGEST_KEY = f"""
+DIGEST_KEY = """
 CREATE TABLE audit.digest_key_check (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     mac bytea NOT NULL CHECK (octet_length(mac) = 32)
 );
 ALTER TABLE audit.digest_key_check ENABLE ROW LEVEL SECURITY;
 ALTER TABLE audit.digest_key_check FORCE ROW LEVEL SECURITY;
-CREATE POLICY processes_compare ON audit.digest_key_check FOR SELECT TO {ROLES} USING (true);
+CREATE POLICY processes_compare ON audit.digest_key_check FOR SELECT
+    TO mcpist_gateway, mcpist_console, mcpist_broker USING (true);
 CREATE POLICY broker_records ON audit.digest_key_check FOR INSERT TO mcpist_broker WITH CHECK (true);
 CREATE POLICY broker_forgets ON audit.digest_key_check FOR DELETE TO mcpist_broker USING (true);
 REVOKE ALL ON audit.digest_key_check FROM PUBLIC;
-GRANT SELECT ON audit.digest_key_check TO {ROLES};
+GRANT SELECT ON audit.digest_key_check TO mcpist_gateway, mcpist_console, mcpist_broker;
 GRANT INSERT, DELETE ON audit.digest_key_check TO mcpist_broker;
 """
 
@@ -52,7 +51,7 @@ GRANT EXECUTE ON FUNCTION vault.measure() TO mcpist_broker;
 
 
 def upgrade() -> None:
-    op.execute(f"GRANT SELECT ON public.alembic_version TO {ROLES}")
+    op.execute("GRANT SELECT ON public.alembic_version TO mcpist_gateway, mcpist_console, mcpist_broker")
     run_script(op.get_bind(), DIGEST_KEY)
     run_script(op.get_bind(), FIGURES)
 
@@ -60,4 +59,4 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.execute("DROP FUNCTION vault.measure()")
     op.execute("DROP TABLE audit.digest_key_check")
-    op.execute(f"REVOKE SELECT ON public.alembic_version FROM {ROLES}")
+    op.execute("REVOKE SELECT ON public.alembic_version FROM mcpist_gateway, mcpist_console, mcpist_broker")
