@@ -174,7 +174,7 @@ async def test_the_bar_about_the_network_works_beside_dialogs(app: ConsoleApp) -
 
 
 async def test_a_part_that_cannot_be_fetched_ahead_takes_nothing_away(app: ConsoleApp) -> None:
-    """Pages are fetched when a link is pointed at. A newer build has others: that reloads the page only when one is needed."""
+    """A page is fetched when its link is pointed at; that it is not there reloads only where it is needed."""
     page = await app.open(app.admin, "/users")
     await _has_table(page)
     missing, reloads = re.compile(r"/assets/RolesPage-[^/]*$"), list[str]()

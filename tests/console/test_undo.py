@@ -1,4 +1,4 @@
-"""Each change that a page sends can be undone, is confirmed by typing, or is on the list here with its reason (decision 92)."""
+"""Each change that a page sends is undone, typed, or on the list here with its reason (decision 92)."""
 
 import re
 from collections.abc import Callable, Mapping
