@@ -59,7 +59,7 @@ class ConfirmationPrompt:
 
 @dataclass(frozen=True, slots=True)
 class OfferedSite:
-    """A site to choose. `missing_modules` are those of the flow that the grant reaches nothing of there, as where a site
+    """A site to choose. `missing_modules` are those of the flow that the grant does not reach there, as where a site
     has Jira but not Confluence."""
 
     id: str

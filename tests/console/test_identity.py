@@ -197,12 +197,12 @@ async def test_forms_with_a_secret_say_what_belongs_to_it(app: ConsoleApp) -> No
         (app.admin, "/services?id=notion&tab=oauth"),
     ):
         page = await app.open(person, "/doctor")
-        page.on("console", lambda message: hints.append(f"{page.url} {message.text}"))
+        page.on("console", lambda message, path=path: hints.append(f"{path} {message.text}"))
         await page.goto(f"{app.identity.url}/console{path}")
         if path == "/senders":
             await page.get_by_role("form", name="Mail server").get_by_label("User").fill("mcpist")
         await page.locator("input[type=password]").first.wait_for()
-        # It looks at a form when the page has come to rest, and once more at what is added; then a marker of ours comes.
+        # It looks at forms when the page has come to rest, and once more at what is added.
         await page.evaluate("() => new Promise((done) => requestIdleCallback(() => setTimeout(done, 200)))")
     assert [hint for hint in hints if "[DOM]" in hint] == []
 
