@@ -112,7 +112,7 @@ async def test_administrators_begin_with_the_dashboard(app: ConsoleApp) -> None:
     await CallCounter(console).count_pending()
     page = await app.open(app.admin)
     await page.get_by_text("Decide on what people ask for").wait_for()
-    await expect(page.get_by_role("listitem").filter(has_text="knowledge_graph")).to_contain_text("errors 0")
+    await expect(page.get_by_role("listitem").filter(has_text="Knowledge graph")).to_contain_text("errors 0")
     await page.get_by_text("Active people as a table").click()
     await expect(page.get_by_role("region", name="Active people")).to_be_visible()
     await page.set_viewport_size({"width": 1280, "height": 1300})
