@@ -164,6 +164,11 @@ class Database:
         except TimeoutError:
             self._pool.terminate()
 
+    def count_connections(self) -> dict[str, float]:
+        """Count the connections of the pool: used and idle ones, and the most that there may be."""
+        idle = self._pool.get_idle_size()
+        return {"used": self._pool.get_size() - idle, "idle": idle, "most": self._pool.get_max_size()}
+
     @contextlib.asynccontextmanager
     async def tenant(self, tenant_id: UUID) -> AsyncGenerator[UnitOfWork]:
         """Open a transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""

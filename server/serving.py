@@ -27,8 +27,8 @@ from core.observability.logs import resolve_format
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
-from gateway.observability.metrics import Metrics
-from gateway.observability.metrics_server import serve_metrics
+from core.observability.metrics import Metrics
+from server.metrics_server import serve_metrics
 from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
@@ -234,7 +234,7 @@ async def _drain(gateway: Gateway, settings: Settings) -> None:
 
 @contextlib.asynccontextmanager
 async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers | None) -> AsyncGenerator[None]:
-    from gateway.observability.exposition import build_registry  # 50 ms of import that only metrics need
+    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
 
     registry = build_registry(gateway.metrics)
     read_workers = None if workers is None else workers.read_metrics

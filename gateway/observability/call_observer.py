@@ -3,7 +3,7 @@
 from core.audit.event import CallOutcome
 from gateway.mcp.interfaces import Observation
 from gateway.observability.call_log import CallLog
-from gateway.observability.metrics import Metrics
+from core.observability.metrics import Metrics
 from gateway.tool_run import ToolRun
 
 _OK = CallOutcome.OK

@@ -19,7 +19,7 @@ from core.directory.tenants import Tenant, list_tenants
 from core.errors import MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
 from gateway.catalogue import load_installed_modules
-from gateway.observability.metrics_server import open_metrics_socket
+from server.metrics_server import open_metrics_socket
 from server.data_folder import attach_database
 from server.deployment import Deployment
 from server.diagnostics.finding import Finding

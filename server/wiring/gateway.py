@@ -35,7 +35,7 @@ from gateway.meta_tools.handlers import MetaTools
 from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
-from gateway.observability.metrics import Metrics
+from core.observability.metrics import Metrics
 from gateway.observability.tracing import Tracer, start_tracer
 from gateway.observability.tracing_handlers import wrap_handlers
 from gateway.service_settings import ServiceSettingsReader

@@ -40,7 +40,7 @@ from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog
-from gateway.observability.exposition import build_registry
+from core.observability.exposition import build_registry
 from server.deployment import KEYS_FOLDER, Deployment
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime

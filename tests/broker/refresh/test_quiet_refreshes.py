@@ -30,7 +30,7 @@ from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import CachedLease, LeaseCache
 from gateway.mcp.authority import Authority
 from gateway.mcp.request_context import RequestContext
-from gateway.observability.metrics import Metrics
+from core.observability.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.refresh_app import FixedProviders, RefreshApp
 from tests.broker.refresh.vendor import HOUR

@@ -14,9 +14,9 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.errors import Unavailable
-from gateway.observability.exposition import build_registry
-from gateway.observability.metrics import DURATION_BUCKETS, MAX_LABELS, MAX_SERIES, OBSERVABLE_METRICS, Metrics
-from gateway.observability.metrics_server import serve_metrics
+from core.observability.exposition import build_registry
+from core.observability.metrics import DURATION_BUCKETS, MAX_LABELS, MAX_SERIES, OBSERVABLE_METRICS, Metrics
+from server.metrics_server import serve_metrics
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -111,7 +111,7 @@ def test_every_metric_is_documented_and_nothing_else() -> None:
 
 
 def test_counting_imports_no_library() -> None:
-    script = "import sys, gateway.observability.metrics; sys.exit('prometheus_client' in sys.modules)"
+    script = "import sys, core.observability.metrics; sys.exit('prometheus_client' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], cwd=PAGE.parents[1], check=False).returncode == 0
 
 
