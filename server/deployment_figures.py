@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from broker.refresh.decision import RefreshTiming
 from broker.refresh.spool import count_outcomes
 from broker.vault.vault import Vault
 from core.concurrency.background import run_in_background
@@ -18,7 +19,7 @@ from core.observability.metrics import Metrics
 INTERVAL_SECONDS = 15.0
 LATE = timedelta(minutes=10)
 """After which what should have been done counts as overdue."""
-USED_WITHIN = timedelta(days=30)
+USED_WITHIN = timedelta(seconds=RefreshTiming().used_within)
 _FIGURES = "SELECT vault.deployment_figures($1, $2)"
 
 

@@ -24,16 +24,16 @@ from core.errors import Unavailable
 from core.http_server.asgi import Application
 from core.migrations import migrate
 from core.observability.logs import resolve_format
+from core.observability.metrics import Metrics
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
-from core.observability.metrics import Metrics
-from server.metrics_server import serve_metrics
 from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
 from server.endpoint_file import announce_server
 from server.listener import serve_application, wait_drain_delay
+from server.metrics_server import serve_metrics
 from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
@@ -185,10 +185,13 @@ async def _run_broker_and_gateway(
     """Trust zone, gateway, pages and admin API as one application."""
     deployment, catalogue = context.deployment, context.catalogue
     manifests = build_module_manifests(catalogue)
+    metrics = Metrics()
     control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator)
     async with (
-        open_broker_runtime(deployment, settings, manifests, worker=worker) as zone,
-        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue, worker) as gateway,
+        open_broker_runtime(deployment, settings, manifests, worker=worker, metrics=metrics) as zone,
+        _run_logged_gateway(
+            settings, deployment, contextlib.nullcontext(zone.broker), catalogue, worker, metrics
+        ) as gateway,
         open_web_application(zone, settings, gateway.refusals, manifests, control_plane, worker) as app,
     ):
         gateway.app.otherwise = app
@@ -204,12 +207,13 @@ async def _run_logged_gateway(
     broker: contextlib.AbstractAsyncContextManager[Broker],
     catalogue: Catalogue,
     worker: Worker = ONLY_WORKER,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[Gateway]:
     call_log = CallLog(
         create_writer(sys.stderr.fileno()), clock=time.time, form=resolve_format(settings.log_format, sys.stderr)
     )
     try:
-        async with open_gateway(settings, deployment, broker, catalogue, call_log, worker) as gateway:
+        async with open_gateway(settings, deployment, broker, catalogue, call_log, worker, metrics) as gateway:
             yield gateway
     finally:
         call_log.close()

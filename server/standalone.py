@@ -20,6 +20,7 @@ from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.writer import AuditWriter
+from core.concurrency.background import list_failing_tasks
 from core.concurrency.rate_limits import AttemptLimits
 from core.config.parsers import UNIX_PREFIX
 from core.config.settings import Settings
@@ -28,6 +29,7 @@ from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
 from core.http_server.asgi import PathDispatcher
 from core.migrations import check_schema, migrate
+from core.observability.metrics import Metrics
 from core.secret import Secret
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
@@ -60,9 +62,10 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     """
     with watch_stop_signals() as stop, _open_broker_listener(settings) as (listener, url):
         async with _open_broker_deployment(settings, report) as deployment:
-            tokens = ServiceTokenVerifier(load_served_gateways(settings))
+            tokens, metrics = ServiceTokenVerifier(load_served_gateways(settings)), Metrics()
             async with (
-                _open_broker_app(settings, deployment, tokens) as (app, health),
+                _open_broker_app(settings, deployment, tokens, metrics) as (app, health),
+                _serve_metrics(settings, metrics),
                 serve_application(app, listener, settings),
             ):
                 on_ready(BrokerReady(url))
@@ -142,14 +145,14 @@ async def _check_digest_key(deployment: Deployment, role: str) -> None:
 
 @contextlib.asynccontextmanager
 async def _open_broker_app(
-    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
+    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier, metrics: Metrics
 ) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
     """Open the application that serves gateways, and the identity pages and endpoints, with its health. The control
     plane's part of the admin API is not here: it has a database role of its own."""
     manifests = load_installed_manifests()
     async with (
-        open_broker_runtime(deployment, settings, manifests) as zone,
-        _open_refusals(settings, zone.database) as refusals,
+        open_broker_runtime(deployment, settings, manifests, metrics=metrics) as zone,
+        _open_refusals(settings, zone.database, metrics) as refusals,
     ):
         broker = BrokerApp(zone.broker, service_tokens)
         checks: dict[str, Check] = {
@@ -166,12 +169,16 @@ async def _open_broker_app(
 
 
 @contextlib.asynccontextmanager
-async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[AuthFailureLog]:
+async def _open_refusals(settings: Settings, database: Database, metrics: Metrics) -> AsyncGenerator[AuthFailureLog]:
     """Open the audit of refused credentials, as a gateway has it."""
     audit = AuditWriter(database)
+    metrics.register_observable("mcpist_audit_queue_records", lambda: audit.waiting)
+    metrics.register_observable("mcpist_audit_records", lambda: audit.written)
+    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
+    metrics.register_observable("mcpist_database_up", lambda: not audit.stalled)
     writing = asyncio.create_task(audit.run(), name="audit writer")
     per_minute = settings.failed_auth_per_minute
-    refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), _NoMetrics())
+    refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), metrics)
     try:
         yield refusals
     finally:
@@ -180,14 +187,16 @@ async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerat
         await writing
 
 
-class _NoMetrics:
-    """The broker has no metrics yet."""
+@contextlib.asynccontextmanager
+async def _serve_metrics(settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
+    if not settings.metrics_port:
+        yield
+        return
+    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
+    from server.metrics_server import serve_metrics
 
-    def count_refused(self, reason: str) -> None: ...
-
-    def count_malformed(self) -> None: ...
-
-    def count_limited(self, limit: str) -> None: ...
+    async with serve_metrics(settings.metrics_host, settings.metrics_port, build_registry(metrics)):
+        yield
 
 
 async def _is_database_up(database: Database) -> bool:

@@ -20,7 +20,6 @@ from core.directory.tenants import Tenant, list_tenants
 from core.errors import MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
 from gateway.catalogue import load_installed_modules
-from server.metrics_server import open_metrics_socket
 from server.data_folder import attach_database
 from server.deployment import Deployment
 from server.diagnostics.finding import Finding
@@ -29,6 +28,7 @@ from server.diagnostics.stream_checks import check_audit_streams
 from server.diagnostics.vault_checks import check_credentials, check_vault
 from server.endpoint_file import find_running_server, is_answering
 from server.listen_port import build_port_error
+from server.metrics_server import open_metrics_socket
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database

@@ -21,6 +21,7 @@ from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
 from core.http_server.asgi import PathDispatcher
+from core.observability.metrics import Metrics
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
 from gateway.auth.authenticator import CallerAuthenticator
@@ -35,7 +36,6 @@ from gateway.meta_tools.handlers import MetaTools
 from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
-from core.observability.metrics import Metrics
 from gateway.observability.tracing import Tracer, start_tracer
 from gateway.observability.tracing_handlers import wrap_handlers
 from gateway.service_settings import ServiceSettingsReader
@@ -79,6 +79,7 @@ async def open_gateway(
     catalogue: Catalogue,
     call_log: CallLog,
     worker: Worker = ONLY_WORKER,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[Gateway]:
     """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written.
 
@@ -112,6 +113,7 @@ async def open_gateway(
             passes,
             sessions,
             worker,
+            metrics or Metrics(),
         )
         gateway = _build_gateway(dependencies)
         await generations.wait_until_trusted(timeout=START_SECONDS)
@@ -146,10 +148,11 @@ class _GatewayDependencies:
     passes: AuditPasses
     sessions: VendorClientFactory
     worker: Worker
+    metrics: Metrics
 
 
 def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
-    metrics = Metrics()
+    metrics = dependencies.metrics
     observers = CallObserver(metrics, dependencies.call_log)
     refusals = _build_refusals(dependencies, metrics)
     authenticate = CallerAuthenticator(
@@ -265,6 +268,7 @@ def _register_gauges(metrics: Metrics, dependencies: _GatewayDependencies, authe
     metrics.register_observable("mcpist_audit_records", lambda: dependencies.audit.written)
     metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
     metrics.register_observable("mcpist_credentials_cached", lambda: len(authenticate))
+    metrics.register_labelled("mcpist_database_connections", dependencies.database.count_connections)
     metrics.register_observable("mcpist_database_up", lambda: not dependencies.audit.stalled)
     metrics.register_observable("mcpist_generation_listener_up", lambda: dependencies.generations.listening)
     metrics.register_observable("mcpist_log_lines_dropped", lambda: dependencies.call_log.dropped)

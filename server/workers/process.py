@@ -15,8 +15,8 @@ from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
 from core.errors import MCPistError
 from core.observability.logs import configure_logs
-from core.secret import Secret
 from core.observability.metrics import Metrics
+from core.secret import Secret
 from server.data_folder import attach_database
 from server.listener import watch_stop_signals
 from server.operator_access import OperatorAccess
