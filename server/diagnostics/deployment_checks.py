@@ -18,7 +18,7 @@ from core.directory.audit_retention import AuditRetention, AuditRetentionStore
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
 from core.errors import MCPistError, Unavailable
-from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
+from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, is_compatible, list_revisions
 from gateway.catalogue import load_installed_modules
 from server.data_folder import attach_database
 from server.deployment import Deployment
@@ -128,9 +128,10 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
         release: str = await connection.fetchval("SHOW server_version")
         yield Finding("database", "ok", say("PostgreSQL {release}", "PostgreSQL {release} を使用中", release=release))
         yield _check_clock(await connection.fetchval("SELECT clock_timestamp()"))
-        schema = _check_schema(await get_current_revision(connection))
+        current = await get_current_revision(connection)
+        schema = _check_schema(current, is_served=current is not None and await is_compatible(connection, current))
         yield schema
-        if schema.state != "ok":
+        if schema.state == "error":
             return
     finally:
         await connection.close()
@@ -188,7 +189,18 @@ def _check_clock(database_time: datetime) -> Finding:
     return Finding("clock", "ok", f"{get_utc_now().astimezone().isoformat(sep=' ', timespec='seconds')}")
 
 
-def _check_schema(current: str | None) -> Finding:
+def _check_schema(current: str | None, *, is_served: bool) -> Finding:
+    if is_served:
+        return Finding(
+            "schema",
+            "warning",
+            say(
+                "{current}, of a newer MCPist, which this version ({head}) can serve; upgrade the rest soon",
+                "{current} は新しい MCPist のものです。このバージョン（{head}）でも動作します。早めに更新してください",
+                current=current,
+                head=get_head_revision(),
+            ),
+        )
     if current == get_head_revision():
         return Finding("schema", "ok", say("{current}, the newest", "{current}（最新）", current=current))
     if current is None:
