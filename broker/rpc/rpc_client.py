@@ -1,5 +1,6 @@
 """The gateway's side of the wire. It holds the gateway's own key and nothing of the broker's."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -7,7 +8,7 @@ from typing import Any, TypeVar
 
 import aiohttp
 
-from broker.interface import BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from broker.interface import BrokerProblem, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
 from broker.rpc.codec import (
     EXCHANGE,
     MOST_ANSWER,
@@ -33,9 +34,13 @@ KEEPALIVE_SECONDS = 30.0
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
 BROKER_UNAVAILABLE = "MCPist is not ready: its broker is unavailable"
+BROKER_REFUSES = "MCPist is not ready: its broker refuses this process; the operator finds the reason in its log"
 VERSION_HINT = "do the gateway and the broker run the same version of MCPist?"
 # Both are raised before a byte of the request is sent.
 CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+PROBE_SECONDS = 1.0
+_NO_TOKEN = Secret("probe")
+_REFUSALS = ("401", "404")
 _TIMEOUT = aiohttp.ClientTimeout(total=TOTAL_SECONDS, connect=CONNECT_SECONDS)
 _T = TypeVar("_T")
 
@@ -119,7 +124,8 @@ class RpcClient:
             self._log_cause(f"404: {VERSION_HINT}")
         else:
             self._log_cause(str(response.status))
-        raise Unavailable(BROKER_UNAVAILABLE, _parse_retry_after(response))
+        text = BROKER_REFUSES if response.status == 401 else BROKER_UNAVAILABLE
+        raise Unavailable(text, _parse_retry_after(response))
 
     def _log_cause(self, cause: str) -> None:
         if cause == self._cause:
@@ -133,6 +139,17 @@ class RpcClient:
 
 class HttpBroker(RpcClient):
     """Implements :class:`broker.interface.Broker` on a broker that is a process of its own."""
+
+    async def find_problem(self) -> BrokerProblem | None:
+        """Ask the broker whom a token speaks for that is none: it answers without a query."""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self.verify(_NO_TOKEN)
+        except TimeoutError:
+            return BrokerProblem("no answer in time", is_refusal=False)
+        except Unavailable:
+            return BrokerProblem(self.cause, is_refusal=self.cause.startswith(_REFUSALS))
+        return None
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         return await self._call(VERIFY, encode_subject_request(token), Credential)

@@ -19,7 +19,6 @@ from broker.rpc.service_token import ServiceTokenSigner
 from core.directory.users import create_user
 from core.errors import Unavailable
 from core.secret import Secret
-from tests.support.directory import create_role
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person
@@ -63,7 +62,6 @@ async def console_on(database: ScratchDatabase, folder: Path, **variables: str) 
 async def make_admin(deployment: Split) -> Person:
     """An administrator of `acme` who has a token of every scope."""
     tenant = await deployment.product.tenant("acme", services=["shop"])
-    await create_role(deployment.product.console, ACTOR, tenant.id, "staff")
     email = "boss@acme.test"
     user_id = await create_user(deployment.product.console, ACTOR, tenant.id, email, system_role="admin")
     admin = Person(tenant, user_id, email)
@@ -76,7 +74,7 @@ async def test_the_admin_api_of_both_through_one_address(database: ScratchDataba
         assert console.process.ready == {"ready": True, "console_url": f"{console.deployment.public_url}/console"}
         me = (await http.get("/api/v1/me")).json()
         assert me["email"] == admin.email
-        made = await http.post("/api/v1/users", json={"email": "bob@acme.test", "roles": ["staff"]})
+        made = await http.post("/api/v1/users", json={"email": "bob@acme.test"})
         assert made.status_code == 201, made.text
         # The broker's part is passed on, bodies and refusals too.
         token = await http.post("/api/v1/tokens", json={"name": "for a script"})
