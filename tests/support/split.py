@@ -273,7 +273,7 @@ def add_console(deployment: Split, folder: Path, **variables: str) -> Process:
     deployment.broker.variables["MCPIST_BROKER_CONSOLES"] = str(folder / "consoles.pem")
     variables = {
         "MCPIST_PUBLIC_URL": deployment.public_url,
-        "MCPIST_DATABASE_URL": _url(deployment.product.database, "mcpist_console"),
+        "MCPIST_DATABASE_URL": build_role_url(deployment.product.database, "mcpist_console"),
         "MCPIST_BROKER_URL": deployment.gateways[0].variables["MCPIST_BROKER_URL"],
         "MCPIST_CONSOLE_KEY": str(home / "own.pem"),
         **variables,
