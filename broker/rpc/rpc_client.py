@@ -41,7 +41,6 @@ CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 PROBE_SECONDS = 1.0
 _NO_TOKEN = Secret("probe")
 _REFUSALS = ("401", "404")
-_TIMEOUT = aiohttp.ClientTimeout(total=TOTAL_SECONDS, connect=CONNECT_SECONDS)
 _T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
@@ -104,9 +103,11 @@ class RpcClient:
     async def _post(self, path: str, body: bytes, seconds: float | None) -> bytes:
         token = self._key.sign("POST", path, body)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        timeout = _TIMEOUT if seconds is None else aiohttp.ClientTimeout(total=seconds, connect=CONNECT_SECONDS)
+        options: dict[str, Any] = {}
+        if seconds is not None:
+            options["timeout"] = aiohttp.ClientTimeout(total=seconds, connect=CONNECT_SECONDS)
         request = self._session.post(
-            self._base_url + path, data=body, headers=headers, allow_redirects=False, timeout=timeout
+            self._base_url + path, data=body, headers=headers, allow_redirects=False, **options
         )
         async with request as response:
             if response.headers.get(ANSWER_HEADER) != compute_answer_mark(token):
@@ -196,7 +197,7 @@ async def open_rpc_session(url: str) -> AsyncGenerator[tuple[str, aiohttp.Client
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept"),
-        timeout=_TIMEOUT,
+        timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS, connect=CONNECT_SECONDS),
     ) as session:
         yield url, session
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +83,9 @@ async def test_the_admin_api_of_both_through_one_address(database: ScratchDataba
         assert {one["name"] for one in (await http.get("/api/v1/tokens")).json()["items"]} >= {"test"}
         unknown = await http.get("/api/v1/nothing")
         assert unknown.status_code == 404
+        # Not resolved on the way to the broker, which has other paths beside its API.
+        climbing = await asyncio.to_thread(_get_raw, console, "/api/v1/../../healthz")
+        assert climbing.startswith("HTTP/1.1 404")
         stranger = {"Authorization": "Bearer " + admin.token[:-6] + "AAAAAA"}
         for path in ("/api/v1/users", "/api/v1/tokens"):
             assert (await http.get(path, headers=stranger)).status_code == 401, path
@@ -169,6 +173,14 @@ async def test_a_key_that_the_broker_does_not_know(database: ScratchDatabase, tm
         status, parts = await console.get_readiness()
         assert status == 503
         assert parts["broker"].startswith("down: 401")
+
+
+def _get_raw(console: Console, path: str) -> str:
+    """The beginning of the answer to a request whose path no client has tidied up."""
+    with socket.create_connection(("127.0.0.1", console.process.port), timeout=10) as connection:
+        host, bearer = console.http.headers["Host"], console.http.headers["Authorization"]
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\n\r\n".encode())
+        return connection.recv(64).decode()
 
 
 async def _has_state(console: Console, status: int, name: str, expected: Callable[[str], bool]) -> bool:
