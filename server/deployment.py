@@ -132,14 +132,13 @@ def read_key_file_values(path: Path, names: Iterable[str]) -> dict[str, str]:
     try:
         values: Any = json.loads(text)
         return {name: _read_first(values[name]) for name in names}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise Invalid(f"{path} is damaged; restore it from your copy of the keys") from error
 
 
 def _read_first(value: Any) -> str:
     """Read a value, or the first of those that count during a rotation."""
-    values: Any = value if isinstance(value, list) else (value,)
-    return str(values[0])
+    return str(value if isinstance(value, str) else value[0])
 
 
 async def rotate_role_passwords(deployment: Deployment) -> Deployment:

@@ -13,6 +13,8 @@ from tests.server.test_role_passwords import call_many
 from tests.support.postgres_process import running_server
 from tests.support.running_product import free_port
 
+pytestmark = pytest.mark.timeout(400)
+
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
@@ -50,7 +52,7 @@ def test_a_backup_needs_a_right_and_says_which(url: str, home: Home, product: Pr
     assert home.run("backup", str(target)).code == 0
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_passwords_rotate_under_load_without_a_failed_call(url: str, home: Home, product: Product) -> None:
     """More calls at once than before need new connections, with the new passwords; the product is not restarted."""
     file = home.path / KEYS_FOLDER / PASSWORDS_FILE
