@@ -7,6 +7,7 @@ checker refuse a statement that was put together from data (PEP 675).
 
 import asyncio
 import contextlib
+import functools
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
@@ -14,6 +15,7 @@ from uuid import UUID
 
 import asyncpg
 
+from core.database_login import log_in
 from core.database_url import DatabaseAddress
 from core.errors import Invalid, Unavailable
 
@@ -86,8 +88,7 @@ async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_ti
     Raises:
         Unavailable: the database cannot be reached.
     """
-    arguments: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
-    return await _call_database(asyncpg.connect, **arguments)
+    return await _call_database(log_in, address, timeout=timeout, command_timeout=command_timeout)
 
 
 async def check_sessions(address: DatabaseAddress) -> None:
@@ -135,7 +136,7 @@ class Database:
 
     def __init__(self, address: DatabaseAddress, *, max_connections: int = 10, timeout: float = 10.0) -> None:
         self._pool: Any = asyncpg.create_pool(
-            **address.connect_args(),
+            connect=functools.partial(_connect_pooled, address),
             min_size=0,
             max_size=max_connections,
             timeout=timeout,
@@ -215,6 +216,11 @@ class Database:
                 await _roll_back(connection)
                 raise
             await _call_database(connection.execute, "COMMIT")
+
+
+async def _connect_pooled(address: DatabaseAddress, _dsn: None, **options: Any) -> Any:
+    """Open a connection for a pool, whose own arguments are `options`; it has no address of its own."""
+    return await log_in(address, **options)
 
 
 class Connection(asyncpg.Connection):

@@ -94,11 +94,21 @@ class Settings:
         shown_default="the embedded Postgres",
         secret=True,
     )
+    database_password_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_DATABASE_PASSWORD_FILE",
+        values.parse_path,
+        "a file",
+        "For a process with the login of one role: its password, read at every login, so that it can change without a "
+        "restart. During a rotation it may have two lines, and each is tried.",
+        None,
+        shown_default="the password in `MCPIST_DATABASE_URL`",
+    )
     new_role_passwords: str = declare_setting(
         "MCPIST_NEW_ROLE_PASSWORDS",
         values.make_choice_parser("no", "yes"),
         "yes or no",
-        "`yes` for one command: give MCPist's roles of an own Postgres new passwords, which ends every MCPist on it.",
+        "`yes` for `mcpist migrate`: give MCPist's database roles new passwords; processes on this data folder go on. "
+        "For a command on a folder without the passwords: likewise, which ends every MCPist on that Postgres.",
         "no",
     )
     broker_url: str = declare_setting(

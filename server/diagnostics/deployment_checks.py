@@ -13,6 +13,7 @@ from core.audit.query import list_anchors
 from core.audit.verification import verify_chain
 from core.bilingual_text import BilingualText, say
 from core.config.settings import Settings
+from core.database_login import LoginRefused
 from core.db import Database, connect
 from core.directory.audit_retention import AuditRetention, AuditRetentionStore
 from core.directory.services import list_services
@@ -50,6 +51,8 @@ async def diagnose(settings: Settings) -> list[Finding]:
     try:
         async with attach_database(settings, _ignore_progress) as deployment:
             return findings + [finding async for finding in _diagnose_database(deployment, settings.public_url)]
+    except LoginRefused as error:
+        return [*findings, Finding("database", "error", explain_refused_login(error.__cause__ or error))]
     except (PostgresError, MCPistError) as error:
         return [*findings, Finding("database", "error", str(error))]
     except asyncpg.InvalidPasswordError as error:
@@ -226,8 +229,8 @@ async def _check_role(deployment: Deployment, role: str) -> Finding:
     try:
         async with open_role_database(deployment, role, max_connections=1) as database:
             await database.call("SELECT true")
-    except asyncpg.InvalidPasswordError as error:
-        return Finding(f"role {role}", "error", explain_refused_login(error))
+    except LoginRefused as error:
+        return Finding(f"role {role}", "error", explain_refused_login(error.__cause__ or error))
     except (MCPistError, asyncpg.PostgresError, OSError) as error:
         return Finding(
             f"role {role}",
