@@ -13,7 +13,7 @@ SETUP_INPUTS += FORCE
 endif
 
 .PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
-        check-vulnerabilities check-console console console-dev console-types sbom bench bench-peers format lock migrate clean setup node \
+        check-vulnerabilities check-console try-image console console-dev console-types sbom bench bench-peers format lock migrate clean setup node \
         test-console wrk FORCE
 .DEFAULT_GOAL := help
 
@@ -80,6 +80,9 @@ console-types: setup ## Write the web app's types of the admin API anew, after a
 
 sbom: setup ## Write the software bill of materials of a runtime installation into dist/
 	@.venv/bin/python -m tools.sbom
+
+try-image: ## Build deploy/Dockerfile and start the image, without an image registry (Debian, as root)
+	@deploy/try_image.sh
 
 bench: setup wrk ## Measure speed: make bench ARGS="..."
 	@.venv/bin/python -m tests.bench $(ARGS)

@@ -84,6 +84,15 @@ def test_the_module_manifests_are_in_the_wheel(wheel: Path) -> None:
         assert all(archive.read(name) == (ROOT / name).read_bytes() for name in manifests)
 
 
+def test_every_file_that_the_product_reads_is_in_the_wheel(wheel: Path) -> None:
+    packages = [name for name in names(wheel) if name.count("/") == 1 and name.endswith("/__init__.py")]
+    folders = sorted(name.removesuffix("/__init__.py") for name in packages)
+    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True, text=True)
+    wanted = {name for name in listed.stdout.split("\0") if name and not name.startswith("admin_ui/console/")}
+    assert "broker/web/templates/base.html" in wanted
+    assert not wanted - names(wheel)
+
+
 def test_the_built_console_is_in_the_wheel_and_its_sources_are_not(wheel: Path) -> None:
     _require_console()
     built = {
