@@ -25,6 +25,7 @@ NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 PROCESSES = ("control", "broker", "gateway")
 pytestmark = [
     pytest.mark.long,
+    pytest.mark.timeout(400),
     pytest.mark.skipif(NGINX is None, reason="THE COMPOSE FILE WAS NOT TRIED: nginx is missing"),
 ]
 
@@ -124,7 +125,7 @@ async def _use(machine: Machine) -> None:
         for path, told in {
             "/console/": "<title>",
             "/api/v1/users": "",
-            "/sign-in": "<form",
+            "/sign-in": "<main",
             "/.well-known/oauth-authorization-server": machine.url,
             "/.well-known/oauth-protected-resource/mcp": machine.url,
         }.items():
