@@ -84,9 +84,9 @@ check_image() {
 }
 
 # Start a command of the image as its user, in a mount namespace of its own where everything but the data folder and /tmp is
-# read-only. chroot stands for a container runtime, which wants cgroups that not every machine has.
+# read-only; it takes the place of the shell that calls it. chroot stands for a container runtime, which wants cgroups that not every machine has.
 run_image() {
-    unshare --mount --pid --fork --kill-child sh -eu -c '
+    exec unshare --mount --pid --fork --kill-child sh -eu -c '
         root=$1; data=$2; shift 2
         mount --make-rprivate /
         mount --bind "$root" "$root"
@@ -124,12 +124,13 @@ try_start() {
     say "/readyz: $ready"
     ask /console/ | grep -q '<title>' || fail "the console is not served"
     say "the console is served"
-    run_image mcpist-probe >/dev/null || fail "mcpist-probe finds nothing"
+    (run_image mcpist-probe) >/dev/null || fail "mcpist-probe finds nothing"
     say "the health check finds it"
-    kill -TERM "$(ps -o pid= --ppid "$process" | head -n 1)"
+    # unshare's child, which is number 1 in the namespace, is the process that a runtime would signal.
+    kill -TERM $(cat "/proc/$process/task/$process/children")
     wait "$process" || fail "it does not end by itself after SIGTERM"
     say "it ends in order after SIGTERM"
-    run_image sh -c 'touch /opt/mcpist/x 2>/dev/null' && fail "the root file system can be written to"
+    ! (run_image sh -c 'touch /opt/mcpist/x 2>/dev/null') || fail "the root file system can be written to"
     say "its root file system cannot be written to"
 }
 

@@ -1,7 +1,7 @@
 """Put checkov into .venv-policy, as requirements/policy.txt locks it: `python -m tools.policy`.
 
-Beside .venv, because it pins what the product has in other versions. Where the registry is out of reach, this says so and
-ends well: the test that needs it skips, and says so.
+Beside .venv, because it pins what the product has in other versions. Where the registry is out of reach, this says so
+and ends well: the test that needs it skips, and says so.
 """
 
 import subprocess

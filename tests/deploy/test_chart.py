@@ -1,4 +1,4 @@
-"""deploy/helm/mcpist, rendered by helm for every combination of values that changes what is rendered, and held against the
+"""deploy/helm/mcpist, rendered by helm for every combination of values that changes what is rendered; held against the
 schemas of Kubernetes and against the product."""
 
 import itertools
@@ -31,7 +31,10 @@ CUSTOM = {"ServiceMonitor", "PrometheusRule", "HTTPRoute"}
 """Kinds that Kubernetes itself has no schema of."""
 PEER = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}]
 SWITCHES: dict[str, tuple[dict[str, Any], ...]] = {
-    "ingress": ({}, {"ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}}}),
+    "ingress": (
+        {},
+        {"ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}}},
+    ),
     "gateway api": ({}, {"gatewayApi": {"enabled": True, "parentRefs": [{"name": "public", "namespace": "infra"}]}}),
     "policies": (
         {"networkPolicy": {"enabled": False}},
@@ -128,7 +131,9 @@ def test_each_process_has_its_own_account_and_secret(everything: list[dict[str, 
 
 def test_the_gateway_asks_the_brokers_service(everything: list[dict[str, Any]]) -> None:
     (url,) = (
-        one["value"] for one in pods(everything)["gateway"]["containers"][0]["env"] if one["name"] == "MCPIST_BROKER_URL"
+        one["value"]
+        for one in pods(everything)["gateway"]["containers"][0]["env"]
+        if one["name"] == "MCPIST_BROKER_URL"
     )
     services = {service["metadata"]["name"]: service for service in of_kind(everything, "Service")}
     assert url == "http://release-mcpist-broker:8080"
@@ -165,7 +170,11 @@ def test_the_paths_of_the_broker_are_those_of_a_split_deployment(everything: lis
         if match["path"]["type"] == "PathPrefix"
     ]
     assert sorted(paths) == sorted(routed)
-    expected = {path.rstrip("/"): "broker" for path in BROKER_PATHS} | {"/api": "console", "/console": "console", "/": "gateway"}
+    expected = {path.rstrip("/"): "broker" for path in BROKER_PATHS} | {
+        "/api": "console",
+        "/console": "console",
+        "/": "gateway",
+    }
     assert dict(paths) == expected
     assert all(len(rule["matches"]) <= 8 for rule in route["spec"]["rules"])
     assert ingress["spec"]["rules"][0]["host"] == "mcp.example.com"

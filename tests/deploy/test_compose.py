@@ -158,5 +158,3 @@ def test_keys_without_their_settings_are_not_replaced(tmp_path: Path) -> None:
     ended = prepare("https://mcp.example.com", str(tmp_path))
     assert ended.returncode == 1
     assert "restore that file" in ended.stderr
-
-

@@ -25,7 +25,7 @@ needs_systemd = pytest.mark.skipif(
 )
 
 
-def read(name: str) -> configparser.ConfigParser:
+def read(name: str) -> configparser.RawConfigParser:
     unit = configparser.RawConfigParser(strict=False, delimiters=("=",), comment_prefixes=("#",))
     unit.optionxform = str  # pyright: ignore[reportAttributeAccessIssue]
     unit.read_string((UNITS / name).read_text())
