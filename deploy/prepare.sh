@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make the keys, passwords and settings of deploy/compose.yaml, once: sudo sh deploy/prepare.sh PUBLIC_URL [FOLDER]
-# FOLDER (/srv/mcpist) then has home/ (broker and control plane), gateway/, postgres/, backups/ and compose.env.
+# FOLDER (/srv/mcpist) then has data/ (broker and control plane), gateway/, postgres/, backups/ and compose.env.
 # Needs openssl. What is there already stays as it is: a second run changes nothing.
 set -eu
 umask 077
@@ -30,17 +30,17 @@ if [ -e "$folder/compose.env" ]; then
     echo "prepare: $folder is prepared already; to change a setting, edit $folder/compose.env" >&2
     exit 0
 fi
-[ ! -e "$folder/home/keys" ] || fail "$folder/home has keys but no $folder/compose.env: restore that file, or name another folder"
-mkdir -p "$folder/home/keys" "$folder/gateway/keys" "$folder/postgres" "$folder/backups"
+[ ! -e "$folder/data/keys" ] || fail "$folder/data has keys but no $folder/compose.env: restore that file, or name another folder"
+mkdir -p "$folder/data/keys" "$folder/gateway/keys" "$folder/postgres" "$folder/backups"
 
 admin=$(make_password) broker=$(make_password) gateway=$(make_password) console=$(make_password)
 printf '{"mcpist_gateway": "%s", "mcpist_console": "%s", "mcpist_broker": "%s"}' "$gateway" "$console" "$broker" \
-    >"$folder/home/keys/database-roles.json"
-printf '{"key": "%s"}' "$(make_password)" >"$folder/home/keys/audit-digest.json"
+    >"$folder/data/keys/database-roles.json"
+printf '{"key": "%s"}' "$(make_password)" >"$folder/data/keys/audit-digest.json"
 openssl genpkey -algorithm ed25519 -out "$folder/gateway/keys/gateway.pem"
-openssl pkey -in "$folder/gateway/keys/gateway.pem" -pubout -out "$folder/home/keys/gateways.pem"
-cp "$folder/home/keys/audit-digest.json" "$folder/gateway/keys/audit-digest.json"
-chown -R "$OWNER" "$folder/home" "$folder/gateway" "$folder/backups"
+openssl pkey -in "$folder/gateway/keys/gateway.pem" -pubout -out "$folder/data/keys/gateways.pem"
+cp "$folder/data/keys/audit-digest.json" "$folder/gateway/keys/audit-digest.json"
+chown -R "$OWNER" "$folder/data" "$folder/gateway" "$folder/backups"
 
 # Last: by this file a prepared folder is known.
 cat >"$folder/compose.env.new" <<END
@@ -51,4 +51,4 @@ BROKER_PASSWORD=$broker
 GATEWAY_PASSWORD=$gateway
 END
 mv "$folder/compose.env.new" "$folder/compose.env"
-echo "prepare: $folder is ready. Keep a copy of $folder/home/keys and $folder/compose.env apart from backups of the database." >&2
+echo "prepare: $folder is ready. Keep a copy of $folder/data/keys and $folder/compose.env apart from backups of the database." >&2

@@ -103,8 +103,8 @@ def test_a_gateway_gets_neither_the_brokers_folder_nor_the_admins_password() -> 
     gateway = read("compose.yaml", {**MADE, "ADMIN_PASSWORD": "of-the-admin"})["services"]["gateway"]
     assert "of-the-admin" in str(read("compose.yaml", {**MADE, "ADMIN_PASSWORD": "of-the-admin"}))
     assert "of-the-admin" not in str(gateway)
-    assert not [volume for volume in gateway["volumes"] if "/home:" in volume]
-    assert text.count("/home:/var/lib/mcpist") == 4  # migrate, control, broker and backup
+    assert not [volume for volume in gateway["volumes"] if "/data:" in volume]
+    assert text.count("/data:/var/lib/mcpist") == 4  # migrate, control, broker and backup
 
 
 def test_a_missing_preparation_is_named() -> None:
@@ -126,9 +126,9 @@ def test_preparing_makes_private_files_once(tmp_path: Path) -> None:
         "compose.env",
         "gateway/keys/audit-digest.json",
         "gateway/keys/gateway.pem",
-        "home/keys/audit-digest.json",
-        "home/keys/database-roles.json",
-        "home/keys/gateways.pem",
+        "data/keys/audit-digest.json",
+        "data/keys/database-roles.json",
+        "data/keys/gateways.pem",
     }
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
     again = prepare("https://mcp.example.com", str(folder))
@@ -154,7 +154,7 @@ def test_preparing_names_what_is_wrong(arguments: tuple[str, ...], told: str, tm
 
 
 def test_keys_without_their_settings_are_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "home" / "keys").mkdir(parents=True)
+    (tmp_path / "data" / "keys").mkdir(parents=True)
     ended = prepare("https://mcp.example.com", str(tmp_path))
     assert ended.returncode == 1
     assert "restore that file" in ended.stderr
