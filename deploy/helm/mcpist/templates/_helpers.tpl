@@ -15,10 +15,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
-{{/* Of a component: (dict "root" $ "kind" "gateway") */}}
+{{/* Of a component: (dict "root" $ "kind" "gateway"). The migration is the broker's version, which is the first to change. */}}
 {{- define "mcpist.image" -}}
 {{- $image := .root.Values.image }}
-{{- $tag := dig .kind "tag" "" (.root.Values | merge (dict)) }}
+{{- $kind := eq .kind "migrate" | ternary "broker" .kind }}
+{{- $tag := dig $kind "tag" "" (.root.Values | merge (dict)) }}
 {{- if $tag }}{{ $image.repository }}:{{ $tag }}
 {{- else if $image.digest }}{{ $image.repository }}@{{ $image.digest }}
 {{- else }}{{ $image.repository }}:{{ $image.tag | default .root.Chart.AppVersion }}{{ end }}
