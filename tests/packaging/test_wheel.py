@@ -7,12 +7,14 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from core.migration_scripts import get_migration_scripts_path
+from tests.support.eventually import within
 from tests.support.running_product import data_folder, free_port, start
 from tools import console
 from tools.lock import clean_environment
@@ -159,10 +161,13 @@ async def test_the_wheel_alone_is_the_whole_product(
     with data_folder(migrated=False) as home:
         product = await start(home, free_port(), program=program)
         try:
-            async with aiohttp.ClientSession() as http:
+            async with aiohttp.ClientSession(f"http://127.0.0.1:{product.port}") as http:
                 for path, told in {"/readyz": '"ready":true', "/console/": "<title>", "/docs": "<main"}.items():
-                    async with http.get(f"http://127.0.0.1:{product.port}{path}") as answer:
-                        assert answer.status == 200, path
-                        assert told in await answer.text(), path
+                    await within(30, partial(_tells, http, path, told))
         finally:
             await product.end()
+
+
+async def _tells(http: aiohttp.ClientSession, path: str, told: str) -> bool:
+    async with http.get(path) as answer:
+        return answer.status == 200 and told in await answer.text()
