@@ -172,6 +172,7 @@ def test_the_paths_of_the_broker_are_those_of_a_split_deployment(everything: lis
     assert sorted(paths) == sorted(routed)
     expected = {path.rstrip("/"): "broker" for path in BROKER_PATHS} | {
         "/api": "console",
+        "/scim": "console",
         "/console": "console",
         "/": "gateway",
     }

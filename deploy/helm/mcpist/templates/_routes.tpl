@@ -1,6 +1,6 @@
 {{/* Which paths of the public name go to which process (docs/split.md); the rest is the gateway's. "/" itself is the broker's. */}}
 {{- define "mcpist.routes" -}}
-console: [/console, /api]
+console: [/console, /api, /scim]
 broker:
   - /oauth
   - /sign-in
@@ -11,7 +11,6 @@ broker:
   - /account
   - /docs
   - /connect
-  - /scim
   - /.well-known/oauth-authorization-server
   - /.well-known/openid-configuration
 {{- end }}
