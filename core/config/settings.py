@@ -198,22 +198,30 @@ class Settings:
         "MCPIST_RATE_PER_SECOND",
         values.make_number_parser(0.01, 1_000_000),
         "a number from 0.01 to 1000000",
-        "Requests a second that one credential may make over time; all workers of a host count together.",
-        1000.0,
+        "Requests a second that one user may make over time; all workers of a host count together.",
+        200.0,
     )
     rate_burst: int = declare_setting(
         "MCPIST_RATE_BURST",
         values.make_integer_parser(1, 1_000_000),
         "a whole number from 1 to 1000000",
-        "Burst: requests that one credential may make at once before the rate applies.",
-        2000,
+        "Burst: requests that one user may make at once before the rate applies.",
+        1000,
     )
     concurrency: int = declare_setting(
         "MCPIST_CONCURRENCY",
         values.make_integer_parser(1, 100_000),
         "a whole number from 1 to 100000",
-        "Requests of one credential that may run at the same time; all workers of a host count together.",
+        "Requests of one user that may run at the same time; all workers of a host count together.",
         128,
+    )
+    calls_at_once: int = declare_setting(
+        "MCPIST_CALLS_AT_ONCE",
+        values.make_integer_parser(1, 10_000),
+        "a whole number from 1 to 10000",
+        "Calls that a process works on at the same time while several tenants call; others wait, and tenants take "
+        "turns. A call that waits for its vendor does not count.",
+        8,
     )
     connections_per_address: int = declare_setting(
         "MCPIST_CONNECTIONS_PER_ADDRESS",

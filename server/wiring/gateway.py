@@ -14,6 +14,7 @@ from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.concurrency.background import list_failing_tasks
+from core.concurrency.fair_queue import FairQueue
 from core.concurrency.rate_limits import CallerLimits
 from core.config.settings import Settings
 from core.db import Database
@@ -168,7 +169,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.deployment.digest_key,
         observers,
         dependencies.traces,
-        lambda caller, names: limits.charge(caller.credential.id, names),
+        lambda caller, names: limits.charge(caller.limits_key, names),
     )
     meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
@@ -183,6 +184,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         elicitation=Elicitor(dependencies.deployment.digest_key),
         load_connected_modules=vendors.list_connected_modules,
         callers=authenticate,
+        turns=_create_turns(dependencies.settings, metrics),
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     _register_gauges(metrics, dependencies, authenticate)
@@ -222,10 +224,17 @@ def _create_caller_limits(settings: Settings, worker: Worker, metrics: Metrics) 
     return limits
 
 
+def _create_turns(settings: Settings, metrics: Metrics) -> FairQueue:
+    turns = FairQueue(settings.calls_at_once)
+    metrics.register_observable("mcpist_calls_waiting", turns.count_waiting)
+    metrics.register_observable("mcpist_tenants_active", lambda: len(turns))
+    return turns
+
+
 def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
         try:
-            return limits.enter(caller.credential.id)
+            return limits.enter(caller.limits_key)
         except LimitReached:
             metrics.count_limited("caller")
             raise
