@@ -34,7 +34,7 @@ class ReadBody(NamedTuple):
 
 async def read_body(storage: str) -> ReadBody:
     """Read a body in the storage format."""
-    return await run_in_turns(_read_storage, storage)
+    return await run_in_turns(_read_storage, storage, size=len(storage))
 
 
 async def replace_body(storage: str, markdown: str) -> dict[str, str]:
@@ -44,7 +44,7 @@ async def replace_body(storage: str, markdown: str) -> dict[str, str]:
     Raises:
         ToolError: it has something that Confluence does not take.
     """
-    return build_body(await run_in_turns(_replace_storage, storage, markdown))
+    return build_body(await run_in_turns(_replace_storage, storage, markdown, size=len(storage) + len(markdown)))
 
 
 async def change_parts(storage: str, parts: Sequence[TextPart], name: str) -> dict[str, str]:
@@ -54,7 +54,8 @@ async def change_parts(storage: str, parts: Sequence[TextPart], name: str) -> di
     Raises:
         ToolError: a part is not there exactly once; the body is not well-formed, or would not be.
     """
-    return build_body(await run_in_turns(_change_storage, storage, parts, name))
+    size = len(parts) * (len(storage) + sum(len(one.old) + len(one.new) for one in parts))
+    return build_body(await run_in_turns(_change_storage, storage, parts, name, size=size))
 
 
 async def append_body(storage: str, markdown: str) -> dict[str, str]:
@@ -63,7 +64,7 @@ async def append_body(storage: str, markdown: str) -> dict[str, str]:
     Raises:
         ToolError: it has something that Confluence does not take.
     """
-    return build_body(storage + await run_in_turns(convert_markdown_to_storage, markdown))
+    return build_body(storage + await run_in_turns(convert_markdown_to_storage, markdown, size=len(markdown)))
 
 
 async def write_body(markdown: str) -> dict[str, str]:

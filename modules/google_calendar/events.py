@@ -53,9 +53,11 @@ async def get_event(
 ) -> CalendarEvent:
     """One event with description, guests and their answers."""
     answer = await rest_client.send_request(context, "GET", build_path(EVENT, calendar_id, event_id))
-    found = await run_in_turns(format_description, get_mapping(answer.json()))
+    found = await run_in_turns(format_description, get_mapping(answer.json()), size=len(answer.body))
     event = read_part(answer, CalendarEvent, found)
     shown = event.attendees[guests_from : guests_from + MAX_GUESTS]
+    if len(shown) == event.guests:
+        return event
     more = max(0, event.guests - guests_from - len(shown))
     return event.model_copy(update={"attendees": shown, "more_guests": more})
 

@@ -83,13 +83,6 @@ class CalendarEvent(EventRow):
     etag: OptionalIdentifier = ""
     truncated: Flag = False
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, raw: Any) -> Any:
-        if not isinstance(raw, Mapping):
-            return raw
-        return read_event(cast("Raw", raw))
-
 
 class SavedEvent(ResultModel):
     """What was made or changed."""
@@ -180,22 +173,22 @@ def describe_recurrence(lines: list[str]) -> str:
 
 
 def format_person(person: Raw) -> str:
-    """Format somebody as ``Name <address>``; what is not known is left out."""
-    name = clean_line(str(person.get("displayName") or "")).replace("<", "").replace(">", "")
-    email = clean_line(str(person.get("email") or ""))
+    """Format somebody as ``Name <address>``, not cleaned; what is not known is left out."""
+    name = str(person.get("displayName") or "").replace("<", "").replace(">", "")
+    email = str(person.get("email") or "")
     return f"{name} <{email}>" if name and email else name or email
 
 
 def format_guest(guest: Raw) -> str:
     """Format a guest with the answer to the invitation: ``Ada <ada@acme.test>: accepted``."""
-    notes = [clean_line(str(guest.get("responseStatus") or "unknown"))]
+    notes = [str(guest.get("responseStatus") or "unknown")]
     notes += [word for word in ("optional", "organizer", "resource") if guest.get(word)]
     if guest.get("self"):
         notes.append("this calendar")
     if guest.get("additionalGuests"):
         notes.append(f"and {guest['additionalGuests']} more")
-    comment = clean_line(str(guest.get("comment") or ""))
-    return f"{format_person(guest)}: {', '.join(notes)}" + (f" ({comment})" if comment else "")
+    comment = guest.get("comment")
+    return clean_line(f"{format_person(guest)}: {', '.join(notes)}" + (f" ({comment})" if comment else ""))
 
 
 def format_attachment(attachment: Raw) -> str:

@@ -89,7 +89,7 @@ async def add_comment(
     """Comment on an issue."""
     if visible_to_role and visible_to_group:
         raise ToolError("give either visible_to_role or visible_to_group")
-    body: dict[str, Any] = {"body": await run_in_turns(parse_adf, text)}
+    body: dict[str, Any] = {"body": await run_in_turns(parse_adf, text, size=len(text))}
     if visible_to_role or visible_to_group:
         kind = "role" if visible_to_role else "group"
         body["visibility"] = {"type": kind, "value": visible_to_role or visible_to_group}
@@ -108,7 +108,7 @@ async def update_comment(
     notify: Annotated[bool, Field(description="Tell watchers by mail")] = True,
 ) -> SavedJiraComment:
     """Change the text of a comment; who may see it stays."""
-    body: dict[str, Any] = {"body": await run_in_turns(parse_adf, text)}
+    body: dict[str, Any] = {"body": await run_in_turns(parse_adf, text, size=len(text))}
     address = build_path("/rest/api/3/issue/{}/comment/{}", issue, comment_id)
     before = await rest_client.fetch_before(context, address)
     if before.get("visibility"):  # left out, it may become visible to everybody

@@ -95,7 +95,7 @@ async def _make_common(
     if summary is not None:
         made["summary"] = " ".join(summary.split())
     if description is not None:
-        made["description"] = await run_in_turns(parse_adf, description)
+        made["description"] = await run_in_turns(parse_adf, description, size=len(description))
     if parent is not None:
         made["parent"] = {"id": parent} if parent.isdigit() else {"key": parent}
     if priority is not None:
@@ -130,7 +130,7 @@ async def update_issue(
     made = await make_fields(context, fields)
     if description_changes:
         description = await _change_description(context, issue, description_changes)
-        made["description"] = await run_in_turns(parse_adf, description)
+        made["description"] = await run_in_turns(parse_adf, description, size=len(description))
         description = None
     # The parent is removed by an operation; null as its value is not documented.
     update = {"update": {"parent": [{"set": {"none": True}}]}} if parent == NO_ISSUE else {}
@@ -145,8 +145,9 @@ async def update_issue(
 
 async def _change_description(context: Context, issue: str, changes: Sequence[TextChange]) -> str:
     address = build_path("/rest/api/3/issue/{}", issue)
-    raw, _ = await rest_client.fetch_object(context, address, query={"fields": "description"})
-    text = await run_in_turns(format_adf, get_mapping(raw.get("fields")).get("description"))
+    raw, answer = await rest_client.fetch_object(context, address, query={"fields": "description"})
+    described = get_mapping(raw.get("fields")).get("description")
+    text = await run_in_turns(format_adf, described, size=len(answer.body))
     for number, change in enumerate(changes):
         count = text.count(change.old)
         if count != 1:

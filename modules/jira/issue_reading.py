@@ -1,7 +1,7 @@
 """Finding and reading issues, and what was changed in them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -17,7 +17,7 @@ from modules.jira.field_values import (
 )
 from modules.jira.fields import resolve_names
 from modules.jira.parameters import READ_WORK, IssueKey, Jql
-from modules.kit import Context, VendorProblem, build_path, run_in_turns, tool
+from modules.kit import Context, VendorAnswer, VendorProblem, build_path, run_in_turns, tool
 from modules.kit.markup.adf_formatting import format_adf
 from modules.kit.parameters import READ_HINTS, CursorText, OptionalParameter, PerPage, limit_items, limit_length
 from modules.kit.results import (
@@ -33,6 +33,7 @@ from modules.kit.results import (
     Word,
     read_at,
     read_each,
+    read_part,
 )
 from modules.kit.text_cleaning import clean_line, clean_text
 
@@ -90,7 +91,7 @@ class IssueRow(ResultModel):
     labels: Annotated[Lines, BeforeValidator(_list_labels), read_at("fields", "labels")] = []  # noqa: RUF012
     parent: Annotated[Word, BeforeValidator(name_issue), read_at("fields", "parent")] = ""
     # Those that a tool chooses. As Jira sends them, they are in `raw`.
-    fields: Annotated[Values, BeforeValidator(lambda _: {})] = {}  # noqa: RUF012
+    fields: Annotated[Values, read_at("shown_fields")] = {}  # noqa: RUF012
     raw: Annotated[dict[str, Any], read_at("fields"), Field(exclude=True)] = {}  # noqa: RUF012
 
 
@@ -124,7 +125,6 @@ class JiraIssue(IssueRow):
         read_at("fields", "attachment"),
         Field(exclude_if=lambda values: not values),
     ] = []  # noqa: RUF012
-    names: Annotated[dict[str, Any], Field(exclude=True)] = {}  # noqa: RUF012
 
 
 _SHOWN = 150
@@ -219,25 +219,39 @@ async def get_issue(
     if field:
         return await _read_field(context, issue, field, offset)
     query = {"fields": "*all,-comment,-worklog", "expand": "names"}
-    found = await rest_client.fetch_one(context, JiraIssue, build_path("/rest/api/3/issue/{}", issue), query=query)
-    whole = await run_in_turns(format_adf, found.raw.get("description"))
+    found, fields, answer = await _fetch_issue(context, issue, query)
+    whole = await run_in_turns(format_adf, fields.get("description"), size=len(answer.body))
     end = offset + DESCRIPTION_CHARACTERS
-    update: dict[str, Any] = {"description": whole[offset:end], "next_offset": end if end < len(whole) else 0}
+    text: dict[str, Any] = {"description": whole[offset:end], "next_offset": end if end < len(whole) else 0}
     if offset:
-        update |= {"links": [], "subtasks": [], "attachments": []}
-    else:
-        update["fields"] = _format_others(found.raw, found.names)
-    return found.model_copy(update=update)
+        read = read_part(answer, JiraIssue, {**found, **text})
+        return read.model_copy(update={"links": [], "subtasks": [], "attachments": []})
+    others = _format_others(fields, get_mapping(found.get("names")))
+    return read_part(answer, JiraIssue, {**found, **text, "shown_fields": others})
 
 
 async def _read_field(context: Context, issue: str, field: str, offset: int) -> JiraIssue:
     identity = (await resolve_names(context, [field]))[field]
     query = {"fields": identity, "expand": "names"}
-    found = await rest_client.fetch_one(context, JiraIssue, build_path("/rest/api/3/issue/{}", issue), query=query)
-    whole = await run_in_turns(format_whole_value, found.raw.get(identity))
+    found, fields, answer = await _fetch_issue(context, issue, query)
+    whole = await run_in_turns(format_whole_value, fields.get(identity), size=len(answer.body))
     end = offset + DESCRIPTION_CHARACTERS
-    update = {"fields": {field: whole[offset:end]}, "next_offset": end if end < len(whole) else 0}
-    return found.model_copy(update=update)
+    shown = {"shown_fields": {field: whole[offset:end]}, "next_offset": end if end < len(whole) else 0}
+    return read_part(answer, JiraIssue, {**found, **shown})
+
+
+class _FetchedIssue(NamedTuple):
+    """An issue as Jira sends it."""
+
+    raw: Mapping[str, Any]
+    fields: Mapping[str, Any]
+    answer: VendorAnswer
+
+
+async def _fetch_issue(context: Context, issue: str, query: Mapping[str, Any]) -> _FetchedIssue:
+    answer = await rest_client.send_request(context, "GET", build_path("/rest/api/3/issue/{}", issue), query=query)
+    raw = get_mapping(answer.json())
+    return _FetchedIssue(raw, get_mapping(raw.get("fields")), answer)
 
 
 def _format_others(fields: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:

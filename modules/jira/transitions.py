@@ -94,7 +94,8 @@ async def transition_issue(
         body["fields"] = values
     if comment:
         note: Row = {"properties": INTERNAL_NOTE} if internal else {}
-        body["update"] = {"comment": [{"add": {"body": await run_in_turns(parse_adf, comment), **note}}]}
+        document = await run_in_turns(parse_adf, comment, size=len(comment))
+        body["update"] = {"comment": [{"add": {"body": document, **note}}]}
     await rest_client.send_change(context, "POST", build_path("/rest/api/3/issue/{}/transitions", issue), json=body)
     return MovedIssue(key=issue, status=_get_status(step))
 

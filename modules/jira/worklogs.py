@@ -155,7 +155,7 @@ async def _make_body(time: str | None, started: Any, text: str | None) -> dict[s
     if isinstance(started, datetime):
         body["started"] = format_started(started)
     if text:
-        body["comment"] = await run_in_turns(parse_adf, text)
+        body["comment"] = await run_in_turns(parse_adf, text, size=len(text))
     return body
 
 

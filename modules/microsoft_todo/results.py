@@ -107,7 +107,7 @@ class TodoTask(TaskRow):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, raw: Any) -> Any:
-        return read_task(cast("Raw", raw)) if isinstance(raw, Mapping) else raw
+        return {**read_task(cast("Raw", raw)), "has_body": False} if isinstance(raw, Mapping) else raw
 
 
 class SavedTask(ResultModel):

@@ -51,7 +51,9 @@ def write_reminder(text: str, zone: str | None) -> dict[str, Any]:
 
 
 def format_due(value: Any) -> str:
-    """Format a due date: the day, or, where an app stored a time, that time with its zone."""
+    """Format a due date: the day, or, where an app stored a time, that time with its zone; "" for none."""
+    if not value:
+        return ""
     found = get_mapping(value)
     match = _MOMENT.fullmatch(str(found.get("dateTime") or ""))
     if match and match[2] == "00:00:00":

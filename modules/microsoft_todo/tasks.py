@@ -89,11 +89,13 @@ async def get_task(
     query = {"$expand": "checklistItems,linkedResources"}
     answer = await rest_client.send_request(context, "GET", build_task_path(TASK, list_id, task_id), query=query)
     raw = get_mapping(answer.json())
-    task = read_part(answer, TodoTask, await run_in_turns(format_body, raw) if has_html(raw) else raw)
+    if has_html(raw):
+        raw = await run_in_turns(format_body, raw, size=len(answer.body))
+    task = read_part(answer, TodoTask, {**raw, "id": shorten_task_id(str(raw.get("id") or ""), list_id)})
+    if not body_from and len(task.body) <= SHOWN_BODY:
+        return task
     more = max(0, len(task.body) - body_from - SHOWN_BODY)
-    shown = task.body[body_from : body_from + SHOWN_BODY]
-    update = {"id": shorten_task_id(task.id, list_id), "body": shown, "body_more": more, "has_body": False}
-    return task.model_copy(update=update)
+    return task.model_copy(update={"body": task.body[body_from : body_from + SHOWN_BODY], "body_more": more})
 
 
 @tool(hints=ADD_HINTS, scopes=[WRITE_TASKS])

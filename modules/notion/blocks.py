@@ -74,14 +74,16 @@ async def append_block_children(
     after: Annotated[OptionalParameter[NotionId], Field(description="Behind this child, not at the end")] = None,
 ) -> NewBlocks:
     """Add Markdown to a block or page. `- [>] x` is a toggle, `> [!💡] x` a callout."""
-    ids = await append_blocks(context, block_id, await run_in_turns(parse_markdown, markdown), after=after or "")
+    ids = await append_blocks(
+        context, block_id, await run_in_turns(parse_markdown, markdown, size=len(markdown)), after=after or ""
+    )
     return NewBlocks(ids=ids)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[UPDATE_CONTENT])
 async def update_block(context: Context, block_id: BlockId, markdown: Markdown) -> SavedObject:
     """Replace the text of one block; its type and what is in it stay."""
-    blocks = await run_in_turns(parse_markdown, markdown)
+    blocks = await run_in_turns(parse_markdown, markdown, size=len(markdown))
     if len(blocks) != 1 or get_children(blocks[0]):
         raise ToolError("give the Markdown of exactly one block, with nothing in it")
     kind = str(blocks[0]["type"])

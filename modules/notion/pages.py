@@ -213,7 +213,7 @@ async def create_page(
     """Create a page: below a page, or as a row of a data source with its properties."""
     if template and (markdown or parent_kind == "page"):
         raise ToolError("template is for rows of a data source, and instead of markdown: Notion fills the page with it")
-    blocks = await run_in_turns(parse_markdown, markdown) if markdown else []
+    blocks = await run_in_turns(parse_markdown, markdown, size=len(markdown)) if markdown else []
     body: dict[str, Any] = {"parent": {f"{parent_kind}_id": parent_id}}
     if template:
         body["template"] = await find_template(context, parent_id, template)

@@ -36,7 +36,21 @@ async def kill_product(product: Product) -> None:
 
 
 async def kill_postgres(product: Product) -> None:
-    os.kill(product.postmaster(), signal.SIGKILL)
+    """Kill the postmaster, and wait for the next one.
+
+    A backend outlives its postmaster by some milliseconds. An answer from one would end `recovered` too early.
+    """
+    killed = product.postmaster()
+    os.kill(killed, signal.SIGKILL)
+    async with asyncio.timeout(30):
+        while not has_new_postmaster(product, killed):
+            await asyncio.sleep(0.05)
+
+
+def has_new_postmaster(product: Product, killed: int) -> bool:
+    with contextlib.suppress(StopIteration, IndexError):  # a new postmaster replaces the file: missing, then empty
+        return product.postmaster() != killed
+    return False
 
 
 async def kill_both(product: Product) -> None:

@@ -141,7 +141,7 @@ async def _find_longest_turn(convert: Callable[[Any], object], document: Any) ->
 
     watching = asyncio.create_task(watch())
     await asyncio.sleep(0)
-    await run_in_turns(convert, document)
+    await run_in_turns(convert, document, size=100_000)
     await asyncio.sleep(0)
     watching.cancel()
     return max(turns)

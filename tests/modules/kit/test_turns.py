@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from greenlet import getcurrent
 
 from modules.kit import ToolError, run_in_turns, turns
 from modules.kit.markup.adf_formatting import format_adf
@@ -40,7 +41,7 @@ CONVERSIONS: dict[str, tuple[Callable[[Any], Any], Callable[[str], Any]]] = {
 }
 
 
-async def count_turns(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
+async def count_turns(function: Callable[..., Any], *args: Any, size: int) -> tuple[Any, int]:
     """What a function returns, and how often others were served meanwhile."""
     count = 0
 
@@ -52,7 +53,7 @@ async def count_turns(function: Callable[..., Any], *args: Any) -> tuple[Any, in
 
     watching = asyncio.create_task(watch())
     await asyncio.sleep(0)
-    made = await run_in_turns(function, *args)
+    made = await run_in_turns(function, *args, size=size)
     watching.cancel()
     return made, count
 
@@ -69,7 +70,7 @@ async def test_one_large_block_is_converted_in_many_turns(
     document = prepare(DOCUMENTS[name])
     monkeypatch.setattr(turns, "TURN", SHORT_TURN)
     monkeypatch.setattr(turns, "_left", SHORT_TURN)
-    made, count = await count_turns(convert, document)
+    made, count = await count_turns(convert, document, size=SIZE)
     assert count >= SIZE / SHORT_TURN / 3
     assert made == convert(document)
 
@@ -96,8 +97,18 @@ def work(steps: int) -> int:
 
 
 async def test_short_work_is_done_at_once_and_adds_up() -> None:
-    counts = [(await count_turns(work, 1))[1] for _ in range(30)]
+    counts = [(await count_turns(work, 1, size=TURN // 2))[1] for _ in range(30)]
     assert sum(map(bool, counts)) >= 9, "thirty halves of a turn in one turn of the loop"
+
+
+async def test_what_fits_into_a_turn_has_no_greenlet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "_left", TURN)
+    assert not await run_in_turns(is_apart, size=TURN - 1)
+    assert await run_in_turns(is_apart, size=TURN)
+
+
+def is_apart() -> bool:
+    return getcurrent().parent is not None
 
 
 async def test_of_those_that_rest_one_goes_on_in_a_turn() -> None:
@@ -114,7 +125,7 @@ async def test_of_those_that_rest_one_goes_on_in_a_turn() -> None:
             log.append("turn")
 
     watching = asyncio.create_task(watch())
-    await asyncio.gather(*(run_in_turns(write, name) for name in "abc"))
+    await asyncio.gather(*(run_in_turns(write, name, size=4 * TURN) for name in "abc"))
     watching.cancel()
     for first, second in itertools.pairwise(log):
         assert "turn" in (first, second)
@@ -123,7 +134,7 @@ async def test_of_those_that_rest_one_goes_on_in_a_turn() -> None:
 
 async def test_an_error_comes_out_and_a_call_that_is_given_up_ends() -> None:
     with pytest.raises(ToolError, match="at most"):
-        await run_in_turns(parse_adf, "a" * 600_000)
+        await run_in_turns(parse_adf, "a" * 600_000, size=600_000)
     ended: list[bool] = []
 
     def go_on() -> None:
@@ -132,14 +143,14 @@ async def test_an_error_comes_out_and_a_call_that_is_given_up_ends() -> None:
         finally:
             ended.append(True)
 
-    task = asyncio.create_task(run_in_turns(go_on))
+    task = asyncio.create_task(run_in_turns(go_on, size=10**9))
     for _ in range(5):
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert ended == [True]
-    assert await run_in_turns(work, 5) == 5, "the next one is not held up"
+    assert await run_in_turns(work, 5, size=5 * TURN) == 5, "the next one is not held up"
 
 
 def test_without_a_loop_nothing_rests() -> None:
