@@ -206,7 +206,7 @@ class Settings:
         values.make_integer_parser(1, 1_000_000),
         "a whole number from 1 to 1000000",
         "Burst: requests that one user may make at once before the rate applies.",
-        1000,
+        2000,
     )
     concurrency: int = declare_setting(
         "MCPIST_CONCURRENCY",
@@ -214,6 +214,31 @@ class Settings:
         "a whole number from 1 to 100000",
         "Requests of one user that may run at the same time; all workers of a host count together.",
         128,
+    )
+    redis_url: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_REDIS_URL",
+        values.parse_redis_url,
+        "a URL such as rediss://user:password@host:6379/0",
+        "Valkey or Redis, through which all processes of a deployment share the rate limits of users; `rediss` is TLS.",
+        None,
+        shown_default="none: each host counts for itself",
+        secret=True,
+    )
+    redis_password: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_REDIS_PASSWORD_FILE",
+        values.parse_path,
+        "a file",
+        "With `MCPIST_REDIS_URL`: the password, in place of the URL's; readable by its owner only.",
+        None,
+        shown_default="the password in the URL, if any",
+    )
+    redis_ca: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_REDIS_CA_FILE",
+        values.parse_path,
+        "a file",
+        "With `rediss`: certificates (PEM) of the authorities that are trusted.",
+        None,
+        shown_default="the system's authorities",
     )
     calls_at_once: int = declare_setting(
         "MCPIST_CALLS_AT_ONCE",

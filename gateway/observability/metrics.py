@@ -39,6 +39,9 @@ OBSERVABLE_METRICS = (
     ObservableMetric("mcpist_tenants_active", "Tenants that called in the last 10 to 20 seconds."),
     ObservableMetric("mcpist_limited_callers", "Users that the caller limits remember."),
     ObservableMetric(
+        "mcpist_limits_shared", "1 while all processes share limits; 0 without MCPIST_REDIS_URL, or while it is away."
+    ),
+    ObservableMetric(
         "mcpist_log_lines_dropped", "Lines of the call log dropped because the reader was too slow.", "counter"
     ),
 )

@@ -51,10 +51,10 @@ async def test_a_batch_of_many_steps_comes_to_its_end(product: Product, people: 
 async def test_a_credential_that_ends_while_its_call_waits(product: Product, people: People, lab: Lab) -> None:
     async with product.gateway(calls_at_once=1, concurrency=1000, failed_auth_per_minute=100_000) as node:
         await node.call(people.other_admin.token, "lab", "look", {"at": "x"})
-        waits = [asyncio.create_task(node.call(people.admin.token, "lab", "wait")) for _ in range(200)]
+        waits = [asyncio.create_task(node.call(people.admin.token, "lab", "wait")) for _ in range(30)]
 
         async def is_waiting() -> bool:
-            return read_waiting(node) > 100
+            return read_waiting(node) > 15
 
         await within(5, is_waiting)
         last = asyncio.create_task(node.call(people.admin.token, "lab", "look", {"at": "late"}))
