@@ -4,11 +4,13 @@ import contextlib
 import importlib
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, LiteralString
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, LiteralString, NoReturn
 
 import asyncpg
 
 from core.database_url import DatabaseAddress
+from core.db import connect
 from core.errors import MCPistError
 from core.migration_scripts import get_migration_scripts_path
 from core.secret import Secret
@@ -20,6 +22,7 @@ OWNER_ROLE = "mcpist_owner"
 OLDEST_POSTGRES_VERSION = 16
 LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
 MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
+READABLE_SINCE = "before 0030"
 
 log = logging.getLogger(__name__)
 
@@ -90,13 +93,28 @@ class MigrationError(MCPistError):
     status, code, exit_code = 503, "schema", 8
 
 
-async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bool:
-    """Create the database roles and run every missing migration; True if there was anything to do.
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """What a migration did: the revisions before and after it; `before` is None where the database was empty."""
+
+    before: str | None
+    after: str
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Check whether an existing schema was changed."""
+        return self.before not in (None, self.after)
+
+
+async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret], *, upgrade: bool = True) -> SchemaChange:
+    """Create the database roles and run every missing migration. Without `upgrade` only an empty database gets a
+    schema: an older one may be served by an older version, which a command must not take by surprise.
 
     `admin` may create roles and owns the database; `passwords` holds one for each of ``LOGIN_ROLES``.
 
     Raises:
-        MigrationError: the server is too old, or the schema newer than this version of MCPist.
+        MigrationError: the server is too old, or the schema newer than this version of MCPist, or older and not to be
+            changed.
     """
     connection = await _connect(admin)
     try:
@@ -105,21 +123,55 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
                 f"MCPist needs PostgreSQL {OLDEST_POSTGRES_VERSION} or newer; MCPIST_DATABASE_URL names an older server"
             )
         await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
-        current = await get_current_revision(connection)
-        if current == get_head_revision():
+        current, head = await get_current_revision(connection), get_head_revision()
+        if current == head:
             await _harden(connection)
-            return False
-        if current is not None and current not in list_revisions():
-            raise MigrationError(
-                f"the database has schema {current}, newer than this MCPist knows ({get_head_revision()}): "
-                "start the newer version"
-            )
+            return SchemaChange(current, head)
+        if current is not None:
+            _check_older(current, upgrade=upgrade)
         await _create_roles(connection, passwords)
         await _run_alembic(admin)
         await _harden(connection)
     finally:
         await connection.close()
-    return True
+    return SchemaChange(current, head)
+
+
+async def check_schema(address: DatabaseAddress) -> None:
+    """Make sure that the database is not older than this version, as a role that cannot change it.
+
+    Raises:
+        MigrationError: it is older, or empty.
+        Unavailable: the database cannot be reached.
+    """
+    connection = await connect(address)
+    try:
+        current = await get_current_revision(connection)
+    except asyncpg.InsufficientPrivilegeError:  # until 0030 no role but the administrator's might read it
+        current = READABLE_SINCE
+    finally:
+        await connection.close()
+    if current is None:
+        raise MigrationError("the database has no schema of MCPist yet; run `mcpist migrate`")
+    if current == READABLE_SINCE or (current in list_revisions() and current != get_head_revision()):
+        _refuse_older(current)
+
+
+def _check_older(current: str, *, upgrade: bool) -> None:
+    if current not in list_revisions():
+        raise MigrationError(
+            f"the database has schema {current}, newer than this MCPist knows ({get_head_revision()}): "
+            "start the newer version"
+        )
+    if not upgrade:
+        _refuse_older(current)
+
+
+def _refuse_older(current: str) -> NoReturn:
+    raise MigrationError(
+        f"the database has schema {current}, and this version of MCPist needs {get_head_revision()}. Nothing was "
+        "changed, because an older version may be running on it. Make a backup, then run `mcpist migrate`"
+    )
 
 
 def preload_migrations() -> None:

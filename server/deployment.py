@@ -62,6 +62,11 @@ class Deployment:
         return self.admin.as_role(name, self.passwords[name])
 
     @property
+    def digest_key_path(self) -> Path:
+        """Return the file of the key of argument digests."""
+        return self.home / KEYS_FOLDER / DIGEST_KEY_FILE
+
+    @property
     def peppers(self) -> Path:
         """The broker's file of peppers."""
         return self.home / KEYS_FOLDER / PEPPERS_FILE

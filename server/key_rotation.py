@@ -14,6 +14,7 @@ from broker.vault.key_rewrap import DataKeyRows, Report, rewrap_keys
 from broker.vault.key_wrapping import activate_key, add_key, remove_key
 from broker.vault.reencryption import Reencryption, ReencryptionResult
 from broker.vault.vault import open_vault
+from core.audit import digest_key_check
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.config.settings import Settings
 from core.db import Database
@@ -161,9 +162,19 @@ async def forget_peppers(settings: Settings, report: Report, actor: Actor) -> li
         Invalid: the file can be read by others, or is damaged.
     """
     async with attach_database(settings, report) as deployment:
-        await migrate(deployment.admin, deployment.passwords)
+        await migrate(deployment.admin, deployment.passwords, upgrade=False)
         async with open_role_database(deployment, BROKER_ROLE, max_connections=2) as broker:
             return await forget_lost_peppers(broker, deployment.peppers, actor)
+
+
+async def forget_digest_key(settings: Settings, report: Report, actor: Actor) -> None:
+    """Forget which key the argument digests were made with, which keeps MCPist from starting with another one."""
+    async with attach_database(settings, report) as deployment:
+        await migrate(deployment.admin, deployment.passwords, upgrade=False)
+        async with open_role_database(deployment, BROKER_ROLE, max_connections=2) as broker:
+            await digest_key_check.forget_digest_key(broker)
+            async with broker.tenant(DEPLOYMENT_CHAIN) as work:
+                await audit_change(work, actor, AuditEventKind.KEY_RETIRED, purpose="digests")
 
 
 @contextlib.asynccontextmanager

@@ -54,12 +54,12 @@ class OfflineAdminApi:
 
 @contextlib.asynccontextmanager
 async def open_offline_admin_api(settings: Settings, report: Report) -> AsyncGenerator[OfflineAdminApi]:
-    """Open the data folder and build the API on it; the schema is brought up to date first.
+    """Open the data folder and build the API on it; an empty database gets its schema, an older one is refused.
 
     The broker's part is opened with the first request for one of its routes: most commands do without the vault.
     """
     async with attach_database(settings, report) as deployment, contextlib.AsyncExitStack() as stack:
-        await migrate(deployment.admin, deployment.passwords)
+        await migrate(deployment.admin, deployment.passwords, upgrade=False)
         console = await stack.enter_async_context(open_role_database(deployment, CONSOLE_ROLE, max_connections=3))
         access = build_operator_access(OFFLINE_URL)
         security = ApiSecurity(

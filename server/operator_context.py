@@ -42,9 +42,9 @@ class OperatorContext:
 
 @contextlib.asynccontextmanager
 async def open_operator_context(settings: Settings, report: Report) -> AsyncGenerator[OperatorContext]:
-    """Open the data folder for administration; the schema is brought up to date first."""
+    """Open the data folder for administration; an empty database gets its schema, an older one is refused."""
     async with attach_database(settings, report) as deployment:
-        await migrate(deployment.admin, deployment.passwords)
+        await migrate(deployment.admin, deployment.passwords, upgrade=False)
         async with open_operator_context_on(deployment) as context:
             yield context
 

@@ -42,7 +42,7 @@ from server.standalone import open_remote_broker
 from server.wiring.broker import open_broker_runtime
 from server.wiring.control_plane import ControlPlane
 from server.wiring.gateway import Gateway, open_gateway
-from server.wiring.web import open_web_application
+from server.wiring.web import CONSOLE_PATH, open_web_application
 from server.workers.supervisor import Workers, run_workers
 from server.workers.worker import ONLY_WORKER, Worker
 
@@ -57,14 +57,13 @@ log = logging.getLogger(__name__)
 async def serve_product(
     settings: Settings, deployment: Deployment, listener: socket.socket, report: Report
 ) -> AsyncGenerator[ServerReady]:
-    """Bring the database to the newest schema, and run the product on it.
+    """Prepare the database's schema, and run the product on it.
 
     Raises:
         core.errors.MCPistError: it cannot start; the text says what to do.
     """
     report("Checking the database")
-    if await migrate(deployment.admin, deployment.passwords):
-        report("The database has the newest schema")
+    await _prepare_schema(settings, deployment)
     async with open_operator_context_on(deployment) as context, _run_sealer(context, settings):
         access = await create_first_access(
             context.console,
@@ -86,14 +85,32 @@ async def serve_product(
                 yield ready
 
 
+async def _prepare_schema(settings: Settings, deployment: Deployment) -> None:
+    """Bring the data folder's own database to the newest schema: nothing else serves it while this process holds the
+    folder. An external one gets its first schema only.
+
+    Raises:
+        core.migrations.MigrationError: an external database has an older schema, or the schema is newer.
+    """
+    change = await migrate(deployment.admin, deployment.passwords, upgrade=settings.database_url is None)
+    if change.is_upgrade:
+        fields = {"before": change.before, "after": change.after}
+        log.info(
+            "database schema upgraded: %s → %s",
+            change.before,
+            change.after,
+            extra={"event": "schema_upgraded", **fields},
+        )
+
+
 @contextlib.asynccontextmanager
 async def open_product_application(settings: Settings, deployment: Deployment) -> AsyncGenerator[Application]:
-    """Bring the database to the newest schema, and open the product as one application that something else serves.
+    """Prepare the database's schema, and open the product as one application that something else serves.
 
     Raises:
         core.errors.MCPistError: it cannot start; the text says what to do.
     """
-    await migrate(deployment.admin, deployment.passwords)
+    await _prepare_schema(settings, deployment)
     async with (
         open_operator_context_on(deployment) as context,
         _run_sealer(context, settings),
@@ -175,7 +192,9 @@ async def _run_broker_and_gateway(
         open_web_application(zone, settings, gateway.refusals, manifests, control_plane, worker) as app,
     ):
         gateway.app.otherwise = app
-        yield replace(gateway, end_event_streams=control_plane.end_event_streams)
+        yield replace(
+            gateway, end_event_streams=control_plane.end_event_streams, serves_console=control_plane.has_console()
+        )
 
 
 @contextlib.asynccontextmanager
@@ -215,7 +234,7 @@ async def _serve_gateway(
             stack.callback(workers.terminate)
         yield ServerReady(
             f"{settings.public_url}/mcp",
-            None,
+            f"{settings.public_url}{CONSOLE_PATH}" if gateway.serves_console else None,
             settings.home,
             access.admin_email,
             access.token,

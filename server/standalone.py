@@ -17,6 +17,7 @@ from broker.rpc.app import BrokerApp
 from broker.rpc.codec import PATHS
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
+from core.audit.digest_key_check import check_digest_key
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.writer import AuditWriter
 from core.concurrency.rate_limits import AttemptLimits
@@ -26,7 +27,7 @@ from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
 from core.http_server.asgi import PathDispatcher
-from core.migrations import migrate
+from core.migrations import check_schema, migrate
 from core.secret import Secret
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
@@ -34,7 +35,7 @@ from server.health import Check, HealthMonitor, build_health_routes, check_backg
 from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
-from server.role_database import BROKER_ROLE, GATEWAY_ROLE
+from server.role_database import BROKER_ROLE, GATEWAY_ROLE, open_role_database
 from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_gateways
 from server.wiring.broker import open_broker_runtime
 from server.wiring.web import open_web_application
@@ -114,21 +115,29 @@ async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGe
         yield await _open_single_role_deployment(settings.home, url, BROKER_ROLE, make_keys=True)
         return
     async with attach_database(settings, report) as deployment:
-        await migrate(deployment.admin, deployment.passwords)
+        await migrate(deployment.admin, deployment.passwords, upgrade=False)
         yield deployment
 
 
 async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
-    """Open a deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is
-    away may come later."""
+    """Open a deployment as one role. A wrong login, a pooler in the wrong mode, an older schema or another deployment's
+    digest key ends the start; a database that is away may come later."""
     deployment = open_deployment_as(home, DatabaseAddress(url), role, make_keys=make_keys)
     try:
-        await check_sessions(deployment.get_role_address(role))
+        address = deployment.get_role_address(role)
+        await check_sessions(address)
+        await check_schema(address)
+        await _check_digest_key(deployment, role)
     except Unavailable:
         return deployment
     except asyncpg.InvalidAuthorizationSpecificationError:
         raise Invalid(f"the database refuses the login of {role}; check the password in MCPIST_DATABASE_URL") from None
     return deployment
+
+
+async def _check_digest_key(deployment: Deployment, role: str) -> None:
+    async with open_role_database(deployment, role, max_connections=1) as database:
+        await check_digest_key(database, deployment.digest_key, deployment.digest_key_path)
 
 
 @contextlib.asynccontextmanager

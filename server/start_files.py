@@ -91,7 +91,8 @@ def load_served_gateways(settings: Settings) -> TrustedGateways:
     if settings.broker_gateways is not None:
         return TrustedGateways(settings.broker_gateways)
     keys = settings.home / KEYS_FOLDER
-    make_key_pair(keys / GATEWAY_KEY_FILE, keys / GATEWAYS_FILE)
+    if not (keys / GATEWAYS_FILE).exists():
+        make_key_pair(keys / GATEWAY_KEY_FILE, keys / GATEWAYS_FILE)
     return TrustedGateways(keys / GATEWAYS_FILE)
 
 

@@ -40,7 +40,16 @@ def compute_gateway_id(key: Ed25519PublicKey) -> str:
 
 
 def make_key_pair(private: Path, public: Path) -> None:
-    """Make a gateway's key and the file of public keys with it, where they are missing. Of two processes, one does."""
+    """Make a gateway's key and the file of public keys with it, where they are missing. Of two processes, one does.
+
+    Raises:
+        Invalid: the private key alone is missing: it was lost, and brokers know the public one.
+    """
+    if not private.exists() and public.exists():
+        raise Invalid(
+            f"{private} is missing, and {public} has public keys already. Restore it from your copy of the keys, or "
+            "remove both files: the next start makes a new pair"
+        )
     if not private.exists():
         new_key = Ed25519PrivateKey.generate()
         write_once(private, new_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())

@@ -115,7 +115,7 @@ def adopt(as_json: JsonOption = False) -> None:
         from server.data_folder import attach_database
 
         async with attach_database(settings, report) as deployment:
-            await migrate(deployment.admin, deployment.passwords)
+            await migrate(deployment.admin, deployment.passwords, upgrade=False)
             await _adopt_or_disown(deployment, adopted=True)
         return settings.home
 

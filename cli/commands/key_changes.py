@@ -29,6 +29,7 @@ def register(app: typer.Typer) -> None:
     app.command("rewrap", epilog="Example: mcpist keys rewrap --json")(rewrap)
     app.command("reencrypt", epilog="Example: mcpist keys reencrypt")(reencrypt)
     app.command("forget-peppers", epilog="Example: mcpist keys forget-peppers")(forget_peppers)
+    app.command("forget-digest", epilog="Example: mcpist keys forget-digest")(forget_digest)
     app.command("retire", epilog="Example: mcpist keys retire 0a1b2c3d")(retire)
 
 
@@ -143,6 +144,23 @@ def forget_peppers(as_json: JsonOption = False) -> None:
     lost = run_local(run)
     text = f"Forgot {', '.join(lost)}; its tokens and secrets are invalid." if lost else "No pepper is lost."
     print_result(as_json, {"forgotten": lost}, lambda: print_line(text))
+
+
+def forget_digest(as_json: JsonOption = False) -> None:
+    """Start again after the key of the argument digests was lost and no copy exists.
+
+    MCPist does not start with another keys/audit-digest.json than the one before. Look for a copy first: calls before
+    and after have different digests of equal arguments. Copy the new file to every gateway.
+    """
+
+    async def run(settings: "Settings", report: Report) -> None:
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.key_rotation import forget_digest_key
+
+        await forget_digest_key(settings, report, OPERATOR_ACTOR)
+
+    run_local(run)
+    print_result(as_json, {"forgotten": True}, lambda: print_line("The next start records the key in the file."))
 
 
 def _print_rewrap_result(result: "RewrapResult") -> None:

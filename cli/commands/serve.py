@@ -17,6 +17,7 @@ from core.config.settings import MAX_WORKERS
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
+    from core.migrations import SchemaChange
     from server.ready import ServerReady
 
 WorkersOption = Annotated[
@@ -51,8 +52,8 @@ def up(as_json: JsonOption = False, workers: WorkersOption = None) -> None:
     """Start MCPist with its database.
 
     Everything runs in this one process, or with --workers in several that serve one port; Ctrl-C stops it in order.
-    The first start makes the database, a tenant, its administrator, a link to sign in by and an API token, which it
-    shows once.
+    The first start makes the database, a tenant, its administrator, a link to sign in by and an API token. It shows
+    them once on a terminal; without one, or with --json, they are in the file first-access.json of the data folder.
     """
     from server.all_in_one import run_all_in_one
 
@@ -88,21 +89,26 @@ def broker(as_json: JsonOption = False) -> None:
 def migrate(as_json: JsonOption = False) -> None:
     """Bring the database to this version's schema.
 
-    `mcpist up` does it by itself.
+    `mcpist up` does it by itself in the database of its data folder; one that MCPIST_DATABASE_URL names is changed by
+    this command alone. MCPist may run meanwhile. Make a backup first: there is no way back but to restore it.
     """
 
-    async def work(settings: "Settings", report: Report) -> tuple[bool, str]:
-        from core.migrations import get_head_revision
+    async def work(settings: "Settings", report: Report) -> "SchemaChange":
         from core.migrations import migrate as to_head
         from server.data_folder import attach_database
 
         async with attach_database(settings, report, maker="migrate") as deployment:
             report("Checking the schema")
-            return await to_head(deployment.admin, deployment.passwords), get_head_revision()
+            return await to_head(deployment.admin, deployment.passwords)
 
-    changed, revision = run_local(work)
-    text = f"The database is at schema {revision}" + (" now." if changed else " already.")
-    print_result(as_json, {"changed": changed, "revision": revision}, lambda: print_line(text))
+    change = run_local(work)
+    text = f"The database is at schema {change.after}"
+    if change.before == change.after:
+        text += " already."
+    else:
+        text += " now." if change.before is None else f" now; it was at {change.before}."
+    document = {"changed": change.before != change.after, "revision": change.after, "before": change.before}
+    print_result(as_json, document, lambda: print_line(text))
 
 
 def _run_gateway_command(
@@ -142,6 +148,8 @@ def _run_until_stopped(
 
 
 def _build_document(ready: "ServerReady") -> dict[str, object]:
+    from server.first_access_file import write_first_access
+
     document: dict[str, object] = {
         "ready": True,
         "mcp_url": ready.mcp_url,
@@ -149,20 +157,25 @@ def _build_document(ready: "ServerReady") -> dict[str, object]:
         "home": str(ready.home),
         "admin_email": ready.admin_email,
     }
-    if ready.api_token is not None:
-        document["api_token"] = ready.api_token.reveal()
-    if ready.sign_in_link is not None:
-        document["sign_in_link"] = ready.sign_in_link.reveal()
+    if (path := write_first_access(ready)) is not None:
+        document["first_access_file"] = str(path)
     return document
 
 
 def _print_welcome(ready: "ServerReady") -> None:
     from cli.lookup import format_tenant_option
+    from server.first_access_file import write_first_access
 
     tenant = format_tenant_option(ready.tenant)
     print_line(f"MCPist is ready.\n\n  MCP endpoint   {ready.mcp_url}\n  Data folder    {ready.home}")
     if ready.admin_email:
         print_line(f"  Administrator  {ready.admin_email}")
+    if ready.console_url:
+        print_line(f"  Console        {ready.console_url}")
+    if ready.api_token is not None and not sys.stdout.isatty():
+        print_line(f"\nThe API token and a link to sign in by, once and within 15 minutes: {write_first_access(ready)}")
+        print_line("Read that file, then delete it.\n\nCtrl-C stops it.")
+        return
     if ready.sign_in_link is not None:
         print_line(f"\nSign in as the administrator, once and within 15 minutes:\n\n  {ready.sign_in_link.reveal()}")
     elif ready.admin_email:

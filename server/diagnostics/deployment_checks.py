@@ -8,6 +8,7 @@ from datetime import datetime
 import asyncpg
 
 from broker.identity.peppers import find_pepper_problem
+from core.audit.digest_key_check import find_digest_key_problem
 from core.audit.query import list_anchors
 from core.audit.verification import verify_chain
 from core.bilingual_text import BilingualText, say
@@ -154,6 +155,8 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
         yield await _check_role(deployment, role)
     for finding in await _check_peppers(deployment):
         yield finding
+    if (finding := await _check_digest_key(deployment)) is not None:
+        yield finding
 
 
 async def _count_unsealed_events(deployment: Deployment) -> int:
@@ -176,6 +179,15 @@ async def _check_peppers(deployment: Deployment) -> list[Finding]:
         return []
     none_yet = say("none yet; the first token makes them", "まだありません。最初のトークンとともに作成されます")
     return [Finding("token keys", "warning", none_yet)]
+
+
+async def _check_digest_key(deployment: Deployment) -> Finding | None:
+    try:
+        async with open_role_database(deployment, CONSOLE_ROLE, max_connections=1) as database:
+            problem = await find_digest_key_problem(database, deployment.digest_key, deployment.digest_key_path)
+    except (MCPistError, asyncpg.PostgresError, OSError):
+        return None  # the check of that role says why
+    return None if problem is None else Finding("digest key", "error", problem)
 
 
 def _check_clock(database_time: datetime) -> Finding:

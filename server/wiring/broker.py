@@ -27,6 +27,7 @@ from broker.vault.deployment_settings import DeploymentSettingsStore
 from broker.vault.envelope import KeyProvider
 from broker.vault.maintenance import run_maintenance
 from broker.vault.vault import Vault, open_vault
+from core.audit.digest_key_check import check_digest_key, record_digest_key
 from core.config.settings import Settings
 from core.db import Database
 from core.http.json_documents import JsonDocumentFetcher
@@ -103,6 +104,8 @@ async def open_broker_runtime(
         guard = await load_deployment_guard(deployment, database)
         vault = await open_vault(database, keys, clock=clock, guard=guard)
         peppers = await open_peppers(database, deployment.peppers)
+        await record_digest_key(database, deployment.digest_key)
+        await check_digest_key(database, deployment.digest_key, deployment.digest_key_path)
         tokens = ApiTokens(database, peppers, clock=clock)
         signing = await _open_own_token_signing(database, keys, settings, identity, clock)
         verifier = CompositeVerifier(

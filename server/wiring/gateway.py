@@ -70,6 +70,7 @@ class Gateway:
     refusals: AuthFailureLog
     end_event_streams: Callable[[], None] = do_nothing
     """Ends the console's event streams, where this process serves the console."""
+    serves_console: bool = False
 
 
 @contextlib.asynccontextmanager

@@ -111,7 +111,10 @@ def _ready_line(process: "subprocess.Popen[str]", log: Path) -> dict[str, Any]:
         line = process.stdout.readline() if selector.select(START_SECONDS) else ""
     if not line:
         raise RuntimeError(f"a server of the benchmark did not start: {log.read_text(errors='replace')[-3000:]}")
-    return json.loads(line)
+    said: dict[str, Any] = json.loads(line)
+    if "first_access_file" in said:
+        said |= json.loads(Path(said["first_access_file"]).read_text())
+    return said
 
 
 def _stop(process: "subprocess.Popen[str]") -> None:

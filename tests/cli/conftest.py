@@ -20,7 +20,7 @@ import pytest
 
 from cli.app import run_command
 from tests.support.fork_server import ForkedProcess
-from tests.support.running_product import data_folder, free_port, hear_command
+from tests.support.running_product import data_folder, free_port, hear_command, read_ready
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 60  # seconds
@@ -144,8 +144,7 @@ def running(home: Home) -> Iterator[Product]:
     try:
         line = process.stdout.readline()
         assert line, process.communicate(timeout=LONG)[1].decode()
-        hear_command(("up",), line, b"")
-        yield Product(process, json.loads(line))
+        yield Product(process, read_ready(line))
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

@@ -81,6 +81,10 @@ def another_file(path: Path) -> None:
     load_or_create(path)
 
 
+def another_digest_key(path: Path) -> None:
+    write(path, json.dumps({"key": "k" * 43}).encode())
+
+
 def a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir(mode=0o700)
@@ -96,7 +100,7 @@ DAMAGES = [
     *((UP, "identity.toml", damage) for damage in TOML),
     *((UP, "notices.toml", damage) for damage in TOML),
     *((UP, "keys/database-roles.json", damage) for damage in [*KEYS, empty, a_folder]),
-    *((UP, "keys/audit-digest.json", damage) for damage in KEYS),
+    *((UP, "keys/audit-digest.json", damage) for damage in [*KEYS, Path.unlink, another_digest_key]),
     *((UP, "keys/token-peppers.json", damage) for damage in [*KEYS, Path.unlink, another_file]),
     *((UP, "keys/vault-kek.json", damage) for damage in [*KEYS, a_folder]),
     *((BROKER, "keys/gateways.pem", damage) for damage in (garbage, empty, open_to_all, a_folder)),

@@ -3,14 +3,19 @@
 import contextlib
 import json
 import os
+import pty
 import re
 import signal
 import socket
 import subprocess
+import sys
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
-from tests.cli.conftest import LONG, Home, running
+from admin_ui.console_files import is_console_built
+from server.first_access_file import FIRST_ACCESS_FILE
+from tests.cli.conftest import LONG, ROOT, Home, running
 from tests.support.running_product import hear_command
 
 
@@ -22,7 +27,7 @@ def test_first_and_second_start(fresh: Home) -> None:
         assert ready == {
             "ready": True,
             "mcp_url": url,
-            "console_url": None,
+            "console_url": f"http://127.0.0.1:{fresh.port}/console" if is_console_built() else None,
             "home": str(fresh.path),
             "admin_email": "admin@localhost",
         }
@@ -46,8 +51,7 @@ def test_first_and_second_start(fresh: Home) -> None:
 
 def test_for_people(fresh: Home) -> None:
     url = f"http://127.0.0.1:{fresh.port}/mcp"
-    with _started(fresh, "up") as process:
-        shown = _until_ready(process)
+    shown = _read_terminal(fresh)
     [token] = {word.strip('",') for word in shown.split() if word.startswith("mcpist_")}
     assert "shown once" in shown
     assert f"\n  http://127.0.0.1:{fresh.port}/sign-in/link?code=" in shown
@@ -60,7 +64,7 @@ def test_for_people(fresh: Home) -> None:
     assert vs_code["servers"]["mcpist"]["headers"] == {"Authorization": "Bearer ${input:mcpist-token}"}
     assert vs_code["inputs"][0]["password"] is True
     assert "call knowledge_graph create_entities" in shown
-    assert "\x1b" not in shown
+    assert not (fresh.path / FIRST_ACCESS_FILE).exists()
     with _started(fresh, "up") as process:
         shown = _until_ready(process)
         assert fresh.run("tenant", "create", "acme", "--admin", "ada@acme.example").code == 0
@@ -76,6 +80,26 @@ def test_for_people(fresh: Home) -> None:
     assert "user link admin@localhost" in shown
     assert "code=" not in shown
     assert url in shown
+
+
+def test_secrets_of_the_first_start_are_not_printed_where_no_person_reads(fresh: Home) -> None:
+    path = fresh.path / FIRST_ACCESS_FILE
+    with _started(fresh, "up") as process:
+        shown = _until_ready(process)
+        assert str(path) in shown
+        assert ("mcpist_" in shown, "code=" in shown) == (False, False)
+        assert path.stat().st_mode & 0o777 == 0o600
+        first = json.loads(path.read_text())
+        hear_command(("up",), path.read_bytes(), b"")
+        request = urllib.request.Request(f"http://127.0.0.1:{fresh.port}/api/v1/me")
+        request.add_header("Authorization", f"Bearer {first['api_token']}")
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert answer.status == 200
+        path.unlink()
+    with _started(fresh, "up", "--json") as process:
+        assert process.stdout is not None
+        assert "first_access_file" not in json.loads(process.stdout.readline())
+    assert not path.exists()
 
 
 def test_a_taken_port(fresh: Home) -> None:
@@ -114,6 +138,26 @@ def _started(home: Home, *arguments: str, port: int | None = None) -> "Iterator[
         out, err = process.communicate(timeout=LONG)
         hear_command(arguments, out, err)
     assert process.returncode == 0, err.decode()
+
+
+def _read_terminal(home: Home) -> str:
+    """What a person sees of a start that is ended then."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from cli import main; main()", "up"]
+    variables = {**home.environment, "TERM": "dumb", "COLUMNS": "200"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while b"Ctrl-C" not in shown:
+            shown += os.read(ours, 65536)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=LONG)
+    os.close(ours)
+    hear_command(("up",), shown, err)
+    assert process.returncode == 0, err.decode()
+    return shown.decode().replace("\r\n", "\n")
 
 
 def _until_ready(process: "subprocess.Popen[bytes]") -> str:

@@ -1,6 +1,5 @@
 """What the client tests run against: the product in a process of its own. Everything else here knows these fixtures."""
 
-import json
 import os
 import signal
 import subprocess
@@ -18,8 +17,8 @@ from tests.support.running_product import (
     data_folder,
     environment,
     free_port,
-    hear_command,
     log_of,
+    read_ready,
 )
 
 
@@ -39,8 +38,7 @@ def gateway(product_environment: dict[str, str]) -> Iterator[Gateway]:
         os.close(log)
         assert server.stdout is not None
         line = server.stdout.readline()
-        hear_command(("up",), line, b"")
-        ready = json.loads(line)
+        ready = read_ready(line)
         yield Gateway(ready["mcp_url"], ready["api_token"])
         server.send_signal(signal.SIGTERM)
         server.wait(START_SECONDS)

@@ -73,6 +73,10 @@ EXTRA_POLICIES = {
     ("auth.used_ids", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.deployment_settings", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.pepper_checks", "broker_keeps"): ("*", ("mcpist_broker",)),
+    # The check of the key of argument digests: every process compares its file with it.
+    ("audit.digest_key_check", "processes_compare"): ("r", ("mcpist_broker", "mcpist_console", "mcpist_gateway")),
+    ("audit.digest_key_check", "broker_records"): ("a", ("mcpist_broker",)),
+    ("audit.digest_key_check", "broker_forgets"): ("d", ("mcpist_broker",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.
     ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
     ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),
@@ -88,6 +92,7 @@ OF_THE_DEPLOYMENT = {
     "auth.used_ids",
     "auth.deployment_settings",
     "auth.pepper_checks",
+    "audit.digest_key_check",
     "auth.audit_key",
 }
 # Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.

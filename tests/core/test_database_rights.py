@@ -59,7 +59,7 @@ async def test_an_administrator_of_the_database_who_is_no_superuser_is_told(
         await admin.execute("GRANT SELECT ON public.alembic_version TO PUBLIC")
     try:
         owner = DatabaseAddress(database.admin.url, name, Secret("p"))
-        assert not await migrate(owner, PASSWORDS)
+        assert not (await migrate(owner, PASSWORDS)).is_upgrade
         (told,) = [record for record in caplog.records if "rights" in record.__dict__]
         assert told.__dict__["rights"] == "large objects"
         async with database.open("mcpist_gateway") as opened, opened.connection() as connection:

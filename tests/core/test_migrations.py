@@ -5,6 +5,7 @@ import pytest
 
 from core.migrations import (
     MigrationError,
+    SchemaChange,
     build_tenant_policy_script,
     downgrade,
     get_current_revision,
@@ -31,11 +32,11 @@ async def _schemas(database: ScratchDatabase) -> list[str]:
 async def test_up_down_up_on_an_empty_database(database_server: DatabaseServer) -> None:
     await database_server.template()  # the roles exist before: as on any second database of a server
     async with database_server.database(migrated=False) as database:
-        assert await migrate(database.admin, PASSWORDS) is True
+        assert await migrate(database.admin, PASSWORDS) == SchemaChange(None, get_head_revision())
         assert await _revision(database) == get_head_revision()
         await downgrade(database.admin, "base")
         assert await _schemas(database) == []
-        assert await migrate(database.admin, PASSWORDS) is True
+        assert await migrate(database.admin, PASSWORDS) == SchemaChange(None, get_head_revision())
         assert await _schemas(database) == ["audit", "auth", "core", "modules", "vault"]
 
 
@@ -50,7 +51,7 @@ async def test_every_revision_goes_down_and_up_by_itself(database_server: Databa
 
 
 async def test_a_second_start_has_nothing_to_do(database: ScratchDatabase) -> None:
-    assert await migrate(database.admin, PASSWORDS) is False
+    assert await migrate(database.admin, PASSWORDS) == SchemaChange(get_head_revision(), get_head_revision())
 
 
 async def test_a_newer_schema_is_refused(database: ScratchDatabase) -> None:
@@ -89,9 +90,9 @@ async def test_a_rented_server_without_a_superuser_is_enough() -> None:
                 await admin.execute("CREATE ROLE renter LOGIN CREATEROLE PASSWORD 'renter'")
                 await admin.execute(f'ALTER DATABASE "{database.name}" OWNER TO renter')
             renter = database.admin.as_role("renter", Secret("renter"))
-            assert await migrate(renter, PASSWORDS) is True
+            assert await migrate(renter, PASSWORDS) == SchemaChange(None, get_head_revision())
             await downgrade(renter, "base")
-            assert await migrate(renter, PASSWORDS) is True
+            assert await migrate(renter, PASSWORDS) == SchemaChange(None, get_head_revision())
 
 
 async def test_a_server_that_is_too_old_is_refused(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) -> None:

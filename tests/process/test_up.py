@@ -37,7 +37,7 @@ async def test_first_start_second_start_and_the_only_line(home: Path) -> None:
     assert first.ready["ready"] is True
     way_in = {"api_token", "sign_in_link"}
     assert set(first.ready) == {"ready", "mcp_url", "console_url", "home", "admin_email"} | way_in
-    assert (first.ready["mcp_url"], first.ready["console_url"]) == (f"http://127.0.0.1:{port}/mcp", None)
+    assert first.ready["mcp_url"] == f"http://127.0.0.1:{port}/mcp"
     async with client(first.url, first.ready["api_token"]) as caller:
         await caller.call("create_entities", entities=[{"name": "日本", "entityType": "国", "observations": []}])
     assert await first.end(signal.SIGINT) == 0

@@ -12,6 +12,7 @@ With MCPIST_TEST_SPLIT=1 in the environment a gateway reaches its broker over HT
 """
 
 import contextlib
+import json
 import os
 import shutil
 import time
@@ -36,12 +37,13 @@ from core.directory.audit_trail import Actor
 from core.directory.services import set_service
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
+from core.private_file import write_once
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog
 from gateway.observability.exposition import build_registry
-from server.deployment import KEYS_FOLDER, Deployment
+from server.deployment import DIGEST_MEMBER, KEYS_FOLDER, Deployment
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway
@@ -193,6 +195,7 @@ async def product_on(
     if keys is not None:
         shutil.copytree(keys, home / KEYS_FOLDER, dirs_exist_ok=True)
     deployment = Deployment(home, database.admin, PASSWORDS, Secret("digest key of the tests, not secret"))
+    write_once(deployment.digest_key_path, json.dumps({DIGEST_MEMBER: deployment.digest_key.reveal()}))
     clock = Clock()
     async with (
         open_role_database(deployment, CONSOLE_ROLE, max_connections=3) as console,

@@ -133,8 +133,21 @@ async def start(
     async with asyncio.timeout(START_SECONDS):
         line = await process.stdout.readline()
     assert line, f"the product ended with {await process.wait()} before it was ready"
+    return Product(process, read_ready(line), home, port)
+
+
+def read_ready(line: bytes) -> dict[str, Any]:
+    """The one line of a start as its reader has it: with what the file says that it names, which is deleted then."""
     SUITE.hear_output("the product's ready line", line)
-    return Product(process, json.loads(line), home, port)
+    ready: dict[str, Any] = json.loads(line)
+    if "first_access_file" in ready:
+        path = Path(ready.pop("first_access_file"))
+        assert path.stat().st_mode & 0o777 == 0o600
+        text = path.read_bytes()
+        SUITE.hear_output("the file of the first access", text)
+        ready |= json.loads(text)
+        path.unlink()
+    return ready
 
 
 def log_of(home: Path) -> int:

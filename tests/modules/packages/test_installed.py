@@ -17,7 +17,7 @@ from tests.modules.packages.installation import install_example
 from tests.support.canary import SUITE
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR
-from tests.support.running_product import MCPIST, data_folder, environment, free_port, hear_command, log_of
+from tests.support.running_product import MCPIST, data_folder, environment, free_port, hear_command, log_of, read_ready
 from tests.support.split import split_on
 from tests.support.vendor_double import serve_double
 
@@ -62,7 +62,7 @@ async def test_in_one_process(site: Path, tmp_path: Path) -> None:
             try:
                 assert process.stdout is not None
                 async with asyncio.timeout(60):
-                    ready = json.loads(await process.stdout.readline())
+                    ready = read_ready(await process.stdout.readline())
                 await run(variables, "provider", "add", str(provider))
                 await run(variables, "service", "enable", "raindrop")
                 await run(variables, "service", "set", "raindrop", f"base_url={base_url}")

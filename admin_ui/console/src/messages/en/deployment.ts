@@ -53,6 +53,7 @@ export const doctor = {
     clock: 'Clock',
     schema: 'Schema',
     'token keys': 'Token keys',
+    'digest key': 'Key of argument digests',
     'identity settings': 'Settings of sign-in',
     'notice settings': 'Settings of notices',
     'gateway keys': 'Gateway keys',

@@ -50,6 +50,7 @@ export const doctor: Messages['doctor'] = {
     clock: '時計',
     schema: 'スキーマ',
     'token keys': 'トークン用の鍵',
+    'digest key': '引数ダイジェストの鍵',
     'identity settings': 'サインインの設定',
     'notice settings': '通知の設定',
     'gateway keys': 'ゲートウェイの鍵',
