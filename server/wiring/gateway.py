@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.interface import Broker
+from broker.interface import Broker, RemoteBroker
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
@@ -279,6 +279,17 @@ def _build_health_checks(
             return limits.is_shared or f"{DEGRADED}: counted by each process"
 
         checks["limits"] = are_limits_shared
+    broker = dependencies.broker
+    if isinstance(broker, RemoteBroker):
+
+        async def is_broker_answering() -> bool | str:
+            problem = await broker.find_problem()
+            if problem is None:
+                return True
+            # Known credentials go on during an outage; a refusal lasts, and a load balancer should know.
+            return f"refused: {problem.cause}" if problem.is_refusal else f"{DEGRADED}: {problem.cause}"
+
+        checks["broker"] = is_broker_answering
     # An own server's disk is elsewhere.
     return (
         checks
