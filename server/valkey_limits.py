@@ -15,8 +15,10 @@ from core.config.settings import Settings
 from core.errors import Unavailable
 from core.private_file import read_private
 
-TIMEOUT_SECONDS = 0.5
+TIMEOUT_SECONDS = 1.0
 """Seconds for one report. No call waits for it."""
+CHECK_SECONDS = 5.0
+"""Seconds in which the doctor expects an answer."""
 PROCESS_SECONDS = 15
 """Seconds after its last report in which a process counts."""
 PREFIX = "{mcpist-limits}:"
@@ -46,8 +48,8 @@ return answer
 class ValkeyLimitStore:
     """Buckets in one Valkey or Redis."""
 
-    def __init__(self, client: "Redis") -> None:
-        self._client = client
+    def __init__(self, client: "Redis", timeout: float = TIMEOUT_SECONDS) -> None:
+        self._timeout = timeout
         self._script: Any = client.register_script(_REPORT)
         self._process = secrets.token_hex(8)
 
@@ -55,7 +57,7 @@ class ValkeyLimitStore:
         keys = [f"{PREFIX}processes", *(f"{PREFIX}user:{key}" for key in counts)]
         arguments = [f"{interval:.9f}", self._process, PROCESS_SECONDS, *counts.values()]
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
+            async with asyncio.timeout(self._timeout):
                 answer: list[Any] = await self._script(keys=keys, args=arguments)
         except (RedisError, OSError, TimeoutError) as error:
             raise Unavailable(describe_problem(error)) from None
@@ -63,15 +65,15 @@ class ValkeyLimitStore:
 
 
 @contextlib.asynccontextmanager
-async def open_limit_store(settings: Settings) -> AsyncGenerator[ValkeyLimitStore]:
+async def open_limit_store(settings: Settings, timeout: float = TIMEOUT_SECONDS) -> AsyncGenerator[ValkeyLimitStore]:
     """Open the store of ``MCPIST_REDIS_URL``; it need not be there yet.
 
     Raises:
         Invalid: the password file can be read by others, or cannot be read.
     """
-    client = Redis(**_build_arguments(settings))
+    client = Redis(**_build_arguments(settings, timeout))
     try:
-        yield ValkeyLimitStore(client)
+        yield ValkeyLimitStore(client, timeout)
     finally:
         with contextlib.suppress(RedisError, OSError, TimeoutError):
             async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -80,7 +82,7 @@ async def open_limit_store(settings: Settings) -> AsyncGenerator[ValkeyLimitStor
 
 async def find_limit_store_problem(settings: Settings) -> str:
     """Try the store; return what is wrong with it, or nothing."""
-    async with open_limit_store(settings) as store:
+    async with open_limit_store(settings, CHECK_SECONDS) as store:
         try:
             await store.report(1.0, {})
         except Unavailable as error:
@@ -105,7 +107,7 @@ def describe_problem(error: Exception) -> str:
     return "the Valkey or Redis of MCPIST_REDIS_URL cannot be reached"
 
 
-def _build_arguments(settings: Settings) -> dict[str, Any]:
+def _build_arguments(settings: Settings, timeout: float) -> dict[str, Any]:
     """Build the client's arguments. Nothing is retried within a report: the next one follows."""
     assert settings.redis_url is not None
     url = urlsplit(settings.redis_url.reveal())
@@ -118,8 +120,8 @@ def _build_arguments(settings: Settings) -> dict[str, Any]:
         "db": int(url.path.strip("/") or "0"),
         "username": unquote(url.username) if url.username else None,
         "password": password,
-        "socket_timeout": TIMEOUT_SECONDS,
-        "socket_connect_timeout": TIMEOUT_SECONDS,
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
         "retry": None,
         "max_connections": 2,
     }
