@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import functools
 import secrets
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
@@ -42,6 +43,16 @@ FIRST_UNRESERVED_OID = 10_000
 """OIDs below are those of PostgreSQL's own objects, the same in every database (PostgreSQL, 67.2.2 OID Assignment)."""
 
 _T = TypeVar("_T")
+
+
+class DatabaseNotTrusted(Unavailable):
+    """The certificate of the database is not one that its URL trusts."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "MCPist is not ready: the certificate of its database is not trusted; MCPIST_DATABASE_URL has to name its "
+            "authority (sslrootcert=FILE) and the server by a name in its certificate"
+        )
 
 
 class Row(Protocol):
@@ -102,7 +113,7 @@ async def check_sessions(address: DatabaseAddress) -> None:
     if not await _is_session_pinned(address):
         raise Invalid(
             "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
-            "work: name the database itself, or a pool in session mode"
+            "work: name the database itself, or a pool in session mode (PgBouncer: pool_mode = session)"
         )
 
 
@@ -268,5 +279,7 @@ async def _call_database(call: Callable[..., Awaitable[_T]], *args: Any, **optio
     """
     try:
         return await call(*args, **options)
+    except ssl.SSLCertVerificationError as error:
+        raise DatabaseNotTrusted from error
     except CONNECTION_ERRORS as error:
         raise Unavailable() from error
