@@ -59,11 +59,13 @@ def backup(
 
     async def work(settings: "Settings", report: "Report") -> Path:
         from core.audit.event import AuditEventKind
+        from server.backup_right import check_backup_right
         from server.data_folder import attach_database
         from server.key_archive import back_up_keys
         from server.postgres.backup import dump
 
         async with attach_database(settings, report) as deployment:
+            await check_backup_right(deployment.admin)
             report("Writing the backup")
             with back_up_keys(settings, keys_file, passphrase, force=force):
                 await dump(_build_url(deployment.admin), file.absolute(), force=force)

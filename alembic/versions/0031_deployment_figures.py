@@ -4,7 +4,7 @@ from alembic import op
 
 from core.migrations import run_script
 
-revision = "0032"
+revision = "0031"
 down_revision = "0030"
 branch_labels = None
 depends_on = None
