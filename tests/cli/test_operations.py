@@ -26,7 +26,7 @@ def test_backup_and_restore(cli: Home, tenant: str, fresh: Home, tmp_path: Path)
     restored = fresh.run("restore", str(file))
     assert restored.code == 0
     assert str(fresh.path / "keys") in restored.err
-    for name in ("vault-kek.json", "token-peppers.json"):
+    for name in ("vault-kek.json", "token-peppers.json", "audit-digest.json"):
         assert name in restored.err
         shutil.copy2(cli.path / "keys" / name, fresh.path / "keys")
     graph = fresh.run("call", "knowledge_graph", "read_graph", "--tenant", tenant, "--json").json()

@@ -36,6 +36,7 @@ async def test_a_broker_shows_its_metrics(database: ScratchDatabase, tmp_path: P
         port = free_port()
         deployment.broker.variables["MCPIST_METRICS_PORT"] = str(port)
         await deployment.broker.start()
+        await within(60, lambda: has_read_figures(port))
         found = await scrape(port)
         assert (found["mcpist_accounts", "active"], found["mcpist_accounts", "needs_reauth"]) == (1, 0)
         assert found["mcpist_deployment_is_copy",] == 0
@@ -47,6 +48,10 @@ async def test_a_broker_shows_its_metrics(database: ScratchDatabase, tmp_path: P
         text = str(sorted(found))
         assert ada.email not in text
         assert str(ada.tenant.id) not in text
+
+
+async def has_read_figures(port: int) -> bool:
+    return (await scrape(port)).get(("mcpist_accounts", "active")) == 1
 
 
 async def has_counted_refresh(port: int) -> bool:
