@@ -5,10 +5,11 @@ sending null), and limits that no real value comes near are checked without bein
 with the limit in the text.
 """
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from modules.kit.declarations import Hints
@@ -52,7 +53,20 @@ PerPage = Annotated[int, Field(ge=1, le=100, description="At most 100", json_sch
 CursorText = Annotated[
     OptionalParameter[Annotated[str, limit_length(maximum=4000)]], Field(description="Last nextCursor")
 ]
-Timestamp = OptionalParameter[AwareDatetime]
+_DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+
+
+def _refuse_without_date(value: Any) -> Any:
+    """Pydantic reads a number, also one in a text such as "2026" or "20260131", as seconds since 1970."""
+    if not isinstance(value, str) or not _DATE_FIRST.match(value):
+        raise ValueError("does not begin with a date such as 2026-01-31")
+    return value
+
+
+CalendarDate = Annotated[date, BeforeValidator(_refuse_without_date)]
+"""A date such as 2026-01-31."""
+Timestamp = OptionalParameter[Annotated[AwareDatetime, BeforeValidator(_refuse_without_date)]]
+"""A moment such as 2026-01-31T09:00:00+01:00."""
 
 
 def format_timestamp(value: datetime | None) -> str | None:

@@ -12,7 +12,10 @@ NO_IDS = ("../x", "a b/c", "", "a\u202eb", "x" * 3_000, 5.5)
 TIMES = frozenset({
     "since", "until", "before", "start", "end", "due", "due_on", "started", "reminder", "time_min", "time_max",
 })  # fmt: skip
-NO_TIMES = ("2026-02-30", "2026-02-30T10:00:00Z", "2026-01-31T25:00:00Z", "next week")
+NO_TIMES = (
+    "2026-02-30", "2026-02-30T10:00:00Z", "2026-01-31T25:00:00Z", "next week",
+    "2026", "20260131", "1767225600", 1767225600,
+)  # fmt: skip
 NO_ZONE = "2026-01-31T10:00:00"
 
 
