@@ -406,6 +406,17 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_event", {**TIMES, "recurrence": ["FREQ=DAILY"]}, "time_zone is missing"),
     ("create_event", {**SPAN, "recurrence": ["FREQ=HOURLY"]}, "recurrence"),
     ("create_event", {**SPAN, "recurrence": ["RRULE:FREQ=DAILY;UNTIL=20300230"]}, "UNTIL does not exist"),
+    ("create_event", {**SPAN, "recurrence": ["RRULE:FREQ=DAILY;UNTIL=20300301T250000Z"]}, "UNTIL does not exist"),
+    *(
+        ("create_event", {**SPAN, "recurrence": ["FREQ=DAILY;COUNT=3", line]}, f"recurrence: value error, {text}")
+        for line, text in (
+            ("EXDATE:20300230", "EXDATE: the date 20300230 does not exist"),
+            ("RDATE;VALUE=DATE:20300301,20300230", "RDATE: the date 20300230 does not exist"),
+            ("EXDATE:20300304T250000Z", "EXDATE: the date 20300304T250000Z does not exist"),
+            ("EXDATE:20300304T", "EXDATE: '20300304T' is no date"),
+            ("RDATE;VALUE=PERIOD:20300304T090000Z/PT", "RDATE: '20300304T090000Z/PT' is no date"),
+        )
+    ),
     ("create_event", {**SPAN, "attendees": ["Bo <bo@acme.test>"]}, "attendees"),
     ("create_event", {**SPAN, "description": "x" * 8193}, "description"),
     ("create_event", {**SPAN, "reminders": [99_999]}, "reminders"),
