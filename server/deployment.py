@@ -91,14 +91,19 @@ def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSett
     )
 
 
-def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool) -> Deployment:
-    """Open a deployment of which this process knows one role's login and the key of the argument digests.
+def open_deployment_as(
+    home: Path, address: DatabaseAddress, role: str, *, make_keys: bool, has_digest_key: bool = True
+) -> Deployment:
+    """Open a deployment of which this process knows one role's login and, with `has_digest_key`, the key of the
+    argument digests.
 
     Raises:
         Invalid: `address` names another role; the key can be read by others, is damaged, or is missing and not made.
     """
     if urlsplit(address.url.reveal()).username != role:
         raise Invalid(f"MCPIST_DATABASE_URL has to log in as {role} here: postgresql://{role}:password@host/database")
+    if not has_digest_key:
+        return Deployment(home, address, {}, Secret(""), only_role=role)
     path = home / KEYS_FOLDER / DIGEST_KEY_FILE
     if make_keys:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -13,14 +13,9 @@ from dataclasses import replace
 
 from admin_ui.console_files import is_console_built
 from broker.interface import Broker
-from core.audit.call_counts import COUNT_SECONDS, FORGET_SECONDS, CallCounter
-from core.audit.sealer import AuditSealer
-from core.concurrency.background import run_in_background
-from core.concurrency.periodic import PeriodicTask
 from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
 from core.directory.audit_retention import AuditRetentionStore
-from core.errors import Unavailable
 from core.http_server.asgi import Application
 from core.migrations import migrate
 from core.observability.logs import resolve_format
@@ -29,6 +24,7 @@ from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
 from gateway.observability.metrics import Metrics
 from gateway.observability.metrics_server import serve_metrics
+from server.audit_maintenance import run_audit_maintenance
 from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
@@ -264,18 +260,6 @@ async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers 
 @contextlib.asynccontextmanager
 async def _run_sealer(context: OperatorContext, settings: Settings) -> AsyncGenerator[None]:
     """Run the maintenance of the audit log: sealing, counting, and deleting old events."""
-    sealer, counter = AuditSealer(context.console, get_utc_now), CallCounter(context.console)
-    counting = PeriodicTask("counting calls by the hour", counter.count_pending, COUNT_SECONDS)
     retention = AuditRetentionStore(context.console, settings.audit_keep_months)
-    forgetting = PeriodicTask("deleting old counts of calls", counter.forget_old, FORGET_SECONDS)
-    try:
-        async with (
-            run_in_background("sealing the audit log", sealer.run()),
-            run_in_background(counting.name, counting.run()),
-            run_in_background(forgetting.name, forgetting.run()),
-            run_retention(context.deployment, retention, get_utc_now),
-        ):
-            yield
-    finally:
-        with contextlib.suppress(Unavailable):
-            await sealer.seal_all()
+    async with run_audit_maintenance(context.console), run_retention(context.deployment, retention, get_utc_now):
+        yield

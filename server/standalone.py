@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from broker.api.console_messages import CONSOLE_PATHS
+from broker.api.console_rpc import ConsoleServices, build_console_rpc
 from broker.interface import Broker
 from broker.rpc.app import BrokerApp
 from broker.rpc.codec import PATHS
@@ -26,7 +28,7 @@ from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
-from core.http_server.asgi import PathDispatcher
+from core.http_server.asgi import Application, PathDispatcher
 from core.migrations import check_schema, migrate
 from core.secret import Secret
 from server.data_folder import Report, attach_database
@@ -35,8 +37,8 @@ from server.health import Check, HealthMonitor, build_health_routes, check_backg
 from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
-from server.role_database import BROKER_ROLE, GATEWAY_ROLE, open_role_database
-from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_gateways
+from server.role_database import BROKER_ROLE, CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
+from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_consoles, load_served_gateways
 from server.wiring.broker import open_broker_runtime
 from server.wiring.web import open_web_application
 
@@ -86,6 +88,22 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
 
 
 @contextlib.asynccontextmanager
+async def open_console_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    """Open the deployment of a control plane beside a broker; it knows no key but its own.
+
+    Raises:
+        core.errors.Invalid: MCPIST_DATABASE_URL is not the control plane's own.
+    """
+    if settings.database_url is None:
+        async with attach_database(settings, report) as deployment:
+            yield deployment
+        return
+    yield await _open_single_role_deployment(
+        settings.home, settings.database_url, CONSOLE_ROLE, make_keys=False, has_digest_key=False
+    )
+
+
+@contextlib.asynccontextmanager
 async def open_remote_broker(settings: Settings) -> AsyncGenerator[Broker]:
     """Open the broker that the settings name, asked with this gateway's key.
 
@@ -119,15 +137,20 @@ async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGe
         yield deployment
 
 
-async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
+async def _open_single_role_deployment(
+    home: Path, url: Secret, role: str, *, make_keys: bool, has_digest_key: bool = True
+) -> Deployment:
     """Open a deployment as one role. A wrong login, a pooler in the wrong mode, an older schema or another deployment's
     digest key ends the start; a database that is away may come later."""
-    deployment = open_deployment_as(home, DatabaseAddress(url), role, make_keys=make_keys)
+    deployment = open_deployment_as(
+        home, DatabaseAddress(url), role, make_keys=make_keys, has_digest_key=has_digest_key
+    )
     try:
         address = deployment.get_role_address(role)
         await check_sessions(address)
         await check_schema(address)
-        await _check_digest_key(deployment, role)
+        if has_digest_key:
+            await _check_digest_key(deployment, role)
     except Unavailable:
         return deployment
     except asyncpg.InvalidAuthorizationSpecificationError:
@@ -159,8 +182,16 @@ async def _open_broker_app(
         if settings.database_url is None:
             checks["disk"] = create_disk_check(settings.home)
         health = HealthMonitor(checks, clock=time.monotonic)
-        app = PathDispatcher({**dict.fromkeys(PATHS, broker), **build_health_routes(health)})
-        async with open_web_application(zone, settings, refusals, manifests) as pages:
+        paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
+        consoles = load_served_consoles(settings)
+
+        def serve_consoles(services: ConsoleServices) -> None:
+            if consoles is not None:
+                rpc = build_console_rpc(services, ServiceTokenVerifier(consoles))
+                paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
+
+        async with open_web_application(zone, settings, refusals, manifests, console_rpc=serve_consoles) as pages:
+            app = PathDispatcher(paths)
             app.otherwise = pages
             yield app, health
 

@@ -1,10 +1,10 @@
-"""The broker's side of the wire: an ASGI application with three paths, and no way to ask about anyone who is absent."""
+"""The broker's side of the wire. For gateways it has three paths, and no way to ask about anyone who is absent."""
 
 import asyncio
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -15,7 +15,6 @@ from broker.rpc.codec import (
     MOST_REQUEST,
     STATUS,
     VERIFY,
-    BrokerResult,
     MalformedMessage,
     decode_lease_request,
     decode_subject_request,
@@ -41,24 +40,28 @@ LOG_INTERVAL_SECONDS = 10.0
 log = logging.getLogger(__name__)
 
 
-class BrokerApp:
-    """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a service token and a subject token.
+Handler = Callable[[bytes], Awaitable[bytes]]
+
+
+class RpcApp:
+    """Serves processes whose keys `tokens` knows. Every request needs a service token.
 
     Whatever is wrong with a service token, the answer is one 401; what was wrong is in the broker's log only.
+    `handlers` give the body of an answer to that of a request, by path.
     """
 
     def __init__(
-        self, broker: Broker, tokens: ServiceTokenVerifier, *, clock: Callable[[], float] = time.monotonic
+        self,
+        handlers: Mapping[str, Handler],
+        tokens: ServiceTokenVerifier,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tokens = tokens
         self._clock = clock
         self._limits = CallerLimits(RATE, BURST, CONCURRENCY, clock=clock)
         self._told: dict[str, float] = {}
-        self._paths: dict[str, Callable[[bytes], Awaitable[BrokerResult]]] = {
-            VERIFY: lambda body: broker.verify(decode_subject_request(body)),
-            STATUS: lambda body: broker.get_connections(decode_subject_request(body)),
-            EXCHANGE: lambda body: broker.lease(decode_lease_request(body)),
-        }
+        self._paths = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -93,7 +96,7 @@ class BrokerApp:
     async def _dispatch(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
         self._tokens.consume(claims, body)
         try:
-            return 200, encode_result(await self._paths[path](body)), None
+            return 200, await self._paths[path](body), None
         except MalformedMessage:
             return 400, b'{"error":"malformed"}', None
         except Unavailable as error:
@@ -115,6 +118,24 @@ class BrokerApp:
         if now - self._told.get(cause, -math.inf) >= LOG_INTERVAL_SECONDS:
             self._told[cause] = now
             log.warning(text, extra={"event": event, "cause": cause})
+
+
+class BrokerApp(RpcApp):
+    """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a subject token, too."""
+
+    def __init__(
+        self, broker: Broker, tokens: ServiceTokenVerifier, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        async def verify(body: bytes) -> bytes:
+            return encode_result(await broker.verify(decode_subject_request(body)))
+
+        async def get_connections(body: bytes) -> bytes:
+            return encode_result(await broker.get_connections(decode_subject_request(body)))
+
+        async def lease(body: bytes) -> bytes:
+            return encode_result(await broker.lease(decode_lease_request(body)))
+
+        super().__init__({VERIFY: verify, STATUS: get_connections, EXCHANGE: lease}, tokens, clock=clock)
 
 
 def _read_bearer_token(scope: Scope) -> str:

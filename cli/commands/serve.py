@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
     app.command("up", epilog="Example: MCPIST_PORT=8081 mcpist up")(up)
     app.command("gateway", epilog="Example: MCPIST_PORT=8082 mcpist gateway")(gateway)
     app.command("broker", epilog="Example: MCPIST_PORT=8090 mcpist broker")(broker)
+    app.command("console", epilog="Example: MCPIST_PORT=8091 mcpist console")(console)
     app.command("migrate", epilog="Example: mcpist migrate --json")(migrate)
 
 
@@ -83,6 +84,21 @@ def broker(as_json: JsonOption = False) -> None:
         as_json,
         lambda ready: {"ready": True, "broker_url": ready.broker_url},
         lambda ready: print_line(f"The broker listens on {ready.broker_url}"),
+    )
+
+
+def console(as_json: JsonOption = False) -> None:
+    """Start the control plane alone: the console, the admin API and SCIM, beside a broker in a process of its own.
+
+    It needs MCPIST_BROKER_URL, a key that the broker knows, and no secret of the broker's. See docs/split.md.
+    """
+    from server.console_process import run_console
+
+    _run_until_stopped(
+        run_console,
+        as_json,
+        lambda ready: {"ready": True, "console_url": ready.console_url},
+        lambda ready: print_line(f"The console is at {ready.console_url}"),
     )
 
 

@@ -88,7 +88,8 @@ class Settings:
         "MCPIST_DATABASE_URL",
         values.parse_database_url,
         "a URL such as postgresql://user:password@host/database",
-        "An own Postgres (16 or newer), as a role that may create roles; beside a broker, as `mcpist_gateway`.",
+        "An own Postgres (16 or newer), as a role that may create roles; split, each process logs in as "
+        "`mcpist_gateway`, `mcpist_broker` or `mcpist_console`.",
         None,
         shown_default="the embedded Postgres",
         secret=True,
@@ -104,7 +105,8 @@ class Settings:
         "MCPIST_BROKER_URL",
         values.parse_broker_url,
         "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
-        "For `mcpist gateway`: the broker, if it is a separate process. For `mcpist broker`: a socket to listen on.",
+        "For `mcpist gateway` and `console`: the broker, if it is a separate process. For `mcpist broker`: a socket to "
+        "listen on.",
         "",
         shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )
@@ -123,6 +125,22 @@ class Settings:
         "For `mcpist broker`: the public keys (PEM) of the gateways that it serves.",
         None,
         shown_default="`keys/gateways.pem` in the data folder",
+    )
+    console_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_CONSOLE_KEY",
+        values.parse_path,
+        "a file",
+        "For `mcpist console`: its private key (Ed25519, PEM).",
+        None,
+        shown_default="`keys/console.pem` in the data folder",
+    )
+    broker_consoles: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_BROKER_CONSOLES",
+        values.parse_path,
+        "a file",
+        "For `mcpist broker`: the public keys (PEM) of the control planes (`mcpist console`) that it serves.",
+        None,
+        shown_default="`keys/consoles.pem` in the data folder, if it is there",
     )
     keys: tuple[str, ...] = declare_setting(
         "MCPIST_KEYS",

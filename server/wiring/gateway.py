@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.interface import Broker
+from broker.interface import Broker, RemoteBroker
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
@@ -44,7 +44,7 @@ from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
-from server.health import HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
+from server.health import DEGRADED, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
 from server.role_database import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
 from server.workers.worker import ONLY_WORKER, Worker
@@ -252,6 +252,17 @@ def _build_health_checks(
         "audit": is_audit_writing,
         "background tasks": check_background_tasks,
     }
+    broker = dependencies.broker
+    if isinstance(broker, RemoteBroker):
+
+        async def is_broker_answering() -> bool | str:
+            problem = await broker.find_problem()
+            if problem is None:
+                return True
+            # Known credentials go on during an outage; a refusal lasts, and a load balancer should know.
+            return f"refused: {problem.cause}" if problem.is_refusal else f"{DEGRADED}: {problem.cause}"
+
+        checks["broker"] = is_broker_answering
     # An own server's disk is elsewhere.
     return (
         checks

@@ -9,15 +9,17 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from broker.rpc.gateway_keys import make_key_pair
 from tests.process.split_load import Load, names
 from tests.support.directory import grant, revoke
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, SPLIT, Person
 from tests.support.running_product import client, command, data_folder, free_port, running, start
-from tests.support.split import CALL_TIMEOUT, Heard, Split, split_on
+from tests.support.split import CALL_TIMEOUT, Heard, Process, Split, split_on
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -144,6 +146,43 @@ async def test_a_broker_that_hangs(deployment: Split) -> None:
     assert time.monotonic() - began < CALL_TIMEOUT + 2
     deployment.broker.send(signal.SIGCONT)
     assert await deployment.said(ada, "buy", at=0) == "ada@acme.test: bought"
+
+
+async def test_a_gateway_that_the_broker_refuses_is_not_ready(deployment: Split, tmp_path: Path) -> None:
+    """It says why, and is ready again as soon as the broker knows its key; an outage alone leaves it ready."""
+    refused, other = deployment.gateways
+    make_key_pair(tmp_path / "new.pem", tmp_path / "new-public.pem")
+    refused.variables["MCPIST_GATEWAY_KEY"] = str(tmp_path / "new.pem")
+    await refused.end()
+    await refused.start()
+    status, state = await broker_state(refused)
+    assert (status, state.startswith("refused: 401")) == (503, True)
+    assert await broker_state(other) == (200, "up")
+    ada = await person(deployment)
+    heard = await deployment.call(ada, "shop", "look", at=0, what="tea")
+    assert (heard.status, "broker refuses this process" in heard.text) == (503, True)
+
+    known = Path(deployment.broker.variables["MCPIST_BROKER_GATEWAYS"])
+    known.write_bytes(known.read_bytes() + (tmp_path / "new-public.pem").read_bytes())
+
+    async def is_up() -> bool:
+        return await broker_state(refused) == (200, "up")
+
+    await within(10, is_up)
+    await deployment.broker.kill()
+
+    async def is_degraded() -> bool:
+        status, state = await broker_state(refused)
+        return (status, state.startswith("degraded: ")) == (200, True)
+
+    await within(10, is_degraded)
+
+
+async def broker_state(gateway: Process) -> tuple[int, str]:
+    """The status of /readyz, and what it says of the broker."""
+    async with aiohttp.ClientSession() as http, http.get(f"http://127.0.0.1:{gateway.port}/readyz") as answer:
+        parts = {one["name"]: one["state"] for one in (await answer.json())["components"]}
+        return answer.status, parts["broker"]
 
 
 async def test_on_one_data_folder() -> None:

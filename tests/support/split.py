@@ -264,6 +264,22 @@ def _url(database: ScratchDatabase, role: str) -> str:
     return f"{parts.scheme}://{role}:{quote(PASSWORDS[role].reveal())}@{where}{parts.path}?{parts.query}"
 
 
+def add_console(deployment: Split, folder: Path, **variables: str) -> Process:
+    """A control plane in a process of its own, which is not started yet; the broker is started again to know it."""
+    home = folder / "console"
+    home.mkdir()
+    make_key_pair(home / "own.pem", folder / "consoles.pem")
+    deployment.broker.variables["MCPIST_BROKER_CONSOLES"] = str(folder / "consoles.pem")
+    variables = {
+        "MCPIST_PUBLIC_URL": deployment.public_url,
+        "MCPIST_DATABASE_URL": _url(deployment.product.database, "mcpist_console"),
+        "MCPIST_BROKER_URL": deployment.gateways[0].variables["MCPIST_BROKER_URL"],
+        "MCPIST_CONSOLE_KEY": str(home / "own.pem"),
+        **variables,
+    }
+    return Process("console", home, free_port(), variables, program=deployment.broker.program)
+
+
 @contextlib.asynccontextmanager
 async def running(processes: Iterable[Process]) -> AsyncIterator[None]:
     """Keep them running until the block is left."""
