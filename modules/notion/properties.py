@@ -138,10 +138,10 @@ def make_value(name: str, kind: str, value: Any) -> Any:
         raise ToolError(f"{name!r} is a {kind}, which Notion sets itself")
     plain: Any = value
     if isinstance(plain, dict) and kind in plain:
-        documented = cast("dict[str, Any]", plain)[kind]
+        documented: object = cast("dict[str, Any]", plain)[kind]
         if kind == "date" and isinstance(documented, dict):
             return check_date(repr(name), cast("dict[str, Any]", documented))
-        return cast("Any", documented)
+        return documented
     match kind, cast("object", plain):
         case (("title" | "rich_text"), str() | None):
             return parse_rich_text(value or "")
