@@ -6,11 +6,14 @@ with the limit in the text.
 """
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
 from modules.kit.declarations import Hints
 
@@ -53,19 +56,32 @@ PerPage = Annotated[int, Field(ge=1, le=100, description="At most 100", json_sch
 CursorText = Annotated[
     OptionalParameter[Annotated[str, limit_length(maximum=4000)]], Field(description="Last nextCursor")
 ]
-_DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?",
+    re.ASCII,
+)
 
 
-def _refuse_without_date(value: Any) -> Any:
-    """Pydantic reads a number, also one in a text such as "2026" or "20260131", as seconds since 1970."""
-    if not isinstance(value, str) or not _DATE_FIRST.match(value):
-        raise ValueError("does not begin with a date such as 2026-01-31")
-    return value
+# Pydantic reads a number, also one in a text such as "2026" or "20260131", as seconds since 1970.
+def _parse_moment(value: Any) -> Any:
+    return _parse(value, _MOMENT, datetime.fromisoformat, "datetime, such as 2026-01-31T09:00:00+01:00")
 
 
-CalendarDate = Annotated[date, BeforeValidator(_refuse_without_date)]
+def _parse_date(value: Any) -> Any:
+    return _parse(value, _DATE, date.fromisoformat, "date, such as 2026-01-31")
+
+
+def _parse(value: Any, form: re.Pattern[str], parse: Callable[[str], date], wanted: str) -> date:
+    if isinstance(value, str) and form.fullmatch(value):
+        with suppress(ValueError):  # it does not exist
+            return parse(value.upper())
+    raise PydanticCustomError("date_and_time", "Input should be a valid {wanted}", {"wanted": wanted})
+
+
+CalendarDate = Annotated[date, BeforeValidator(_parse_date)]
 """A date such as 2026-01-31."""
-Timestamp = OptionalParameter[Annotated[AwareDatetime, BeforeValidator(_refuse_without_date)]]
+Timestamp = OptionalParameter[Annotated[AwareDatetime, BeforeValidator(_parse_moment)]]
 """A moment such as 2026-01-31T09:00:00+01:00."""
 
 
