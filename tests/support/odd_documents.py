@@ -132,6 +132,21 @@ def lengthen_texts(document: Any, written: str, length: int) -> Any:
     return (f"{document} " * length)[: length - 1] + "."
 
 
+INVISIBLE = "\u202e\u200b\U000e0041"
+"""Characters that nobody sees: one that turns the text around, one without width, one of Unicode's tags."""
+
+
+def hide_characters(document: Any, written: str) -> Any:
+    """The document with invisible characters behind each text in which `written` matches."""
+    if isinstance(document, dict):
+        return {name: hide_characters(value, written) for name, value in document.items()}
+    if isinstance(document, list):
+        return [hide_characters(value, written) for value in document]
+    if isinstance(document, bytes):
+        return hide_characters(document.decode("utf-8", "surrogateescape"), written).encode("utf-8", "surrogateescape")
+    return re.sub(written, rf"\g<0>{INVISIBLE}", document) if isinstance(document, str) else document
+
+
 def find_cut_texts(value: Any, written: str) -> list[str]:
     """The texts in an answer in which `written` matches and that end with an ellipsis, where no field beside them or
     around them says that something was cut: such a field has a name with ``truncated`` or ``next``. An excerpt of a
