@@ -48,6 +48,17 @@ def add_meeting(vendor: GoogleCalendarDouble, **fields: Any) -> dict[str, Any]:
     return vendor.add_event(**{"summary": "Meeting", "attendees": GUESTS, **times, **fields})
 
 
+async def test_a_long_title_and_place_are_whole_in_the_event(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
+    title, place = "会議 " * 500 + "end", "東京 " * 2_000 + "end"
+    event = add_meeting(vendor, summary=title, location=place)
+    [row] = (await app.read("list_events", query="end", **WINDOW))["events"]
+    assert row["summary"].endswith(f"… ({len(title)} characters)")
+    read = await app.read("get_event", event_id=event["id"])
+    assert (read["summary"], read["location"], read.get("truncated")) == (title, place, None)
+    longer = add_meeting(vendor, summary="x" * 9_000)
+    assert (await app.read("get_event", event_id=longer["id"]))["truncated"]
+
+
 async def test_an_event_is_made_read_and_found(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     made = await app.read(
         "create_event", summary="会議 اجتماع", **SPAN, description="<b>予算</b>", location="東京", notify=True,
