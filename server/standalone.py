@@ -25,12 +25,12 @@ from core.audit.writer import AuditWriter
 from core.concurrency.rate_limits import AttemptLimits
 from core.config.parsers import UNIX_PREFIX
 from core.config.settings import Settings
+from core.database_login import LoginRefused, PasswordFile
 from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
 from core.http_server.asgi import Application, PathDispatcher
 from core.migrations import check_schema, migrate
-from core.secret import Secret
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
 from server.health import Check, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
@@ -84,7 +84,7 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _open_single_role_deployment(settings.home, settings.database_url, GATEWAY_ROLE, make_keys=False)
+    yield await _open_single_role_deployment(settings, GATEWAY_ROLE, make_keys=False)
 
 
 @contextlib.asynccontextmanager
@@ -98,9 +98,7 @@ async def open_console_deployment(settings: Settings, report: Report) -> AsyncGe
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _open_single_role_deployment(
-        settings.home, settings.database_url, CONSOLE_ROLE, make_keys=False, has_digest_key=False
-    )
+    yield await _open_single_role_deployment(settings, CONSOLE_ROLE, make_keys=False, has_digest_key=False)
 
 
 @contextlib.asynccontextmanager
@@ -130,7 +128,7 @@ async def open_remote_broker(settings: Settings) -> AsyncGenerator[Broker]:
 async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     url = settings.database_url
     if url is not None and urlsplit(url.reveal()).username == BROKER_ROLE:
-        yield await _open_single_role_deployment(settings.home, url, BROKER_ROLE, make_keys=True)
+        yield await _open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
         return
     async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords, upgrade=False)
@@ -138,23 +136,27 @@ async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGe
 
 
 async def _open_single_role_deployment(
-    home: Path, url: Secret, role: str, *, make_keys: bool, has_digest_key: bool = True
+    settings: Settings, role: str, *, make_keys: bool, has_digest_key: bool = True
 ) -> Deployment:
     """Open a deployment as one role. A wrong login, a pooler in the wrong mode, an older schema or another deployment's
     digest key ends the start; a database that is away may come later."""
-    deployment = open_deployment_as(
-        home, DatabaseAddress(url), role, make_keys=make_keys, has_digest_key=has_digest_key
-    )
+    assert settings.database_url is not None
+    file = settings.database_password_file
+    passwords = None if file is None else PasswordFile(file)
+    if passwords is not None:
+        passwords.read()  # a file of no use ends the start
+    address = DatabaseAddress(settings.database_url, passwords=passwords)
+    deployment = open_deployment_as(settings.home, address, role, make_keys=make_keys, has_digest_key=has_digest_key)
     try:
-        address = deployment.get_role_address(role)
         await check_sessions(address)
         await check_schema(address)
         if has_digest_key:
             await _check_digest_key(deployment, role)
+    except (LoginRefused, asyncpg.InvalidAuthorizationSpecificationError):
+        where = "MCPIST_DATABASE_PASSWORD_FILE" if settings.database_password_file else "MCPIST_DATABASE_URL"
+        raise Invalid(f"the database refuses the login of {role}; check the password in {where}") from None
     except Unavailable:
         return deployment
-    except asyncpg.InvalidAuthorizationSpecificationError:
-        raise Invalid(f"the database refuses the login of {role}; check the password in MCPIST_DATABASE_URL") from None
     return deployment
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -22,6 +23,7 @@ from broker.rpc.codec import (
 )
 from broker.rpc.service_token import (
     ANSWER_HEADER,
+    REQUEST_HEADER,
     Claims,
     InvalidServiceToken,
     ServiceTokenVerifier,
@@ -30,12 +32,14 @@ from broker.rpc.service_token import (
 from core.concurrency.rate_limits import CallerLimits
 from core.errors import LimitReached, Unavailable
 from core.log_events import describe_error
+from core.observability.logs import current_request
 
 BODY_SECONDS = 5.0
 RATE, BURST, CONCURRENCY = 1_000.0, 2_000, 256
 """Of one gateway: a second, at once, and at the same time. A cached credential asks for nothing."""
 
 LOG_INTERVAL_SECONDS = 10.0
+_REQUEST_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +70,7 @@ class RpcApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # the server sends nothing else
+        current_request.set(_read_request_id(scope))
         try:
             status, body, retry_after = await self._serve(scope, receive)
         except InvalidServiceToken as error:
@@ -95,6 +100,7 @@ class RpcApp:
 
     async def _dispatch(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
         self._tokens.consume(claims, body)
+        log.debug("broker request", extra={"event": "rpc_request", "path": path, "gateway": claims.iss})
         try:
             return 200, await self._paths[path](body), None
         except MalformedMessage:
@@ -143,6 +149,13 @@ def _read_bearer_token(scope: Scope) -> str:
     if not values.startswith("Bearer "):
         raise InvalidServiceToken("none")
     return values.removeprefix("Bearer ")
+
+
+def _read_request_id(scope: Scope) -> str:
+    """Return the id of the call that a request is for; empty where it has none of our form."""
+    name = REQUEST_HEADER.lower().encode()
+    values = [value.decode("latin-1") for header, value in scope["headers"] if header == name]
+    return values[0] if len(values) == 1 and _REQUEST_ID.fullmatch(values[0]) else ""
 
 
 def _read_authorization(scope: Scope) -> str:

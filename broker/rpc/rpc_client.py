@@ -20,11 +20,12 @@ from broker.rpc.codec import (
     encode_lease_request,
     encode_subject_request,
 )
-from broker.rpc.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
+from broker.rpc.service_token import ANSWER_HEADER, REQUEST_HEADER, ServiceTokenSigner, compute_answer_mark
 from core.caller import Credential
 from core.config.parsers import UNIX_PREFIX
 from core.connection_state import ModuleConnection
 from core.errors import Unavailable
+from core.observability.logs import current_request
 from core.secret import Secret
 
 CONNECT_SECONDS = 2.0
@@ -103,6 +104,8 @@ class RpcClient:
     async def _post(self, path: str, body: bytes, seconds: float | None) -> bytes:
         token = self._key.sign("POST", path, body)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        if request_id := current_request.get():
+            headers[REQUEST_HEADER] = request_id
         options: dict[str, Any] = {}
         if seconds is not None:
             options["timeout"] = aiohttp.ClientTimeout(total=seconds, connect=CONNECT_SECONDS)

@@ -43,10 +43,12 @@ def backup(
 
     async def work(settings: "Settings", report: "Report") -> Path:
         from core.audit.event import AuditEventKind
+        from server.backup_right import check_backup_right
         from server.data_folder import attach_database
         from server.postgres.backup import dump
 
         async with attach_database(settings, report) as deployment:
+            await check_backup_right(deployment.admin)
             report("Writing the backup")
             await dump(_build_url(deployment.admin), file.absolute(), force=force)
             await _record_event(deployment, AuditEventKind.OPERATOR_BACKUP)

@@ -35,7 +35,12 @@ OBSERVABLE_METRICS = (
     ObservableMetric(
         "mcpist_generation_listener_up", "1 while changes of permissions arrive at once, 0 while they are polled."
     ),
-    ObservableMetric("mcpist_limited_callers", "Credentials that the caller limits remember."),
+    ObservableMetric("mcpist_calls_waiting", "Calls that wait for their turn while several tenants call."),
+    ObservableMetric("mcpist_tenants_active", "Tenants that called in the last 10 to 20 seconds."),
+    ObservableMetric("mcpist_limited_callers", "Users that the caller limits remember."),
+    ObservableMetric(
+        "mcpist_limits_shared", "1 while all processes share limits; 0 without MCPIST_REDIS_URL, or while it is away."
+    ),
     ObservableMetric(
         "mcpist_log_lines_dropped", "Lines of the call log dropped because the reader was too slow.", "counter"
     ),

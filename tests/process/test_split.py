@@ -12,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from broker.rpc.codec import EXCHANGE
 from broker.rpc.gateway_keys import make_key_pair
 from tests.process.split_load import Load, names
 from tests.support.directory import grant, revoke
@@ -183,6 +184,23 @@ async def broker_state(gateway: Process) -> tuple[int, str]:
     async with aiohttp.ClientSession() as http, http.get(f"http://127.0.0.1:{gateway.port}/readyz") as answer:
         parts = {one["name"]: one["state"] for one in (await answer.json())["components"]}
         return answer.status, parts["broker"]
+
+
+async def test_one_request_id_in_both_logs(deployment: Split) -> None:
+    """The id that a gateway logs for a call, and tells in its answer, is in the broker's lines for it."""
+    deployment.broker.variables["MCPIST_LOG_LEVEL"] = "debug"
+    await deployment.broker.end()
+    await deployment.broker.start()
+    ada = await person(deployment)
+    await deployment.said(ada, "look", at=0)
+
+    async def has_both() -> bool:
+        calls = [json.loads(line) for line in deployment.gateways[0].log().splitlines() if '"tool_run"' in line]
+        asked = [json.loads(line) for line in deployment.broker.log().splitlines() if '"rpc_request"' in line]
+        leases = {line.get("request_id") for line in asked if line["path"] == EXCHANGE}
+        return bool(calls) and calls[-1]["request_id"] in leases
+
+    await within(10, has_both)
 
 
 async def test_on_one_data_folder() -> None:
