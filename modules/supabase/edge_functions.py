@@ -167,7 +167,7 @@ async def deploy_edge_function(
     ref: ProjectRef,
     slug: FunctionSlug,
     files: Annotated[
-        list[FileToDeploy], limit_items(1, 100), Field(description="All of its files: 3,000,000 characters together")
+        list[FileToDeploy], limit_items(1, 100), Field(description="All of its files: 3M characters")
     ],
     entrypoint_path: Annotated[OptionalParameter[_SourcePath], Field(description="File that runs, or index.ts")] = None,
     import_map_path: Annotated[OptionalParameter[_SourcePath], Field(description="Import map or deno.json")] = None,
