@@ -166,9 +166,7 @@ async def deploy_edge_function(
     context: Context,
     ref: ProjectRef,
     slug: FunctionSlug,
-    files: Annotated[
-        list[FileToDeploy], limit_items(1, 100), Field(description="All of its files: 3,000,000 characters together")
-    ],
+    files: Annotated[list[FileToDeploy], limit_items(1, 100), Field(description="All of its files: 3M characters")],
     entrypoint_path: Annotated[OptionalParameter[_SourcePath], Field(description="File that runs, or index.ts")] = None,
     import_map_path: Annotated[OptionalParameter[_SourcePath], Field(description="Import map or deno.json")] = None,
     name: Annotated[OptionalParameter[Annotated[str, limit_length(1, 100)]], Field(description="Name")] = None,
