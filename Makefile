@@ -13,8 +13,8 @@ SETUP_INPUTS += FORCE
 endif
 
 .PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
-        check-vulnerabilities check-console console console-dev console-types sbom bench bench-peers format lock migrate clean setup node \
-        test-console wrk FORCE
+        check-vulnerabilities check-console try-image console console-dev console-types sbom bench bench-peers format lock migrate clean setup node \
+        test-console helm policy wrk FORCE
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -26,10 +26,10 @@ run: .venv/.runtime ## Set up and start the product: make run ARGS="--json"; MCP
 
 # Work is handed out in long stretches: what the tests of a file share then starts in one worker only. Of three workers on two cores
 # one mostly waits for a browser or a process.
-test: setup node test-console ## Set up and run the tests: make test T=tests/core ARGS="-k name"
+test: setup node test-console helm ## Set up and run the tests: make test T=tests/core ARGS="-k name"
 	@.venv/bin/pytest -n 3 --dist worksteal --durations 20 --durations-min 1 $(T) $(ARGS)
 
-test-long: setup node test-console ## Run the tests that take long
+test-long: setup node test-console helm policy ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)
 
 check: check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model check-console \
@@ -81,6 +81,9 @@ console-types: setup ## Write the web app's types of the admin API anew, after a
 sbom: setup ## Write the software bill of materials of a runtime installation into dist/
 	@.venv/bin/python -m tools.sbom
 
+try-image: ## Build deploy/Dockerfile and start the image, without an image registry (Debian, as root)
+	@deploy/try_image.sh
+
 bench: setup wrk ## Measure speed: make bench ARGS="..."
 	@.venv/bin/python -m tests.bench $(ARGS)
 
@@ -98,7 +101,7 @@ migrate: .venv/.runtime ## Bring the database to the newest schema
 	@.venv/bin/mcpist migrate $(ARGS)
 
 clean: ## Remove what the other targets made (never the product's data)
-	rm -rf .venv .venv-peers build dist *.egg-info tests/node/node_modules tests/agents/node_modules
+	rm -rf .venv .venv-peers .venv-policy build dist *.egg-info tests/node/node_modules tests/agents/node_modules
 	rm -rf admin_ui/console/node_modules admin_ui/console_dist
 	rm -rf .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -117,6 +120,13 @@ node: setup
 
 test-console: setup
 	@.venv/bin/python -m tools.console --tests
+
+# The same: without these, the tests of the chart skip and say so.
+helm: setup
+	@.venv/bin/python -m tools.helm
+
+policy: setup
+	@.venv/bin/python -m tools.policy
 
 wrk:
 	@command -v wrk >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 from uuid import UUID
 
 from core.caller import Credential
@@ -129,4 +129,22 @@ class Broker(Verifier, Protocol):
             BrokerUnreachable: no connection to the broker could be made.
             core.errors.Unavailable: the broker, its database or a key cannot be reached.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerProblem:
+    """Why a broker in another process does not answer. A refusal (an unknown key, clocks that differ, another
+    version) does not go away by itself; anything else may."""
+
+    cause: str
+    is_refusal: bool
+
+
+@runtime_checkable
+class RemoteBroker(Protocol):
+    """A broker in another process, which may be away."""
+
+    async def find_problem(self) -> BrokerProblem | None:
+        """Ask the broker something, within two seconds; return why it did not answer."""
         ...

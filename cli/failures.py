@@ -13,10 +13,14 @@ import typer
 from cli.output import escape_control_characters
 from core.errors import Conflict, MCPistError
 from server.postgres.errors import HomeInUse, PostgresError
-from server.postgres.login_errors import INVALID_PASSWORD_ERROR, explain_refused_login
+from server.postgres.login_errors import INVALID_PASSWORD_ERROR, LOGIN_REFUSED_ERROR, explain_refused_login
 
 INTERRUPTED_EXIT_CODE = 130
 USAGE_EXIT_CODE = 2
+UNREACHABLE_ERRORS = ("ConnectionRefusedError", "ConnectionResetError", "gaierror", "CannotConnectNowError")
+DATABASE_UNREACHABLE = (
+    "the database cannot be reached: is it running, and are host and port in MCPIST_DATABASE_URL right?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class ToolCallError(MCPistError):
 def describe_failure(error: BaseException) -> CommandFailure:
     """Describe `error` for the user; an unexpected one by its type, without its text."""
     error = _unwrap_group(error)
+    if type(error).__name__ == LOGIN_REFUSED_ERROR:
+        return CommandFailure("not_possible", explain_refused_login(error.__cause__ or error), 1)
     if isinstance(error, MCPistError):
         return CommandFailure(error.code, str(error), error.exit_code)
     if isinstance(error, typer.TyperException):
@@ -59,6 +65,8 @@ def describe_failure(error: BaseException) -> CommandFailure:
         return CommandFailure("not_possible", explain_refused_login(error), 1)
     if storage_problem := _describe_storage_error(error):
         return CommandFailure("not_possible", storage_problem, 1)
+    if type(error).__name__ in UNREACHABLE_ERRORS and not getattr(error, "filename", None):
+        return CommandFailure("unavailable", DATABASE_UNREACHABLE, 7)
     return CommandFailure(
         "unexpected", f"{_describe_unexpected_error(error)}: run it again with MCPIST_LOG_LEVEL=debug to see where", 1
     )

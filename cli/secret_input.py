@@ -31,8 +31,8 @@ def is_prompted(from_file: Path | None, stdin: bool) -> bool:
     return from_file is None and not stdin and sys.stdin.isatty()
 
 
-def read_secret(label: str, from_file: Path | None, stdin: bool) -> Secret:
-    """Read the secret from the given source, or from a prompt on a terminal.
+def read_secret(label: str, from_file: Path | None, stdin: bool, *, option: str = "--from-file") -> Secret:
+    """Read the secret from the given source, or from a prompt on a terminal; `option` names the file's in errors.
 
     Raises:
         Invalid: there is none, or it has the wrong form.
@@ -40,7 +40,7 @@ def read_secret(label: str, from_file: Path | None, stdin: bool) -> Secret:
     if from_file is not None and stdin:
         raise Invalid("a secret comes from --stdin or from --from-file FILE, not from both")
     if from_file is not None:
-        return _decode_secret(_read_file(from_file))
+        return _decode_secret(_read_file(from_file, option))
     if is_prompted(from_file, stdin):
         return _prompt_secret(label)
     return _decode_secret(sys.stdin.buffer.read(MAX_SECRET_BYTES + 3))
@@ -52,17 +52,17 @@ def _prompt_secret(label: str) -> Secret:
     return _decode_secret(getpass(f"{label} (is not shown): ").encode(errors="surrogateescape"))
 
 
-def _read_file(path: Path) -> bytes:
+def _read_file(path: Path, option: str) -> bytes:
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
-                print_note("Note: the file of --from-file can be read by others; chmod 600 it, or remove it now.")
+                print_note(f"Note: the file of {option} can be read by others; chmod 600 it, or remove it now.")
             return file.read(MAX_SECRET_BYTES + 3)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no file name"
         # Its name is not repeated: who mistakes the option gives the secret itself.
-        raise Invalid(f"the file of --from-file cannot be read: {reason}") from None
+        raise Invalid(f"the file of {option} cannot be read: {reason}") from None
 
 
 def _decode_secret(raw: bytes) -> Secret:

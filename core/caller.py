@@ -38,6 +38,11 @@ class Caller:
     system_role: str
     policy: Policy
     record_arguments: bool = False
+    limits_key: str = field(init=False, repr=False, compare=False)
+    """Key of the user's limits: all of their credentials count together."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limits_key", str(self.credential.user_id))
 
     @property
     def tenant_id(self) -> UUID:

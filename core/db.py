@@ -7,13 +7,16 @@ checker refuse a statement that was put together from data (PEP 675).
 
 import asyncio
 import contextlib
+import functools
 import secrets
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
 import asyncpg
 
+from core.database_login import log_in
 from core.database_url import DatabaseAddress
 from core.errors import Invalid, Unavailable
 
@@ -40,6 +43,16 @@ FIRST_UNRESERVED_OID = 10_000
 """OIDs below are those of PostgreSQL's own objects, the same in every database (PostgreSQL, 67.2.2 OID Assignment)."""
 
 _T = TypeVar("_T")
+
+
+class DatabaseNotTrusted(Unavailable):
+    """The certificate of the database is not one that its URL trusts."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "MCPist is not ready: the certificate of its database is not trusted; MCPIST_DATABASE_URL has to name its "
+            "authority (sslrootcert=FILE) and the server by a name in its certificate"
+        )
 
 
 class Row(Protocol):
@@ -86,8 +99,7 @@ async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_ti
     Raises:
         Unavailable: the database cannot be reached.
     """
-    arguments: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
-    return await _call_database(asyncpg.connect, **arguments)
+    return await _call_database(log_in, address, timeout=timeout, command_timeout=command_timeout)
 
 
 async def check_sessions(address: DatabaseAddress) -> None:
@@ -101,7 +113,7 @@ async def check_sessions(address: DatabaseAddress) -> None:
     if not await _is_session_pinned(address):
         raise Invalid(
             "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
-            "work: name the database itself, or a pool in session mode"
+            "work: name the database itself, or a pool in session mode (PgBouncer: pool_mode = session)"
         )
 
 
@@ -135,7 +147,7 @@ class Database:
 
     def __init__(self, address: DatabaseAddress, *, max_connections: int = 10, timeout: float = 10.0) -> None:
         self._pool: Any = asyncpg.create_pool(
-            **address.connect_args(),
+            connect=functools.partial(_connect_pooled, address),
             min_size=0,
             max_size=max_connections,
             timeout=timeout,
@@ -163,6 +175,11 @@ class Database:
                 await self._pool.close()
         except TimeoutError:
             self._pool.terminate()
+
+    def count_connections(self) -> dict[str, float]:
+        """Count the connections of the pool: used and idle ones, and the most that there may be."""
+        idle = self._pool.get_idle_size()
+        return {"used": self._pool.get_size() - idle, "idle": idle, "most": self._pool.get_max_size()}
 
     @contextlib.asynccontextmanager
     async def tenant(self, tenant_id: UUID) -> AsyncGenerator[UnitOfWork]:
@@ -217,6 +234,11 @@ class Database:
             await _call_database(connection.execute, "COMMIT")
 
 
+async def _connect_pooled(address: DatabaseAddress, _dsn: None, **options: Any) -> Any:
+    """Open a connection for a pool, whose own arguments are `options`; it has no address of its own."""
+    return await log_in(address, **options)
+
+
 class Connection(asyncpg.Connection):
     """Connection whose settings are all transaction-local, so that it needs no reset query between two users.
 
@@ -262,5 +284,7 @@ async def _call_database(call: Callable[..., Awaitable[_T]], *args: Any, **optio
     """
     try:
         return await call(*args, **options)
+    except ssl.SSLCertVerificationError as error:
+        raise DatabaseNotTrusted from error
     except CONNECTION_ERRORS as error:
         raise Unavailable() from error

@@ -23,6 +23,10 @@ OLDEST_POSTGRES_VERSION = 16
 LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
 MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
 READABLE_SINCE = "before 0030"
+OLDEST_COMPATIBLE_REVISION = "0030"
+"""The oldest schema whose version of MCPist may serve a database at this version's schema. Raise it with the migration
+that takes away what that version uses (docs/upgrade.md)."""
+_COMPATIBILITY = "serves versions since "
 
 log = logging.getLogger(__name__)
 
@@ -124,14 +128,16 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret], *, up
             )
         await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
         current, head = await get_current_revision(connection), get_head_revision()
-        if current == head:
-            await _harden(connection)
-            return SchemaChange(current, head)
-        if current is not None:
-            _check_older(current, upgrade=upgrade)
-        await _create_roles(connection, passwords)
-        await _run_alembic(admin)
+        if current is not None and current not in list_revisions():
+            await _check_compatible(connection, current)
+            return SchemaChange(current, current)
+        if current not in (None, head) and not upgrade:
+            _refuse_older(current)
+        if current != head:
+            await _create_roles(connection, passwords)
+            await _run_alembic(admin)
         await _harden(connection)
+        await _note_compatibility(connection)
     finally:
         await connection.close()
     return SchemaChange(current, head)
@@ -141,12 +147,14 @@ async def check_schema(address: DatabaseAddress) -> None:
     """Make sure that the database is not older than this version, as a role that cannot change it.
 
     Raises:
-        MigrationError: it is older, or empty.
+        MigrationError: it is older, or empty, or so much newer that this version cannot serve it.
         Unavailable: the database cannot be reached.
     """
     connection = await connect(address)
     try:
         current = await get_current_revision(connection)
+        if current is not None and current not in list_revisions():
+            await _check_compatible(connection, current)
     except asyncpg.InsufficientPrivilegeError:  # until 0030 no role but the administrator's might read it
         current = READABLE_SINCE
     finally:
@@ -157,14 +165,36 @@ async def check_schema(address: DatabaseAddress) -> None:
         _refuse_older(current)
 
 
-def _check_older(current: str, *, upgrade: bool) -> None:
-    if current not in list_revisions():
+async def _check_compatible(connection: Any, current: str) -> None:
+    """Raises:
+    MigrationError: this version is too old for the database's newer schema.
+    """
+    if not await is_compatible(connection, current):
         raise MigrationError(
             f"the database has schema {current}, newer than this MCPist knows ({get_head_revision()}): "
             "start the newer version"
         )
-    if not upgrade:
-        _refuse_older(current)
+    log.warning(
+        "the database has the schema of a newer version, which this one can serve",
+        extra={"event": "schema_newer", "schema": current, "known": get_head_revision()},
+    )
+
+
+async def is_compatible(connection: Any, current: str) -> bool:
+    """Check whether this version may serve a database with a newer schema, as the version says that made it."""
+    note = await connection.fetchval("SELECT obj_description(to_regclass('public.alembic_version'), 'pg_class')")
+    if not isinstance(note, str) or not note.startswith(_COMPATIBILITY):
+        return False
+    return note.removeprefix(_COMPATIBILITY) <= get_head_revision() < current
+
+
+async def _note_compatibility(connection: Any) -> None:
+    """Note in the database which versions may serve it. A comment is read without a right to the table."""
+    note = f"{_COMPATIBILITY}{OLDEST_COMPATIBLE_REVISION}"
+    if await connection.fetchval("SELECT obj_description('public.alembic_version'::regclass, 'pg_class')") != note:
+        await connection.execute(
+            f"COMMENT ON TABLE public.alembic_version IS '{note}'"  # composed-sql: two constants; DDL has no parameters
+        )
 
 
 def _refuse_older(current: str) -> NoReturn:

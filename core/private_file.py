@@ -26,6 +26,18 @@ def write_once(path: Path, text: str) -> None:
     sync_folder(path.parent)
 
 
+def replace_private(path: Path, text: str) -> None:
+    """Replace the file's content (mode 0600), durably: whoever reads it meanwhile has the old or the new one, whole."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
 def read_private(path: Path) -> str:
     """Read the file's text.
 

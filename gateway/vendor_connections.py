@@ -76,10 +76,13 @@ class VendorConnections:
         """
         if tool.owner.vendor is None:
             return None
+        request.turn.release()
         try:
             await self._leases.get_lease(request, tool)
         except ToolError as error:
             return str(error)
+        finally:
+            request.turn.resume()
         return None
 
     async def describe_connection(self, request: RequestContext, module: Module) -> dict[str, str]:
@@ -122,6 +125,7 @@ class VendorConnections:
         """Return when the caller's account at the tool's vendor works, or after `PATIENCE`, or if there is none to
         wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
         loop = asyncio.get_running_loop()
+        request.turn.release()  # until the tool begins: a person takes their time
         wait_end = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
         while request.subject is not None and loop.time() < wait_end and not request.authority.ended:
             connection = (await self._load_connections(request.caller, request.subject)).get(tool.module)
@@ -167,15 +171,22 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         body: RawBody | MultipartBody | None = None,
         host: str = "",
     ) -> VendorAnswer:
-        lease = self._leases.find_lease(self._request, self._tool)
-        if lease is None:
-            lease = await self._leases.get_lease(self._request, self._tool)
-        client = self._create_client(lease, host)
-        answer = client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body)
-        if method in SAFE_METHODS if repeatable is None else repeatable:
-            return await answer
-        with self._changes.track_vendor_write():
-            return await answer
+        turn = self._request.turn
+        turn.release()
+        try:
+            lease = self._leases.find_lease(self._request, self._tool)
+            if lease is None:
+                lease = await self._leases.get_lease(self._request, self._tool)
+            client = self._create_client(lease, host)
+            answer = client.request(
+                method, path, query=query, json=json, headers=headers, repeatable=repeatable, body=body
+            )
+            if method in SAFE_METHODS if repeatable is None else repeatable:
+                return await answer
+            with self._changes.track_vendor_write():
+                return await answer
+        finally:
+            turn.resume()
 
     async def download(
         self,
@@ -187,12 +198,18 @@ class _LeasedVendor(msgspec.Struct, eq=False):
         headers: Mapping[str, str] | None = None,
         host: str = "",
     ) -> Download:
-        lease = await self._leases.get_lease(self._request, self._tool)
+        turn = self._request.turn
+        turn.release()
+        lease = None
         try:
+            lease = await self._leases.get_lease(self._request, self._tool)
             client = self._create_client(lease, host)
             found = await download_part(client, path, limit=limit, offset=offset, query=query, headers=headers)
         except OriginNotAllowed:
+            assert lease is not None
             raise self.build_origin_error(host, lease.kind) from None
+        finally:
+            turn.resume()
         if len(found.content) > LARGE_STEP_BYTES:
             await wait_for_turn(len(found.content))
         return found

@@ -15,10 +15,13 @@ from server.deployment import KEYS_FOLDER, PASSWORDS_FILE, Deployment, KeyProvid
 from server.endpoint_file import find_running_server
 from server.postgres.errors import HomeInUse, OwnerGone
 from server.postgres.layout import find_layout
+from server.postgres.lock import HomeLock
 from server.postgres.postmaster import ServerAddress
 from server.postgres.supervisor import EmbeddedPostgres, attach_server
 
 Report = Callable[[str], None]
+LOCK_FILE = "lock"
+"""As the embedded database has it: one product on a data folder."""
 SHORT_COMMAND_TIMEOUT = 5.0  # seconds
 CREATING_COMMANDS = frozenset({"up", "stdio", "migrate", "restore"})
 """The commands that make a data folder and a database where there is none. No other does: a mistyped MCPIST_HOME would
@@ -34,7 +37,9 @@ async def start_database(settings: Settings, report: Report) -> AsyncGenerator[D
         server.postgres.errors.PostgresError: the server cannot start; the text says what to do.
     """
     if settings.database_url is not None:
-        yield await _open_external(settings, make=True)
+        deployment = await _open_external(settings, make=True)
+        with await HomeLock.acquire(settings.home / LOCK_FILE):
+            yield deployment
         return
     postgres = EmbeddedPostgres(
         settings.home, run_as=settings.postgres_user, on_progress=report, workers=settings.workers

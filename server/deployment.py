@@ -3,15 +3,16 @@
 import json
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from core.database_login import PasswordFile
 from core.database_url import DatabaseAddress
 from core.errors import Invalid
-from core.migrations import LOGIN_ROLES
-from core.private_file import read_private, write_once
+from core.migrations import LOGIN_ROLES, create_roles
+from core.private_file import read_private, replace_private, write_once
 from core.secret import Secret
 
 KEYS_FOLDER = "keys"
@@ -59,7 +60,8 @@ class Deployment:
             if name != self.only_role:
                 raise Invalid(f"MCPIST_DATABASE_URL logs in as {self.only_role}; this needs {name}")
             return self.admin
-        return self.admin.as_role(name, self.passwords[name])
+        file = PasswordFile(self.home / KEYS_FOLDER / PASSWORDS_FILE, name)
+        return self.admin.as_role(name, self.passwords[name], file if file.path.exists() else None)
 
     @property
     def digest_key_path(self) -> Path:
@@ -91,14 +93,19 @@ def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSett
     )
 
 
-def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool) -> Deployment:
-    """Open a deployment of which this process knows one role's login and the key of the argument digests.
+def open_deployment_as(
+    home: Path, address: DatabaseAddress, role: str, *, make_keys: bool, has_digest_key: bool = True
+) -> Deployment:
+    """Open a deployment of which this process knows one role's login and, with `has_digest_key`, the key of the
+    argument digests.
 
     Raises:
         Invalid: `address` names another role; the key can be read by others, is damaged, or is missing and not made.
     """
     if urlsplit(address.url.reveal()).username != role:
         raise Invalid(f"MCPIST_DATABASE_URL has to log in as {role} here: postgresql://{role}:password@host/database")
+    if not has_digest_key:
+        return Deployment(home, address, {}, Secret(""), only_role=role)
     path = home / KEYS_FOLDER / DIGEST_KEY_FILE
     if make_keys:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -124,6 +131,23 @@ def read_key_file_values(path: Path, names: Iterable[str]) -> dict[str, str]:
     text = read_private(path)
     try:
         values: Any = json.loads(text)
-        return {name: str(values[name]) for name in names}
-    except (ValueError, KeyError, TypeError) as error:
+        return {name: _read_first(values[name]) for name in names}
+    except (ValueError, LookupError, TypeError) as error:
         raise Invalid(f"{path} is damaged; restore it from your copy of the keys") from error
+
+
+def _read_first(value: Any) -> str:
+    """Read a value, or the first of those that count during a rotation."""
+    return str(value if isinstance(value, str) else value[0])
+
+
+async def rotate_role_passwords(deployment: Deployment) -> Deployment:
+    """Give every role of the product a new password. Processes that read this folder's file go on: while the database
+    changes, the file has the old and the new ones, and each is tried."""
+    path = deployment.home / KEYS_FOLDER / PASSWORDS_FILE
+    made = {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES}
+    both = {role: [made[role], deployment.passwords[role].reveal()] for role in LOGIN_ROLES}
+    replace_private(path, json.dumps(both))
+    await create_roles(deployment.admin, {role: Secret(password) for role, password in made.items()})
+    replace_private(path, json.dumps(made))
+    return replace(deployment, passwords={role: Secret(password) for role, password in made.items()})

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from starlette.requests import Request
-from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from admin_ui.api.admin_dependencies import AdminDependencies
@@ -33,6 +32,7 @@ from server.operator_access import OperatorAccess, build_operator_access
 from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
 from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.operator_authentication import OperatorAuthenticator, refuse_everybody
+from server.wiring.web import has_route
 
 if TYPE_CHECKING:
     from gateway.catalogue import Catalogue
@@ -103,7 +103,7 @@ class _OfflineApplication:
         self._opening = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if _has_route(self._directory, scope):
+        if has_route(self._directory.routers, scope):
             name = "directory"
         else:
             name = _select_broker_section(scope["path"].removeprefix(API_PREFIX))
@@ -168,10 +168,6 @@ def _get_public_url(settings: Settings) -> str:
     """Return the URL of the product that runs on the data folder, which the settings of this shell may not name."""
     server = find_running_server(settings.home)
     return settings.public_url if server is None else server.mcp_url.removesuffix("/mcp")
-
-
-def _has_route(section: ApiSection, scope: Scope) -> bool:
-    return any(route.matches(scope)[0] is not Match.NONE for router in section.routers for route in router.routes)
 
 
 def _load_catalogue() -> "Catalogue":

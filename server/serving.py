@@ -13,27 +13,23 @@ from dataclasses import replace
 
 from admin_ui.console_files import is_console_built
 from broker.interface import Broker
-from core.audit.call_counts import COUNT_SECONDS, FORGET_SECONDS, CallCounter
-from core.audit.sealer import AuditSealer
-from core.concurrency.background import run_in_background
-from core.concurrency.periodic import PeriodicTask
 from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
 from core.directory.audit_retention import AuditRetentionStore
-from core.errors import Unavailable
 from core.http_server.asgi import Application
 from core.migrations import migrate
 from core.observability.logs import resolve_format
+from core.observability.metrics import Metrics
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
-from gateway.observability.metrics import Metrics
-from gateway.observability.metrics_server import serve_metrics
+from server.audit_maintenance import run_audit_maintenance
 from server.audit_retention import run_retention
 from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
 from server.endpoint_file import announce_server
 from server.listener import serve_application, wait_drain_delay
+from server.metrics_server import serve_metrics
 from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
@@ -185,10 +181,13 @@ async def _run_broker_and_gateway(
     """Trust zone, gateway, pages and admin API as one application."""
     deployment, catalogue = context.deployment, context.catalogue
     manifests = build_module_manifests(catalogue)
+    metrics = Metrics()
     control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator)
     async with (
-        open_broker_runtime(deployment, settings, manifests, worker=worker) as zone,
-        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue, worker) as gateway,
+        open_broker_runtime(deployment, settings, manifests, worker=worker, metrics=metrics) as zone,
+        _run_logged_gateway(
+            settings, deployment, contextlib.nullcontext(zone.broker), catalogue, worker, metrics
+        ) as gateway,
         open_web_application(zone, settings, gateway.refusals, manifests, control_plane, worker) as app,
     ):
         gateway.app.otherwise = app
@@ -204,12 +203,13 @@ async def _run_logged_gateway(
     broker: contextlib.AbstractAsyncContextManager[Broker],
     catalogue: Catalogue,
     worker: Worker = ONLY_WORKER,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[Gateway]:
     call_log = CallLog(
         create_writer(sys.stderr.fileno()), clock=time.time, form=resolve_format(settings.log_format, sys.stderr)
     )
     try:
-        async with open_gateway(settings, deployment, broker, catalogue, call_log, worker) as gateway:
+        async with open_gateway(settings, deployment, broker, catalogue, call_log, worker, metrics) as gateway:
             yield gateway
     finally:
         call_log.close()
@@ -253,7 +253,7 @@ async def _drain(gateway: Gateway, settings: Settings) -> None:
 
 @contextlib.asynccontextmanager
 async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers | None) -> AsyncGenerator[None]:
-    from gateway.observability.exposition import build_registry  # 50 ms of import that only metrics need
+    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
 
     registry = build_registry(gateway.metrics)
     read_workers = None if workers is None else workers.read_metrics
@@ -264,18 +264,6 @@ async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers 
 @contextlib.asynccontextmanager
 async def _run_sealer(context: OperatorContext, settings: Settings) -> AsyncGenerator[None]:
     """Run the maintenance of the audit log: sealing, counting, and deleting old events."""
-    sealer, counter = AuditSealer(context.console, get_utc_now), CallCounter(context.console)
-    counting = PeriodicTask("counting calls by the hour", counter.count_pending, COUNT_SECONDS)
     retention = AuditRetentionStore(context.console, settings.audit_keep_months)
-    forgetting = PeriodicTask("deleting old counts of calls", counter.forget_old, FORGET_SECONDS)
-    try:
-        async with (
-            run_in_background("sealing the audit log", sealer.run()),
-            run_in_background(counting.name, counting.run()),
-            run_in_background(forgetting.name, forgetting.run()),
-            run_retention(context.deployment, retention, get_utc_now),
-        ):
-            yield
-    finally:
-        with contextlib.suppress(Unavailable):
-            await sealer.seal_all()
+    async with run_audit_maintenance(context.console), run_retention(context.deployment, retention, get_utc_now):
+        yield

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from broker.api.console_messages import CONSOLE_PATHS
+from broker.api.console_rpc import ConsoleServices, build_console_rpc
 from broker.interface import Broker
 from broker.rpc.app import BrokerApp
 from broker.rpc.codec import PATHS
@@ -20,23 +22,25 @@ from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.writer import AuditWriter
+from core.concurrency.background import list_failing_tasks
 from core.concurrency.rate_limits import AttemptLimits
 from core.config.parsers import UNIX_PREFIX
 from core.config.settings import Settings
+from core.database_login import LoginRefused, PasswordFile
 from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
-from core.http_server.asgi import PathDispatcher
+from core.http_server.asgi import Application, PathDispatcher
 from core.migrations import check_schema, migrate
-from core.secret import Secret
+from core.observability.metrics import Metrics
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
 from server.health import Check, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
 from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
-from server.role_database import BROKER_ROLE, GATEWAY_ROLE, open_role_database
-from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_gateways
+from server.role_database import BROKER_ROLE, CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
+from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_consoles, load_served_gateways
 from server.wiring.broker import open_broker_runtime
 from server.wiring.web import open_web_application
 
@@ -60,9 +64,10 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     """
     with watch_stop_signals() as stop, _open_broker_listener(settings) as (listener, url):
         async with _open_broker_deployment(settings, report) as deployment:
-            tokens = ServiceTokenVerifier(load_served_gateways(settings))
+            tokens, metrics = ServiceTokenVerifier(load_served_gateways(settings)), Metrics()
             async with (
-                _open_broker_app(settings, deployment, tokens) as (app, health),
+                _open_broker_app(settings, deployment, tokens, metrics) as (app, health),
+                _serve_metrics(settings, metrics),
                 serve_application(app, listener, settings),
             ):
                 on_ready(BrokerReady(url))
@@ -82,7 +87,21 @@ async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGe
         async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _open_single_role_deployment(settings.home, settings.database_url, GATEWAY_ROLE, make_keys=False)
+    yield await _open_single_role_deployment(settings, GATEWAY_ROLE, make_keys=False)
+
+
+@contextlib.asynccontextmanager
+async def open_console_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    """Open the deployment of a control plane beside a broker; it knows no key but its own.
+
+    Raises:
+        core.errors.Invalid: MCPIST_DATABASE_URL is not the control plane's own.
+    """
+    if settings.database_url is None:
+        async with attach_database(settings, report) as deployment:
+            yield deployment
+        return
+    yield await _open_single_role_deployment(settings, CONSOLE_ROLE, make_keys=False, has_digest_key=False)
 
 
 @contextlib.asynccontextmanager
@@ -112,26 +131,35 @@ async def open_remote_broker(settings: Settings) -> AsyncGenerator[Broker]:
 async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     url = settings.database_url
     if url is not None and urlsplit(url.reveal()).username == BROKER_ROLE:
-        yield await _open_single_role_deployment(settings.home, url, BROKER_ROLE, make_keys=True)
+        yield await _open_single_role_deployment(settings, BROKER_ROLE, make_keys=True)
         return
     async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords, upgrade=False)
         yield deployment
 
 
-async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
+async def _open_single_role_deployment(
+    settings: Settings, role: str, *, make_keys: bool, has_digest_key: bool = True
+) -> Deployment:
     """Open a deployment as one role. A wrong login, a pooler in the wrong mode, an older schema or another deployment's
     digest key ends the start; a database that is away may come later."""
-    deployment = open_deployment_as(home, DatabaseAddress(url), role, make_keys=make_keys)
+    assert settings.database_url is not None
+    file = settings.database_password_file
+    passwords = None if file is None else PasswordFile(file)
+    if passwords is not None:
+        passwords.read()  # a file of no use ends the start
+    address = DatabaseAddress(settings.database_url, passwords=passwords)
+    deployment = open_deployment_as(settings.home, address, role, make_keys=make_keys, has_digest_key=has_digest_key)
     try:
-        address = deployment.get_role_address(role)
         await check_sessions(address)
         await check_schema(address)
-        await _check_digest_key(deployment, role)
+        if has_digest_key:
+            await _check_digest_key(deployment, role)
+    except (LoginRefused, asyncpg.InvalidAuthorizationSpecificationError):
+        where = "MCPIST_DATABASE_PASSWORD_FILE" if settings.database_password_file else "MCPIST_DATABASE_URL"
+        raise Invalid(f"the database refuses the login of {role}; check the password in {where}") from None
     except Unavailable:
         return deployment
-    except asyncpg.InvalidAuthorizationSpecificationError:
-        raise Invalid(f"the database refuses the login of {role}; check the password in MCPIST_DATABASE_URL") from None
     return deployment
 
 
@@ -142,14 +170,14 @@ async def _check_digest_key(deployment: Deployment, role: str) -> None:
 
 @contextlib.asynccontextmanager
 async def _open_broker_app(
-    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
+    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier, metrics: Metrics
 ) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
     """Open the application that serves gateways, and the identity pages and endpoints, with its health. The control
     plane's part of the admin API is not here: it has a database role of its own."""
     manifests = load_installed_manifests()
     async with (
-        open_broker_runtime(deployment, settings, manifests) as zone,
-        _open_refusals(settings, zone.database) as refusals,
+        open_broker_runtime(deployment, settings, manifests, metrics=metrics) as zone,
+        _open_refusals(settings, zone.database, metrics) as refusals,
     ):
         broker = BrokerApp(zone.broker, service_tokens)
         checks: dict[str, Check] = {
@@ -159,19 +187,31 @@ async def _open_broker_app(
         if settings.database_url is None:
             checks["disk"] = create_disk_check(settings.home)
         health = HealthMonitor(checks, clock=time.monotonic)
-        app = PathDispatcher({**dict.fromkeys(PATHS, broker), **build_health_routes(health)})
-        async with open_web_application(zone, settings, refusals, manifests) as pages:
+        paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
+        consoles = load_served_consoles(settings)
+
+        def serve_consoles(services: ConsoleServices) -> None:
+            if consoles is not None:
+                rpc = build_console_rpc(services, ServiceTokenVerifier(consoles))
+                paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
+
+        async with open_web_application(zone, settings, refusals, manifests, console_rpc=serve_consoles) as pages:
+            app = PathDispatcher(paths)
             app.otherwise = pages
             yield app, health
 
 
 @contextlib.asynccontextmanager
-async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[AuthFailureLog]:
+async def _open_refusals(settings: Settings, database: Database, metrics: Metrics) -> AsyncGenerator[AuthFailureLog]:
     """Open the audit of refused credentials, as a gateway has it."""
     audit = AuditWriter(database)
+    metrics.register_observable("mcpist_audit_queue_records", lambda: audit.waiting)
+    metrics.register_observable("mcpist_audit_records", lambda: audit.written)
+    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
+    metrics.register_observable("mcpist_database_up", lambda: not audit.stalled)
     writing = asyncio.create_task(audit.run(), name="audit writer")
     per_minute = settings.failed_auth_per_minute
-    refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), _NoMetrics())
+    refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), metrics)
     try:
         yield refusals
     finally:
@@ -180,14 +220,16 @@ async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerat
         await writing
 
 
-class _NoMetrics:
-    """The broker has no metrics yet."""
+@contextlib.asynccontextmanager
+async def _serve_metrics(settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
+    if not settings.metrics_port:
+        yield
+        return
+    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
+    from server.metrics_server import serve_metrics
 
-    def count_refused(self, reason: str) -> None: ...
-
-    def count_malformed(self) -> None: ...
-
-    def count_limited(self, limit: str) -> None: ...
+    async with serve_metrics(settings.metrics_host, settings.metrics_port, build_registry(metrics)):
+        yield
 
 
 async def _is_database_up(database: Database) -> bool:

@@ -12,6 +12,7 @@ from broker.notifications.settings import SETTINGS_FILE as NOTICES
 from broker.notifications.settings import NotificationSettings
 from broker.notifications.settings import load_notification_settings as load_notices
 from broker.rpc.gateway_keys import TrustedGateways, load_private_key, load_public_keys, make_key_pair
+from broker.rpc.service_token import ServiceTokenSigner
 from broker.vault.key_wrapping import load as load_keys
 from core.config.settings import Settings
 from core.errors import Invalid
@@ -28,6 +29,8 @@ from server.deployment import (
 
 GATEWAY_KEY_FILE = "gateway.pem"
 GATEWAYS_FILE = "gateways.pem"
+CONSOLE_KEY_FILE = "console.pem"
+CONSOLES_FILE = "consoles.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,10 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
     key_files = {PASSWORDS_FILE: LOGIN_ROLES, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
     secret = {PEPPERS_FILE: load_keys} | ({VAULT_KEYS_FILE: load_keys} if "file" in settings.keys else {})
     private, public = settings.gateway_key or keys / GATEWAY_KEY_FILE, settings.broker_gateways or keys / GATEWAYS_FILE
+    console, consoles = (
+        settings.console_key or keys / CONSOLE_KEY_FILE,
+        settings.broker_consoles or keys / CONSOLES_FILE,
+    )
     files = (
         StartFile("identity settings", _get_identity_path(settings), partial(load_identity_settings, settings)),
         StartFile("notice settings", _get_notifications_path(settings), partial(load_notification_settings, settings)),
@@ -56,8 +63,17 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
         *(StartFile("keys", keys / name, partial(read, keys / name)) for name, read in secret.items()),
         StartFile("gateway keys", private, partial(load_private_key, private)),
         StartFile("gateway keys", public, partial(load_public_keys, public)),
+        StartFile("console keys", console, partial(load_private_key, console)),
+        StartFile("console keys", consoles, partial(load_public_keys, consoles)),
     )
-    configured = {settings.identity_file, settings.notices_file, settings.gateway_key, settings.broker_gateways}
+    configured = {
+        settings.identity_file,
+        settings.notices_file,
+        settings.gateway_key,
+        settings.broker_gateways,
+        settings.console_key,
+        settings.broker_consoles,
+    }
     return tuple(file for file in files if file.path in configured or file.path.exists())
 
 
@@ -94,6 +110,35 @@ def load_served_gateways(settings: Settings) -> TrustedGateways:
     if not (keys / GATEWAYS_FILE).exists():
         make_key_pair(keys / GATEWAY_KEY_FILE, keys / GATEWAYS_FILE)
     return TrustedGateways(keys / GATEWAYS_FILE)
+
+
+def load_served_consoles(settings: Settings) -> TrustedGateways | None:
+    """Load the control planes that a broker serves; None where there is no file of them. Without settings of its own a
+    broker makes one, with the key of a control plane beside it.
+
+    Raises:
+        Invalid: the file is of no use.
+    """
+    if settings.broker_consoles is not None:
+        return TrustedGateways(settings.broker_consoles)
+    keys = settings.home / KEYS_FOLDER
+    if settings.broker_gateways is not None and not (keys / CONSOLES_FILE).exists():
+        return None
+    if not (keys / CONSOLES_FILE).exists():
+        make_key_pair(keys / CONSOLE_KEY_FILE, keys / CONSOLES_FILE)
+    return TrustedGateways(keys / CONSOLES_FILE)
+
+
+def load_console_key(settings: Settings) -> ServiceTokenSigner:
+    """Load the key of a control plane; on the data folder of a broker it is made.
+
+    Raises:
+        Invalid: the file is of no use.
+    """
+    keys = settings.home / KEYS_FOLDER
+    if settings.console_key is None:
+        make_key_pair(keys / CONSOLE_KEY_FILE, keys / CONSOLES_FILE)
+    return ServiceTokenSigner(load_private_key(settings.console_key or keys / CONSOLE_KEY_FILE))
 
 
 def _get_identity_path(settings: Settings) -> Path:

@@ -22,6 +22,8 @@ WANTED = {
     "dev": ["pyproject.toml", "--group", "dev"],
     "runtime": ["pyproject.toml", "-c", "requirements/dev.txt"],
     "build": ["--group", "build", "-c", "requirements/dev.txt"],
+    "helm": ["--group", "helm", "--no-deps"],
+    "policy": ["--group", "policy"],
 }
 
 

@@ -128,8 +128,7 @@ def _tool(module: Module, one: CatalogueTool) -> str:
     if properties:
         lines.append("\n| parameter | form | default | meaning |\n|---|---|---|---|")
         lines += [_parameter(one, name, schema) for name, schema in properties.items()]
-    params = {name: _example(module, one, name) for name in one.input_schema.get("required", ())}
-    call = {"module": module.name, "tool_name": tool.name, "params": params}
+    call = {"module": module.name, "tool_name": tool.name, "params": build_example(module, one)}
     lines.append(f"\n```json\n{json.dumps(call, ensure_ascii=False)}\n```\n")
     lines.append(f"Returns `{summarize_schema(one.output_schema)}`")
     return "\n".join(lines)
@@ -156,6 +155,17 @@ def _form(schema: Mapping[str, Any]) -> str:
     kind = {"date-time": "time with its zone", "date": "date", "uuid": "UUID"}.get(schema.get("format", ""), form)
     least, most = schema.get("minimum"), schema.get("maximum")
     return f"{kind}, {least:g} to {most:g}" if least is not None and most is not None else kind
+
+
+def build_example(module: Module, one: CatalogueTool) -> dict[str, Any]:
+    """The parameters of a call that the tool accepts: those required, and those with a sample for this tool alone."""
+    required = one.input_schema.get("required", ())
+    names = [
+        name
+        for name in one.input_schema.get("properties", {})
+        if name in required or f"{one.tool.name}.{name}" in module.samples
+    ]
+    return {name: _example(module, one, name) for name in names}
 
 
 def _example(module: Module, one: CatalogueTool, name: str) -> Any:

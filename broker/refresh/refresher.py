@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from broker.connections.account_snapshot import (
@@ -91,9 +92,13 @@ MAX_PER_TENANT = 32
 MAX_TOTAL = 192
 
 
+def ignore_outcome(_outcome: str) -> None:
+    """Count no refresh."""
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshDependencies:
-    """Dependencies of a refresh."""
+    """Dependencies of a refresh. `count_refresh` is told ``granted`` or the class of each error."""
 
     database: Database
     vault: Vault
@@ -102,6 +107,7 @@ class RefreshDependencies:
     outcome_writer: OutcomeWriter
     timing: RefreshTiming
     boottime: Boottime = boottime
+    count_refresh: Callable[[str], None] = ignore_outcome
 
 
 class Refresher:
@@ -240,6 +246,7 @@ class Refresher:
             if attempt is None:
                 return None
             answer = await present(tools.endpoint, attempt, tools.timing, tools.boottime)
+        tools.count_refresh("granted" if isinstance(answer, TokenResponse) else answer.error_class.value)
         stored = await tools.outcome_writer.settle(attempt, answer)
         if stored is StoreResult.GONE and isinstance(answer, TokenResponse):
             await revoke_orphaned_grant(tools.database, tools.endpoint, attempt, answer.tokens)

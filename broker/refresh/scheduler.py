@@ -19,7 +19,7 @@ from broker.refresh.claim import ProviderLookup
 from broker.refresh.decision import RefreshTiming
 from broker.refresh.outcome import boottime
 from broker.refresh.outcome_writer import OutcomeWriter
-from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.refresher import RefreshDependencies, ignore_outcome
 from broker.refresh.spool import Spool
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.vault import Vault
@@ -180,6 +180,7 @@ async def run_refresher(
     timing: RefreshTiming | None = None,
     every: float = SWEEP_INTERVAL,
     schedules: bool = True,
+    count_refresh: Callable[[str], None] = ignore_outcome,
 ) -> AsyncGenerator[AccountTokenService]:
     """Run the token service until the block is left; then start no refresh and wait up to 15 s for running ones.
     Without `schedules` it refreshes only what is asked for.
@@ -193,7 +194,10 @@ async def run_refresher(
     timing, folder = timing or RefreshTiming(), Spool(spool)
     folder.open()
     settler = OutcomeWriter(database, vault, folder, timing, boottime)
-    accounts = AccountTokenService(RefreshDependencies(database, vault, providers, endpoint, settler, timing))
+    dependencies = RefreshDependencies(
+        database, vault, providers, endpoint, settler, timing, count_refresh=count_refresh
+    )
+    accounts = AccountTokenService(dependencies)
     await accounts.replay_spool()
     try:
         async with contextlib.AsyncExitStack() as stack:

@@ -29,6 +29,14 @@ _BLOBS = ("access", "refresh", "candidate_access", "candidate_refresh")
 _TIMES = ("expires_at", "refresh_at", "idle_at", "refresh_ends_at")
 
 
+def count_outcomes(folder: Path) -> int:
+    """Count the outcomes in a folder that the database has not stored; 0 where it cannot be read."""
+    try:
+        return sum(name.endswith(SUFFIX) for name in os.listdir(folder))
+    except OSError:
+        return 0
+
+
 class Spool:
     """Folder of outcomes, one file each, readable by the product's user alone."""
 

@@ -1,10 +1,11 @@
-"""The broker's side of the wire: an ASGI application with three paths, and no way to ask about anyone who is absent."""
+"""The broker's side of the wire. For gateways it has three paths, and no way to ask about anyone who is absent."""
 
 import asyncio
 import logging
 import math
+import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -15,7 +16,6 @@ from broker.rpc.codec import (
     MOST_REQUEST,
     STATUS,
     VERIFY,
-    BrokerResult,
     MalformedMessage,
     decode_lease_request,
     decode_subject_request,
@@ -23,6 +23,7 @@ from broker.rpc.codec import (
 )
 from broker.rpc.service_token import (
     ANSWER_HEADER,
+    REQUEST_HEADER,
     Claims,
     InvalidServiceToken,
     ServiceTokenVerifier,
@@ -31,38 +32,45 @@ from broker.rpc.service_token import (
 from core.concurrency.rate_limits import CallerLimits
 from core.errors import LimitReached, Unavailable
 from core.log_events import describe_error
+from core.observability.logs import current_request
 
 BODY_SECONDS = 5.0
 RATE, BURST, CONCURRENCY = 1_000.0, 2_000, 256
 """Of one gateway: a second, at once, and at the same time. A cached credential asks for nothing."""
 
 LOG_INTERVAL_SECONDS = 10.0
+_REQUEST_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 log = logging.getLogger(__name__)
 
 
-class BrokerApp:
-    """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a service token and a subject token.
+Handler = Callable[[bytes], Awaitable[bytes]]
+
+
+class RpcApp:
+    """Serves processes whose keys `tokens` knows. Every request needs a service token.
 
     Whatever is wrong with a service token, the answer is one 401; what was wrong is in the broker's log only.
+    `handlers` give the body of an answer to that of a request, by path.
     """
 
     def __init__(
-        self, broker: Broker, tokens: ServiceTokenVerifier, *, clock: Callable[[], float] = time.monotonic
+        self,
+        handlers: Mapping[str, Handler],
+        tokens: ServiceTokenVerifier,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tokens = tokens
         self._clock = clock
         self._limits = CallerLimits(RATE, BURST, CONCURRENCY, clock=clock)
         self._told: dict[str, float] = {}
-        self._paths: dict[str, Callable[[bytes], Awaitable[BrokerResult]]] = {
-            VERIFY: lambda body: broker.verify(decode_subject_request(body)),
-            STATUS: lambda body: broker.get_connections(decode_subject_request(body)),
-            EXCHANGE: lambda body: broker.lease(decode_lease_request(body)),
-        }
+        self._paths = handlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # the server sends nothing else
+        current_request.set(_read_request_id(scope))
         try:
             status, body, retry_after = await self._serve(scope, receive)
         except InvalidServiceToken as error:
@@ -92,8 +100,9 @@ class BrokerApp:
 
     async def _dispatch(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
         self._tokens.consume(claims, body)
+        log.debug("broker request", extra={"event": "rpc_request", "path": path, "gateway": claims.iss})
         try:
-            return 200, encode_result(await self._paths[path](body)), None
+            return 200, await self._paths[path](body), None
         except MalformedMessage:
             return 400, b'{"error":"malformed"}', None
         except Unavailable as error:
@@ -117,11 +126,36 @@ class BrokerApp:
             log.warning(text, extra={"event": event, "cause": cause})
 
 
+class BrokerApp(RpcApp):
+    """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a subject token, too."""
+
+    def __init__(
+        self, broker: Broker, tokens: ServiceTokenVerifier, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        async def verify(body: bytes) -> bytes:
+            return encode_result(await broker.verify(decode_subject_request(body)))
+
+        async def get_connections(body: bytes) -> bytes:
+            return encode_result(await broker.get_connections(decode_subject_request(body)))
+
+        async def lease(body: bytes) -> bytes:
+            return encode_result(await broker.lease(decode_lease_request(body)))
+
+        super().__init__({VERIFY: verify, STATUS: get_connections, EXCHANGE: lease}, tokens, clock=clock)
+
+
 def _read_bearer_token(scope: Scope) -> str:
     values = _read_authorization(scope)
     if not values.startswith("Bearer "):
         raise InvalidServiceToken("none")
     return values.removeprefix("Bearer ")
+
+
+def _read_request_id(scope: Scope) -> str:
+    """Return the id of the call that a request is for; empty where it has none of our form."""
+    name = REQUEST_HEADER.lower().encode()
+    values = [value.decode("latin-1") for header, value in scope["headers"] if header == name]
+    return values[0] if len(values) == 1 and _REQUEST_ID.fullmatch(values[0]) else ""
 
 
 def _read_authorization(scope: Scope) -> str:

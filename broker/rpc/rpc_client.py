@@ -1,13 +1,14 @@
 """The gateway's side of the wire. It holds the gateway's own key and nothing of the broker's."""
 
+import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any, TypeVar
 
 import aiohttp
 
-from broker.interface import BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from broker.interface import BrokerProblem, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
 from broker.rpc.codec import (
     EXCHANGE,
     MOST_ANSWER,
@@ -19,11 +20,12 @@ from broker.rpc.codec import (
     encode_lease_request,
     encode_subject_request,
 )
-from broker.rpc.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
+from broker.rpc.service_token import ANSWER_HEADER, REQUEST_HEADER, ServiceTokenSigner, compute_answer_mark
 from core.caller import Credential
 from core.config.parsers import UNIX_PREFIX
 from core.connection_state import ModuleConnection
 from core.errors import Unavailable
+from core.observability.logs import current_request
 from core.secret import Secret
 
 CONNECT_SECONDS = 2.0
@@ -33,9 +35,14 @@ KEEPALIVE_SECONDS = 30.0
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
 BROKER_UNAVAILABLE = "MCPist is not ready: its broker is unavailable"
+BROKER_REFUSES = "MCPist is not ready: its broker refuses this process; the operator finds the reason in its log"
 VERSION_HINT = "do the gateway and the broker run the same version of MCPist?"
 # Both are raised before a byte of the request is sent.
 CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+PROBE_SECONDS = 1.0
+_NO_TOKEN = Secret("probe")
+_REFUSALS = ("401", "404")
+_T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +51,8 @@ class _MismatchedAnswer(MalformedMessage):
     """The answer is that to another request."""
 
 
-class HttpBroker:
-    """Implements :class:`broker.interface.Broker` on a broker that is a process of its own.
+class RpcClient:
+    """Asks a broker that is a process of its own.
 
     A broker that cannot be reached is not asked again here, but for a kept connection that turns out to be dead:
     whoever calls has the deadline. :class:`broker.interface.BrokerUnreachable` tells them that nothing was sent.
@@ -62,21 +69,19 @@ class HttpBroker:
         """Check whether the last request was answered."""
         return not self._cause
 
-    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
-        return await self._call(VERIFY, encode_subject_request(token), Credential)
+    @property
+    def cause(self) -> str:
+        """Return why the last request failed; empty if it did not. It begins with 401 where the broker refuses us."""
+        return self._cause
 
-    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
-        return await self._call(STATUS, encode_subject_request(subject), dict)
+    async def ask(self, path: str, body: bytes, decode: Callable[[bytes], _T], *, seconds: float | None = None) -> _T:
+        """Post a body and decode the answer's; `seconds` is the time limit, 8 unless it is given.
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
-        return await self._call(EXCHANGE, encode_lease_request(request), Lease, NoCredential)
-
-    async def _call(self, path: str, body: bytes, *kinds: type[Any]) -> Any:
-        """The answer, which is one of `kinds` or a refusal: one to another question is none."""
+        Raises:
+            Unavailable: there was no answer, or none of ours (`decode` raised MalformedMessage).
+        """
         try:
-            outcome = await self._post_with_retry(path, body)
-            if not isinstance(outcome, (*kinds, CredentialRefusal)):
-                raise MalformedMessage
+            outcome = await self._post_with_retry(path, body, decode, seconds)
         except (aiohttp.ClientError, OSError, TimeoutError, MalformedMessage) as error:
             self._log_cause(
                 f"Malformed: {VERSION_HINT}" if isinstance(error, MalformedMessage) else type(error).__name__
@@ -86,25 +91,34 @@ class HttpBroker:
         self._log_cause("")
         return outcome
 
-    async def _post_with_retry(self, path: str, body: bytes) -> BrokerResult:
+    async def _post_with_retry(
+        self, path: str, body: bytes, decode: Callable[[bytes], _T], seconds: float | None
+    ) -> _T:
         """A kept connection of a broker that was started anew, or on which an answer came that nobody had asked for,
         fails once; nothing asked here is harmed by a second."""
         try:
-            return await self._post(path, body)
+            return decode(await self._post(path, body, seconds))
         except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError, _MismatchedAnswer):
-            return await self._post(path, body)
+            return decode(await self._post(path, body, seconds))
 
-    async def _post(self, path: str, body: bytes) -> BrokerResult:
+    async def _post(self, path: str, body: bytes, seconds: float | None) -> bytes:
         token = self._key.sign("POST", path, body)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        request = self._session.post(self._base_url + path, data=body, headers=headers, allow_redirects=False)
+        if request_id := current_request.get():
+            headers[REQUEST_HEADER] = request_id
+        options: dict[str, Any] = {}
+        if seconds is not None:
+            options["timeout"] = aiohttp.ClientTimeout(total=seconds, connect=CONNECT_SECONDS)
+        request = self._session.post(
+            self._base_url + path, data=body, headers=headers, allow_redirects=False, **options
+        )
         async with request as response:
             if response.headers.get(ANSWER_HEADER) != compute_answer_mark(token):
                 response.close()  # every later answer on this connection is another request's too
                 raise _MismatchedAnswer
             if response.status != 200:
                 self._raise_refusal(response)
-            return decode_result(await _read_body(response))
+            return await _read_body(response)
 
     def _raise_refusal(self, response: aiohttp.ClientResponse) -> None:
         """Whatever it was, the caller can do no more than try again; the operator reads what to do."""
@@ -114,7 +128,8 @@ class HttpBroker:
             self._log_cause(f"404: {VERSION_HINT}")
         else:
             self._log_cause(str(response.status))
-        raise Unavailable(BROKER_UNAVAILABLE, _parse_retry_after(response))
+        text = BROKER_REFUSES if response.status == 401 else BROKER_UNAVAILABLE
+        raise Unavailable(text, _parse_retry_after(response))
 
     def _log_cause(self, cause: str) -> None:
         if cause == self._cause:
@@ -126,9 +141,52 @@ class HttpBroker:
         self._cause = cause
 
 
+class HttpBroker(RpcClient):
+    """Implements :class:`broker.interface.Broker` on a broker that is a process of its own."""
+
+    async def find_problem(self) -> BrokerProblem | None:
+        """Ask the broker whom a token speaks for that is none: it answers without a query."""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self.verify(_NO_TOKEN)
+        except TimeoutError:
+            return BrokerProblem("no answer in time", is_refusal=False)
+        except Unavailable:
+            return BrokerProblem(self.cause, is_refusal=self.cause.startswith(_REFUSALS))
+        return None
+
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
+        return await self._call(VERIFY, encode_subject_request(token), Credential)
+
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
+        return await self._call(STATUS, encode_subject_request(subject), dict)
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
+        return await self._call(EXCHANGE, encode_lease_request(request), Lease, NoCredential)
+
+    async def _call(self, path: str, body: bytes, *kinds: type[Any]) -> Any:
+        """The answer, which is one of `kinds` or a refusal: one to another question is none."""
+
+        def decode(answer: bytes) -> BrokerResult:
+            outcome = decode_result(answer)
+            if not isinstance(outcome, (*kinds, CredentialRefusal)):
+                raise MalformedMessage
+            return outcome
+
+        return await self.ask(path, body, decode)
+
+
 @contextlib.asynccontextmanager
 async def open_http_broker(url: str, key: ServiceTokenSigner) -> AsyncGenerator[HttpBroker]:
-    """A client over one kept session. `url` is ``http(s)://host:port``, or ``unix:/path`` of a socket."""
+    """A client over one kept session; `url` as in :func:`open_rpc_session`."""
+    async with open_rpc_session(url) as (base_url, session):
+        yield HttpBroker(base_url, key, session)
+
+
+@contextlib.asynccontextmanager
+async def open_rpc_session(url: str) -> AsyncGenerator[tuple[str, aiohttp.ClientSession]]:
+    """Open a session of kept connections to a broker, and the base URL to use with it. `url` is
+    ``http(s)://host:port``, or ``unix:/path`` of a socket."""
     connector: aiohttp.BaseConnector
     if url.startswith(UNIX_PREFIX):
         connector = aiohttp.UnixConnector(
@@ -144,7 +202,7 @@ async def open_http_broker(url: str, key: ServiceTokenSigner) -> AsyncGenerator[
         skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept"),
         timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS, connect=CONNECT_SECONDS),
     ) as session:
-        yield HttpBroker(url, key, session)
+        yield url, session
 
 
 async def _read_body(response: aiohttp.ClientResponse) -> bytes:

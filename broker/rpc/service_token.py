@@ -32,6 +32,9 @@ JTI_BYTES = 16
 ANSWER_HEADER = "MCPist-Answers"
 """The header of an answer that names the request it is for."""
 
+REQUEST_HEADER = "X-Request-Id"
+"""The header of a request that names the call it is for, as both processes' logs have it."""
+
 MARK_LENGTH = 32
 
 

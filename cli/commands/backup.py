@@ -11,14 +11,23 @@ import typer
 from cli.options import JsonOption
 from cli.output import print_line, print_note, print_result
 from cli.runner import run_local
-from core.errors import Conflict
+from core.errors import Conflict, Invalid
 
 if TYPE_CHECKING:
     from cli.progress import Report
     from core.audit.event import AuditEventKind
     from core.config.settings import Settings
     from core.database_url import DatabaseAddress
+    from core.secret import Secret
     from server.deployment import Deployment
+
+
+PassphraseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file", metavar="FILE", help="The passphrase of --keys-file; default a prompt or standard input."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,25 +39,36 @@ def register(app: typer.Typer) -> None:
 
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    keys_file: Annotated[
+        Path | None,
+        typer.Option("--keys-file", metavar="FILE", help="Write the keys too, into this file, under a passphrase."),
+    ] = None,
+    passphrase_file: PassphraseOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files if they exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the whole database into one file.
+    """Write the whole database into one file, and with --keys-file the keys into another.
 
-    MCPist may run meanwhile. The keys in the data folder are kept apart and never in it: copy them separately.
+    MCPist may run meanwhile. The database's file has no key in it: both files together open every secret. Keep the file
+    of the keys, and its passphrase, elsewhere.
     """
-
-    if file.exists() and not force:
-        raise Conflict(f"{file} exists already; choose another name, or add --force to replace it")
+    for target in (file, keys_file):
+        if target is not None and target.exists() and not force:
+            raise Conflict(f"{target} exists already; choose another name, or add --force to replace it")
+    passphrase = _read_passphrase(keys_file, passphrase_file)
 
     async def work(settings: "Settings", report: "Report") -> Path:
         from core.audit.event import AuditEventKind
+        from server.backup_right import check_backup_right
         from server.data_folder import attach_database
+        from server.key_archive import back_up_keys
         from server.postgres.backup import dump
 
         async with attach_database(settings, report) as deployment:
+            await check_backup_right(deployment.admin)
             report("Writing the backup")
-            await dump(_build_url(deployment.admin), file.absolute(), force=force)
+            with back_up_keys(settings, keys_file, passphrase, force=force):
+                await dump(_build_url(deployment.admin), file.absolute(), force=force)
             await _record_event(deployment, AuditEventKind.OPERATOR_BACKUP)
         return settings.home / "keys"
 
@@ -56,33 +76,55 @@ def backup(
 
     def print_text() -> None:
         print_line(f"Wrote {file} ({file.stat().st_size:,} bytes). It is as secret as the database.")
-        print_note(_KEYS_NOT_INCLUDED_NOTE.format(keys=keys))
+        if keys_file is None:
+            print_note(_KEYS_NOT_INCLUDED_NOTE.format(keys=keys))
+        else:
+            print_line(f"Wrote {keys_file}: the keys, under the passphrase. Keep it apart from the other file.")
 
-    print_result(
-        as_json, {"file": file.absolute().as_posix(), "bytes": file.stat().st_size, "keys": str(keys)}, print_text
-    )
+    result = {"file": file.absolute().as_posix(), "bytes": file.stat().st_size, "keys": str(keys)}
+    result |= {"keys_file": keys_file.absolute().as_posix() if keys_file else None}
+    print_result(as_json, result, print_text)
+
+
+def _read_passphrase(keys_file: Path | None, passphrase_file: Path | None) -> "Secret | None":
+    if keys_file is None:
+        if passphrase_file is not None:
+            raise Invalid("--passphrase-file is that of --keys-file FILE, which is missing")
+        return None
+    from cli.secret_input import read_secret
+
+    return read_secret("Passphrase of the keys", passphrase_file, False, option="--passphrase-file")
 
 
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `mcpist backup` wrote.")],
+    keys_file: Annotated[
+        Path | None,
+        typer.Option("--keys-file", metavar="FILE", help="The keys that mcpist backup --keys-file wrote."),
+    ] = None,
+    passphrase_file: PassphraseOption = None,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="The original runs no more: this is the one that may ask services now.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Restore a backup into an empty database.
+    """Restore a backup into an empty database, and with --keys-file the keys into the data folder.
 
     All of it or nothing. What was restored is a copy: it asks no service and hands out no token until `mcpist adopt`.
-    The keys of the old data folder are kept apart: copy them separately. Restore only files that you trust: a
-    stranger's file runs the stranger's code.
+    Without --keys-file, copy the keys of the old data folder yourself. Restore only files that you trust: a stranger's
+    file runs the stranger's code.
     """
+    passphrase = _read_passphrase(keys_file, passphrase_file)
 
     async def work(settings: "Settings", report: "Report") -> Path:
         from core.audit.event import AuditEventKind
         from core.migrations import create_roles, migrate
         from server.data_folder import attach_database
+        from server.key_archive import decrypt_key_files, write_key_files
         from server.postgres.backup import restore
 
+        if keys_file is not None and passphrase is not None:
+            write_key_files(settings.home, decrypt_key_files(keys_file, passphrase))
         async with attach_database(settings, report, maker="restore") as deployment:
             report("Restoring the backup")
             await create_roles(deployment.admin, deployment.passwords)
@@ -96,7 +138,8 @@ def restore(
 
     def print_text() -> None:
         print_line(f"Restored {file}.")
-        print_note(_COPY_KEYS_NOTE.format(keys=keys))
+        if keys_file is None:
+            print_note(_COPY_KEYS_NOTE.format(keys=keys))
         if not adopt:
             print_note(_COPY_NOTE)
 
@@ -128,7 +171,7 @@ def adopt(as_json: JsonOption = False) -> None:
 
 _COPY_NOTE = "This is a copy: it asks no service and hands out no token. When the original runs no more: mcpist adopt"
 _KEYS_NOT_INCLUDED_NOTE = (
-    "The keys in {keys} are not in it: copy that folder too, and keep it apart from the backup.\n"
+    "The keys in {keys} are not in it: copy that folder too, or use --keys-file, and keep them apart from the backup.\n"
     "Without them no token and no connected account of the backup works."
 )
 _COPY_KEYS_NOTE = (

@@ -9,7 +9,7 @@ import typer
 
 from cli import client_snippets
 from cli.options import JsonOption
-from cli.output import print_json, print_line, print_result
+from cli.output import print_json, print_line, print_note, print_result
 from cli.progress import Report, show_progress
 from cli.runner import get_program_name, load_settings, run_local
 from core.concurrency.event_loop import run_event_loop
@@ -45,6 +45,7 @@ def register(app: typer.Typer) -> None:
     app.command("up", epilog="Example: MCPIST_PORT=8081 mcpist up")(up)
     app.command("gateway", epilog="Example: MCPIST_PORT=8082 mcpist gateway")(gateway)
     app.command("broker", epilog="Example: MCPIST_PORT=8090 mcpist broker")(broker)
+    app.command("console", epilog="Example: MCPIST_PORT=8091 mcpist console")(console)
     app.command("migrate", epilog="Example: mcpist migrate --json")(migrate)
 
 
@@ -86,6 +87,21 @@ def broker(as_json: JsonOption = False) -> None:
     )
 
 
+def console(as_json: JsonOption = False) -> None:
+    """Start the control plane alone: the console, the admin API and SCIM, beside a broker in a process of its own.
+
+    It needs MCPIST_BROKER_URL, a key that the broker knows, and no secret of the broker's. See docs/split.md.
+    """
+    from server.console_process import run_console
+
+    _run_until_stopped(
+        run_console,
+        as_json,
+        lambda ready: {"ready": True, "console_url": ready.console_url},
+        lambda ready: print_line(f"The console is at {ready.console_url}"),
+    )
+
+
 def migrate(as_json: JsonOption = False) -> None:
     """Bring the database to this version's schema.
 
@@ -96,12 +112,25 @@ def migrate(as_json: JsonOption = False) -> None:
     async def work(settings: "Settings", report: Report) -> "SchemaChange":
         from core.migrations import migrate as to_head
         from server.data_folder import attach_database
+        from server.deployment import KEYS_FOLDER, PASSWORDS_FILE, rotate_role_passwords
 
+        known = (settings.home / KEYS_FOLDER / PASSWORDS_FILE).exists()
         async with attach_database(settings, report, maker="migrate") as deployment:
             report("Checking the schema")
-            return await to_head(deployment.admin, deployment.passwords)
+            change = await to_head(deployment.admin, deployment.passwords)
+            if rotates and known and change.before is not None:
+                await rotate_role_passwords(deployment)
+            return change
 
+    rotates = load_settings().new_role_passwords == "yes"
     change = run_local(work)
+    if rotates and change.before is not None:
+        print_note(
+            "The database roles have new passwords. Processes on this data folder go on; give each other process its "
+            "new one, from keys/database-roles.json."
+        )
+    elif rotates:
+        print_note("MCPIST_NEW_ROLE_PASSWORDS=yes changed nothing: the database is new, and so are its passwords.")
     text = f"The database is at schema {change.after}"
     if change.before == change.after:
         text += " already."

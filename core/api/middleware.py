@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.api.principal import REQUEST_ID
 from core.log_events import describe_error
+from core.observability.logs import current_request
 
 BODY_SECONDS = 10.0
 MAX_BODY_BYTES = 65_536
@@ -32,6 +33,7 @@ class ApiMiddleware:
         if scope["type"] != "http":
             return
         responder = _ResponseSender(send, scope.setdefault(REQUEST_ID, str(uuid4())))
+        current_request.set(responder.request_id)
         try:
             await self._app(scope, _BoundedBody(receive).receive, responder.send)
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor end the connection

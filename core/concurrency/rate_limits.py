@@ -17,7 +17,7 @@ ROUNDING = 0.01  # of one token: sums of floating-point seconds must not cost a 
 
 
 class CallerLimits:
-    """A token bucket and a number of running calls for each key (the id of a verified credential).
+    """A token bucket and a number of running calls for each key, such as the id of a user.
 
     The bucket is kept as the moment at which it will be full again (GCRA, ITU-T I.371 annex A): one number, no refill.
     `clock` gives seconds that never go back. At most `max_keys` keys are remembered; a full bucket without running
@@ -70,9 +70,7 @@ class CallerLimits:
 
     def _check_concurrency(self, running: int) -> None:
         if running >= self._concurrency:
-            raise LimitReached(
-                f"{self._concurrency} calls with this token are running; wait until one is done, then try again."
-            )
+            raise LimitReached(f"{self._concurrency} calls are running; wait until one is done, then try again.")
 
     def _take_token(self, full_at: float) -> float:
         """Take one token from the bucket that is full again at `full_at`; return when it is now."""
@@ -175,7 +173,7 @@ def get_network(address: str) -> str:
 
 
 def _build_limit_reached(wait: float) -> LimitReached:
-    return LimitReached(f"Too many calls with this token; wait {_format_seconds(wait)}, then send fewer calls.", wait)
+    return LimitReached(f"Too many calls; wait {_format_seconds(wait)}, then send fewer calls.", wait)
 
 
 def _format_seconds(wait: float) -> str:

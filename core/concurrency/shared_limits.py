@@ -1,4 +1,4 @@
-"""Limits that the workers of one host share, in memory that they inherit: a credential has one bucket, whichever worker
+"""Limits that the workers of one host share, in memory that they inherit: a user has one bucket, whichever worker
 answers.
 
 The memory is a set-associative table. A key is known by a keyed 64-bit hash: its low bits choose a set of `WAYS` slots,

@@ -150,6 +150,17 @@ def parse_database_url(text: str) -> Secret:
     return Secret(text)
 
 
+def parse_redis_url(text: str) -> Secret:
+    """Parse the URL of a Valkey or Redis, without options (IANA provisional URI scheme ``redis``)."""
+    url = urlsplit(text)
+    if url.scheme not in {"redis", "rediss"} or not url.hostname or url.query or url.fragment:
+        raise ValueError
+    _ = url.port  # raises for a port that is none
+    if not re.fullmatch(r"/?|/[0-9]{1,3}", url.path):
+        raise SettingFormatError("behind the host there is the number of a database alone, such as /0")
+    return Secret(text)
+
+
 def parse_broker_url(text: str) -> str:
     """Parse an origin, or ``unix:`` with the absolute path of a socket."""
     if not text.startswith(UNIX_PREFIX):

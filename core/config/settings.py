@@ -88,23 +88,35 @@ class Settings:
         "MCPIST_DATABASE_URL",
         values.parse_database_url,
         "a URL such as postgresql://user:password@host/database",
-        "An own Postgres (16 or newer), as a role that may create roles; beside a broker, as `mcpist_gateway`.",
+        "An own Postgres (16 or newer), as a role that may create roles; split, each process logs in as "
+        "`mcpist_gateway`, `mcpist_broker` or `mcpist_console`.",
         None,
         shown_default="the embedded Postgres",
         secret=True,
+    )
+    database_password_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_DATABASE_PASSWORD_FILE",
+        values.parse_path,
+        "a file",
+        "For a process with the login of one role: its password, read at every login, so that it can change without a "
+        "restart. During a rotation it may have two lines, and each is tried.",
+        None,
+        shown_default="the password in `MCPIST_DATABASE_URL`",
     )
     new_role_passwords: str = declare_setting(
         "MCPIST_NEW_ROLE_PASSWORDS",
         values.make_choice_parser("no", "yes"),
         "yes or no",
-        "`yes` for one command: give MCPist's roles of an own Postgres new passwords, which ends every MCPist on it.",
+        "`yes` for `mcpist migrate`: give MCPist's database roles new passwords; processes on this data folder go on. "
+        "For a command on a folder without the passwords: likewise, which ends every MCPist on that Postgres.",
         "no",
     )
     broker_url: str = declare_setting(
         "MCPIST_BROKER_URL",
         values.parse_broker_url,
         "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
-        "For `mcpist gateway`: the broker, if it is a separate process. For `mcpist broker`: a socket to listen on.",
+        "For `mcpist gateway` and `console`: the broker, if it is a separate process. For `mcpist broker`: a socket to "
+        "listen on.",
         "",
         shown_default="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
     )
@@ -123,6 +135,22 @@ class Settings:
         "For `mcpist broker`: the public keys (PEM) of the gateways that it serves.",
         None,
         shown_default="`keys/gateways.pem` in the data folder",
+    )
+    console_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_CONSOLE_KEY",
+        values.parse_path,
+        "a file",
+        "For `mcpist console`: its private key (Ed25519, PEM).",
+        None,
+        shown_default="`keys/console.pem` in the data folder",
+    )
+    broker_consoles: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_BROKER_CONSOLES",
+        values.parse_path,
+        "a file",
+        "For `mcpist broker`: the public keys (PEM) of the control planes (`mcpist console`) that it serves.",
+        None,
+        shown_default="`keys/consoles.pem` in the data folder, if it is there",
     )
     keys: tuple[str, ...] = declare_setting(
         "MCPIST_KEYS",
@@ -198,22 +226,55 @@ class Settings:
         "MCPIST_RATE_PER_SECOND",
         values.make_number_parser(0.01, 1_000_000),
         "a number from 0.01 to 1000000",
-        "Requests a second that one credential may make over time; all workers of a host count together.",
-        1000.0,
+        "Requests a second that one user may make over time; all workers of a host count together.",
+        200.0,
     )
     rate_burst: int = declare_setting(
         "MCPIST_RATE_BURST",
         values.make_integer_parser(1, 1_000_000),
         "a whole number from 1 to 1000000",
-        "Burst: requests that one credential may make at once before the rate applies.",
+        "Burst: requests that one user may make at once before the rate applies.",
         2000,
     )
     concurrency: int = declare_setting(
         "MCPIST_CONCURRENCY",
         values.make_integer_parser(1, 100_000),
         "a whole number from 1 to 100000",
-        "Requests of one credential that may run at the same time; all workers of a host count together.",
+        "Requests of one user that may run at the same time; all workers of a host count together.",
         128,
+    )
+    redis_url: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_REDIS_URL",
+        values.parse_redis_url,
+        "a URL such as rediss://user:password@host:6379/0",
+        "Valkey or Redis, through which all processes of a deployment share the rate limits of users; `rediss` is TLS.",
+        None,
+        shown_default="none: each host counts for itself",
+        secret=True,
+    )
+    redis_password: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_REDIS_PASSWORD_FILE",
+        values.parse_path,
+        "a file",
+        "With `MCPIST_REDIS_URL`: the password, in place of the URL's; readable by its owner only.",
+        None,
+        shown_default="the password in the URL, if any",
+    )
+    redis_ca: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_REDIS_CA_FILE",
+        values.parse_path,
+        "a file",
+        "With `rediss`: certificates (PEM) of the authorities that are trusted.",
+        None,
+        shown_default="the system's authorities",
+    )
+    calls_at_once: int = declare_setting(
+        "MCPIST_CALLS_AT_ONCE",
+        values.make_integer_parser(1, 10_000),
+        "a whole number from 1 to 10000",
+        "Calls that a process works on at the same time while several tenants call; others wait, and tenants take "
+        "turns. A call that waits for its vendor does not count.",
+        8,
     )
     connections_per_address: int = declare_setting(
         "MCPIST_CONNECTIONS_PER_ADDRESS",

@@ -45,6 +45,7 @@ class BatchDispatcher:
             )
         await wait_for_turn(len(body))
         messages = await self._parse(split_batch(body, self._limit))
+        request.turn.release()  # its members have their own
         with self._watch.watch(math.inf, request.receive, None, None):
             answers = await asyncio.gather(
                 *(self._answer_member(message, n, request, revision) for n, message in enumerate(messages))
@@ -85,8 +86,13 @@ class BatchDispatcher:
             release = self._admit(caller) if position else None
         except LimitReached as error:
             return build_error_answer(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
+        turn = request.turn.fork()
         try:
-            return await self._dispatcher.answer(message, request.fork(revision))
+            await turn.wait()
+            return await self._dispatcher.answer(message, request.fork(revision, turn))
+        except LimitReached as error:
+            return build_error_answer(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
         finally:
+            turn.release()
             if release is not None:
                 release()

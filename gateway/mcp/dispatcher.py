@@ -137,6 +137,7 @@ class Dispatcher:
             revision.structured and _get_result_format(revision, caller, request.client_name) == "short",
             request.changes,
             message.size,
+            request.turn,
         )
 
     def _build_failure(

@@ -13,6 +13,7 @@ import orjson
 
 from core.caller import Caller
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
+from core.concurrency.fair_queue import FREE_TURN, AnyTurn, FairQueue
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.http.allowed_hosts import AllowedHosts
 from core.http_server.exchange import DIRECT
@@ -83,6 +84,8 @@ class McpEndpoint:
 
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
+    `turns` shares this process out among tenants.
+
     `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it. `instructions`
     says what a caller's client may put before its model.
 
@@ -104,6 +107,7 @@ class McpEndpoint:
         elicitation: Elicitor | None = None,
         load_connected_modules: LoadConnectedModules | None = None,
         callers: CallerCache | None = None,
+        turns: FairQueue | None = None,
     ) -> None:
         self._settings = settings
         self._max_body, self._body_timeout, self._max_depth = (
@@ -115,6 +119,7 @@ class McpEndpoint:
         self._compute_key = _get_no_key if callers is None else callers.compute_key
         self._find_caller = _find_nobody if callers is None else callers.find
         self._admit = admit
+        self._enter = None if turns is None else turns.enter
         self._observe = observe
         self._hosts = AllowedHosts(settings.public_url)
         self._origins = cors.CorsPolicy(settings.allowed_origins, settings.public_url)
@@ -162,10 +167,16 @@ class McpEndpoint:
                 caller = self._find_caller(head.caller_key) or await self._verify(request)
             request.caller = caller
             release = self._admit(caller)
+            turn: AnyTurn = FREE_TURN
             try:
                 content = take_body(direct, self._max_body)
                 if content is None:
                     content = await read_body(receive, request.headers, self._max_body, self._body_timeout, direct)
+                if self._enter is not None:
+                    request.turn = turn = self._enter(caller.credential.tenant_id)
+                    if turn.waiter is not None:
+                        await turn.wait()
+                        request.caller = await self._verify(request)
                 if content[:1] == b"{" and len(content) <= LARGE_STEP_BYTES:
                     answer = await self._answer_message(parse_message(content, self._max_depth), request)
                 else:
@@ -174,6 +185,7 @@ class McpEndpoint:
                 revision = get_revision_by_header(request.headers.get_text(VERSION_HEADER))
                 answer = build_error_answer(revision, malformed.id, malformed.error)
             finally:
+                turn.release()
                 release()
             request.rpc_answer = answer
             if (sending := _send(request, answer)) is not None:

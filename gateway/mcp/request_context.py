@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from core.caller import Caller
+from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
@@ -73,7 +74,8 @@ class RequestContext(msgspec.Struct, eq=False):
     `find_subject` gives the caller's own credential, for the broker alone: a lease is asked for in the caller's name,
     never in the gateway's.
 
-    `changes` counts what the request may have changed.
+    `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
+    process.
     """
 
     authority: Authority
@@ -89,6 +91,7 @@ class RequestContext(msgspec.Struct, eq=False):
     short_text: bool = False
     changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0
+    turn: AnyTurn = FREE_TURN
 
     @property
     def caller(self) -> Caller:

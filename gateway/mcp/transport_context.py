@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from core.caller import Caller
+from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.call_supervisor import Receive
@@ -21,7 +22,9 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
     """Transport side of a message, and its answer. It implements :class:`gateway.mcp.interfaces.Observation`.
 
     `verify` authenticates its caller. `receive` is None for a member of an array, whose client is waited for with the
-    array; `batched` forces its revision. `changes` counts what the message's handler may have changed.
+    array; `batched` forces its revision. `turn` is its turn to be worked on.
+
+    `changes` counts what the message's handler may have changed.
     """
 
     scope: dict[str, Any]
@@ -37,6 +40,7 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
     method: str = ""
     seconds: float = 0.0
     rpc_answer: JsonRpcAnswer | None = None
+    turn: AnyTurn = FREE_TURN
 
     def get_authorization(self) -> str | None:
         """Return the value of the Authorization header. Where the head was known, its headers are without it."""
@@ -53,11 +57,11 @@ class TransportContext(ResponseWriter, eq=False, kw_only=True):
         """Verify the caller, or verify them anew."""
         return self.verify(self)
 
-    def fork(self, revision: Revision) -> "TransportContext":
+    def fork(self, revision: Revision, turn: AnyTurn) -> "TransportContext":
         """Return the context of a member of an array in `revision`."""
         return TransportContext(
             self.request_id, self.send, self.direct, scope=self.scope, receive=None, verify=self.verify,
-            caller=self.caller, headers=self.headers, batched=revision,
+            caller=self.caller, headers=self.headers, batched=revision, turn=turn,
         )  # fmt: skip
 
     @property

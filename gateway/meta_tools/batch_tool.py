@@ -7,6 +7,7 @@ import orjson
 
 from core.audit.event import CallOutcome
 from core.concurrency.cooperative_steps import wait_for_turn
+from core.errors import LimitReached
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.auth.tool_scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
@@ -51,13 +52,15 @@ class BatchTool:
             return _build_result(report_problems(plan))
         if dry_run:
             return _build_result(report_plan(plan))
+        request.turn.release()  # its steps have their own
         outcome = await run_plan(
             plan,
-            lambda step, arguments: self._run_step(request, step, arguments),
+            lambda step, arguments: self._run_step_in_turn(request, step, arguments),
             deadline=request.deadline - REPORT_MARGIN_SECONDS,
             report_progress=request.report_progress,
             get_end_reason=lambda: request.authority.ended,
         )
+        request.turn.resume()
         return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
     async def _make_plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[BatchProblem]:
@@ -99,6 +102,18 @@ class BatchTool:
             if view.find(step.module, step.tool_name) is None
         ]
         await self._runner.record_lookups(request, len(steps), missing)
+
+    async def _run_step_in_turn(
+        self, request: RequestContext, step: BatchStep, arguments: dict[str, Any]
+    ) -> StepResult:
+        turn = request.turn.fork()
+        try:
+            await turn.wait()
+            return await self._run_step(msgspec.structs.replace(request, turn=turn), step, arguments)
+        except LimitReached as error:
+            return StepResult(None, f"not run: {error}", is_error=True)
+        finally:
+            turn.release()
 
     async def _run_step(self, request: RequestContext, step: BatchStep, arguments: dict[str, Any]) -> StepResult:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.

@@ -1,9 +1,9 @@
 """Observer of requests and tool runs: metrics, one log line a run, and spans where tracing is configured."""
 
 from core.audit.event import CallOutcome
+from core.observability.metrics import Metrics
 from gateway.mcp.interfaces import Observation
 from gateway.observability.call_log import CallLog
-from gateway.observability.metrics import Metrics
 from gateway.tool_run import ToolRun
 
 _OK = CallOutcome.OK

@@ -38,5 +38,13 @@ MODULE = Module(
         "page": ParameterSample("98321", "list_pages", "/pages/0/id"),
         "comment": ParameterSample("65601", "list_comments", "/comments/0/id"),
         "space": ParameterSample("ENG", "list_spaces", "/spaces/0/key"),
+        "title": ParameterSample("Plan for March"),
+        "body": ParameterSample("## Budget\n\n- 10 days"),
+        "text": ParameterSample("Agreed, see **chapter 2**"),
+        "create_page.space": ParameterSample("ENG"),
+        "update_page.append": ParameterSample("- 5 more days"),
+        "add_comment.page": ParameterSample("98321"),
+        "labels": ParameterSample(["approved"]),
+        "label": ParameterSample("approved"),
     },
 )

@@ -112,7 +112,7 @@ async def create_or_update_file(
     repo: Repo,
     path: Annotated[FilePath, Field(description="File")],
     message: Message,
-    content: Annotated[str, limit_length(maximum=1_000_000), Field(description="Whole new text")],
+    content: Annotated[str, limit_length(maximum=1_000_000), Field(description="Whole new text, 1M characters")],
     branch: Branch = None,
     sha: Annotated[OptionalParameter[Sha], Field(description="The file's, to replace it")] = None,
 ) -> FileCommit:

@@ -13,6 +13,7 @@ from modules.kit.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
     READ_HINTS,
+    CalendarDate,
     CursorText,
     OptionalParameter,
     PerPage,
@@ -28,7 +29,7 @@ MilestoneNumber = Annotated[Number, Field(description="The milestone's number")]
 Description = Annotated[
     OptionalParameter[Annotated[str, limit_length(maximum=MAX_DESCRIPTION)]], Field(description="Markdown")
 ]
-DueDate = Annotated[OptionalParameter[date], Field(description="Due on")]
+DueDate = Annotated[OptionalParameter[CalendarDate], Field(description="Due on")]
 State = Literal["open", "closed"]
 
 

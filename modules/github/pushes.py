@@ -67,7 +67,7 @@ async def push_files(
     files: Annotated[
         list[PushedFile],
         limit_items(1, MAX_FILES),
-        Field(description="Each with whole new content, content_base64 or delete"),
+        Field(description="Each with whole new content, content_base64 or delete; 3M characters together"),
     ],
     expected_head: Annotated[OptionalParameter[Sha], Field(description="Only if the branch is still there")] = None,
 ) -> PushResult:

@@ -134,9 +134,13 @@ async def upload_release_asset(
     repo: Repo,
     release_id: ReleaseId,
     name: Annotated[Title, Field(description="File name")],
-    text: Annotated[OptionalParameter[Annotated[str, limit_length(1, MAX_TEXT)]], Field(description="Content")] = None,
+    text: Annotated[
+        OptionalParameter[Annotated[str, limit_length(1, MAX_TEXT)]],
+        Field(description="Content, 1M characters"),
+    ] = None,
     content_base64: Annotated[
-        OptionalParameter[Annotated[str, limit_length(1, MAX_BASE64)]], Field(description="Or the content as base64")
+        OptionalParameter[Annotated[str, limit_length(1, MAX_BASE64)]],
+        Field(description="Or as base64, 3M characters"),
     ] = None,
     content_type: Annotated[OptionalParameter[Title], Field(description="Media type")] = None,
     label: Annotated[OptionalParameter[ShortText], Field(description="Shown instead of name")] = None,

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from modules.kit import ToolError
 from modules.kit.parameters import OptionalParameter, drop_bounds, limit_items, limit_length
-from modules.kit.recurrence_rules import parse_recurrence_rule
+from modules.kit.recurrence_rules import check_recurrence_dates, parse_recurrence_rule
 
 _DATES = re.compile(r"(?:EXDATE|RDATE)(?:;[A-Za-z=/_+-]{1,80})?:[0-9TZ,/P:]{8,2000}", re.ASCII)
 MAX_REMINDER_MINUTES = 40_320
@@ -18,8 +18,7 @@ def _check_recurrence(lines: list[str]) -> list[str]:
     checked: list[str] = []
     for line in lines:
         if line.upper().startswith(("EXDATE", "RDATE")):
-            if not _DATES.fullmatch(line):
-                raise ValueError(f"{line[:60]!r} is no list of dates, such as EXDATE;VALUE=DATE:20260131")
+            _check_dates(line)
             checked.append(line)
             continue
         try:
@@ -28,6 +27,16 @@ def _check_recurrence(lines: list[str]) -> list[str]:
             raise ValueError(error.text) from None
         checked.append(line if line.upper().startswith("RRULE:") else f"RRULE:{line}")
     return checked
+
+
+def _check_dates(line: str) -> None:
+    if not _DATES.fullmatch(line):
+        raise ValueError(f"{line[:60]!r} is no list of dates, such as EXDATE;VALUE=DATE:20260131")
+    name, _, dates = line.partition(":")
+    try:
+        check_recurrence_dates(name.partition(";")[0], dates)
+    except ToolError as error:
+        raise ValueError(error.text) from None
 
 
 Minutes = Annotated[int, Field(ge=0, le=MAX_REMINDER_MINUTES, json_schema_extra=drop_bounds)]

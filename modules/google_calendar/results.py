@@ -62,11 +62,15 @@ class Events(ListPage):
 
 
 class CalendarEvent(EventRow):
-    """One event in full. `recurrence` is as it can be given again, `repeats` the same in words."""
+    """One event in full, with a title and a place that a list cuts. `recurrence` is as it can be given again, `repeats`
+    the same in words."""
 
-    longest = {"description": 20_000}  # noqa: RUF012 Google's own limit is 8,192
+    # Google's own limit of a description is 8,192; of the others it has none.
+    longest = {"description": 20_000, "summary": 8_192, "location": 8_192}  # noqa: RUF012
     markdown_fields = frozenset({"description"})
 
+    summary: Text = ""
+    location: Text = ""
     time_zone: Word = ""
     description: Text = ""
     attendees: Lines = []  # noqa: RUF012

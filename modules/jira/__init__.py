@@ -52,5 +52,7 @@ MODULE = Module(
         "time": ParameterSample("1h 30m"),
         "text": ParameterSample("Mended in **2.1**"),
         "search_users.query": ParameterSample("Ada", "get_myself", "/name"),
+        "update_issue.summary": ParameterSample("The sign-in page takes 8 s"),
+        "update_worklog.time": ParameterSample("2h"),
     },
 )

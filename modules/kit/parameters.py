@@ -5,11 +5,15 @@ sending null), and limits that no real value comes near are checked without bein
 with the limit in the text.
 """
 
-from datetime import UTC, datetime
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
 from modules.kit.declarations import Hints
 
@@ -52,7 +56,33 @@ PerPage = Annotated[int, Field(ge=1, le=100, description="At most 100", json_sch
 CursorText = Annotated[
     OptionalParameter[Annotated[str, limit_length(maximum=4000)]], Field(description="Last nextCursor")
 ]
-Timestamp = OptionalParameter[AwareDatetime]
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?",
+    re.ASCII,
+)
+
+
+# Pydantic reads a number, also one in a text such as "2026" or "20260131", as seconds since 1970.
+def _parse_moment(value: Any) -> Any:
+    return _parse(value, _MOMENT, datetime.fromisoformat, "datetime, such as 2026-01-31T09:00:00+01:00")
+
+
+def _parse_date(value: Any) -> Any:
+    return _parse(value, _DATE, date.fromisoformat, "date, such as 2026-01-31")
+
+
+def _parse(value: Any, form: re.Pattern[str], parse: Callable[[str], date], wanted: str) -> date:
+    if isinstance(value, str) and form.fullmatch(value):
+        with suppress(ValueError):  # it does not exist
+            return parse(value.upper())
+    raise PydanticCustomError("date_and_time", "Input should be a valid {wanted}", {"wanted": wanted})
+
+
+CalendarDate = Annotated[date, BeforeValidator(_parse_date)]
+"""A date such as 2026-01-31."""
+Timestamp = OptionalParameter[Annotated[AwareDatetime, BeforeValidator(_parse_moment)]]
+"""A moment such as 2026-01-31T09:00:00+01:00."""
 
 
 def format_timestamp(value: datetime | None) -> str | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from modules.kit.errors import ToolError
 
@@ -34,7 +34,11 @@ _PARTS = frozenset(
 _DAY = re.compile(r"([+-]?[0-9]{1,2})?(MO|TU|WE|TH|FR|SA|SU)", re.ASCII)
 _NUMBERS = re.compile(r"[+-]?[0-9]{1,3}(?:,[+-]?[0-9]{1,3}){0,30}", re.ASCII)
 _COUNT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
-_UNTIL = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:T([0-9]{2}):?([0-9]{2}):?([0-9]{2})Z?)?", re.ASCII)
+_UNTIL = re.compile(r"[0-9]{4}(-?)[0-9]{2}\1[0-9]{2}(?:T[0-9]{2}(:?)[0-9]{2}\2[0-9]{2}Z?)?", re.ASCII)
+_MOMENT = re.compile(r"[0-9]{8}(?:T[0-9]{6}Z?)?", re.ASCII)
+_DURATION = re.compile(
+    r"P(?:[0-9]{1,4}W|(?=[0-9T])(?:[0-9]{1,4}D)?(?:T(?=[0-9])(?:[0-9]{1,4}H)?(?:[0-9]{1,4}M)?(?:[0-9]{1,4}S)?)?)"
+)
 _EXAMPLE = "give one such as FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;UNTIL=20261231"
 
 
@@ -129,13 +133,34 @@ def _read_days(parameter: str, text: str) -> tuple[WeekdayPosition, ...]:
 
 
 def _read_until(parameter: str, text: str) -> date:
-    found = _UNTIL.fullmatch(text)
-    if found is None:
+    if _UNTIL.fullmatch(text) is None:
         raise ToolError(f"{parameter}: UNTIL must be a day such as 20261231 or a time in UTC such as 20261231T235959Z")
     try:
-        return date(int(found[1]), int(found[2]), int(found[3]))
+        return datetime.fromisoformat(text).date()
     except ValueError:
         raise ToolError(f"{parameter}: the day {text[:20]} of UNTIL does not exist; give another one") from None
+
+
+def check_recurrence_dates(parameter: str, text: str) -> None:
+    """Check the dates behind the colon of EXDATE or RDATE: days, times, or periods (RFC 5545 §3.8.5).
+
+    Raises:
+        ToolError: one is none, or does not exist; the text names `parameter` and the date.
+    """
+    for one in text.split(","):
+        start, slash, end = one.partition("/")
+        _check_moment(parameter, start, one)
+        if slash and not _DURATION.fullmatch(end):
+            _check_moment(parameter, end, one)
+
+
+def _check_moment(parameter: str, moment: str, text: str) -> None:
+    if not _MOMENT.fullmatch(moment):
+        raise ToolError(f"{parameter}: {text[:40]!r} is no date; give one such as 20260131 or 20260131T090000")
+    try:
+        datetime.fromisoformat(moment)
+    except ValueError:
+        raise ToolError(f"{parameter}: the date {moment} does not exist; give another one") from None
 
 
 def describe_recurrence_rule(rule: RecurrenceRule) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from modules.kit.cursors import build_unknown_cursor_error
 from modules.kit.paging import Offset, RequestedPage, format_cursor
 from modules.kit.results import PAGE_CHARACTERS, ReadRows
+from modules.kit.text_cleaning import clean_text
 
 Row = TypeVar("Row", bound=BaseModel)
 
@@ -30,10 +31,11 @@ class CutPage(NamedTuple, Generic[Row]):
 
 
 class TextWindow(NamedTuple):
-    """A part of a text, and our cursor for the rest, "" behind the last."""
+    """A part of a text less its `hidden` invisible characters, and our cursor for the rest, "" behind the last."""
 
     text: str
     next_cursor: str
+    hidden: int = 0
 
 
 def get_start(asked: RequestedPage) -> int:
@@ -59,6 +61,7 @@ def cut_page(asked: RequestedPage, read: ReadRows[Row]) -> CutPage[Row]:
 
 def cut_text(asked: RequestedPage, text: str, budget: int = PAGE_CHARACTERS) -> TextWindow:
     """Cut the part of a long text that is asked for: at most `budget` characters, to the end of a line if there is one.
+    What is invisible is taken out of it, and counted.
 
     Raises:
         ToolError: the cursor leads behind the end.
@@ -67,7 +70,9 @@ def cut_text(asked: RequestedPage, text: str, budget: int = PAGE_CHARACTERS) -> 
     check_start(asked, len(text))
     if end - start > budget:
         end = text.rfind("\n", start, start + budget) + 1 or start + budget
-    return TextWindow(text[start:end], format_cursor_from(asked, end, len(text)))
+    part = text[start:end]
+    visible = clean_text(part)
+    return TextWindow(visible, format_cursor_from(asked, end, len(text)), len(part) - len(visible))
 
 
 def check_start(asked: RequestedPage, length: int) -> None:

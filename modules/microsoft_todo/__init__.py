@@ -24,5 +24,12 @@ MODULE = Module(
         "link_id": ParameterSample("f9cddce2-dce2-f9cd-e2dc-cdf9e2dccdf9"),
         "url": ParameterSample("https://example.com/orders/7"),
         "app": ParameterSample("Shop"),
+        "title": ParameterSample("Buy milk"),
+        "name": ParameterSample("Shopping"),
+        "update_task.due": ParameterSample("2026-02-02"),
+        "task_ids": ParameterSample(["AQMkADAwATM0MDAAMS0yNGQ3LT"]),
+        "item_id": ParameterSample("51d8a471-2e9d-4f53-9937-c33a8742d28f"),
+        "update_checklist_item.done": ParameterSample(True),
+        "update_linked_resource.name": ParameterSample("Order 7"),
     },
 )

@@ -26,6 +26,18 @@ MODULE = Module(
             _EXAMPLE_ID, "search_pages", "/results/0/id", arguments={"kind": "data_source"}
         ),
         "comment_id": ParameterSample(_EXAMPLE_ID, "list_comments", "/comments/0/id"),
+        "parent_id": ParameterSample(_EXAMPLE_ID),
+        "parent_page_id": ParameterSample(_EXAMPLE_ID),
+        "create_comment.page_id": ParameterSample(_EXAMPLE_ID),
         "property_name": ParameterSample("title"),
+        "title": ParameterSample("Tasks"),
+        "markdown": ParameterSample("## Budget\n\n- 10 days"),
+        "update_block.markdown": ParameterSample("Budget: 10 days"),
+        "text": ParameterSample("Agreed, see **chapter 2**"),
+        "create_page.title": ParameterSample("Plan for March"),
+        "update_page.title": ParameterSample("Plan for April"),
+        "update_page_markdown.append": ParameterSample("- 5 more days"),
+        "update_database.title": ParameterSample("Tasks of the team"),
+        "update_data_source.add": ParameterSample({"Due": "date"}),
     },
 )

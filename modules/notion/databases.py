@@ -20,6 +20,7 @@ from modules.kit.parameters import (
 from modules.kit.results import Flag, Identifier, ListPage, OptionalUrl, ResultModel, Word
 from modules.kit.text_cleaning import clean_line
 from modules.notion import rest_client
+from modules.notion.dates import check_filter
 from modules.notion.parameters import INSERT_CONTENT, READ_CONTENT, UPDATE_CONTENT, NotionId, PageId
 from modules.notion.properties import format_named
 from modules.notion.results import Parent, RowOfValues, SavedObject, Title
@@ -119,6 +120,7 @@ async def query_data_source(
     cursor: CursorText = None,
 ) -> Rows:
     """Rows of a data source with the values of their properties."""
+    check_filter(filter)
     body: dict[str, Any] = {"filter": filter, "sorts": [_make_sort(one) for one in sorts] if sorts else None}
     address = build_path("/v1/data_sources/{}/query", data_source_id)
     page = await rest_client.fetch_list(context, RowOfValues, address, body=body, cursor=cursor, per_page=per_page)

@@ -19,7 +19,12 @@ _ID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 _PAGE_ADDRESS = re.compile(r"https://(?:[a-z0-9-]+\.)*notion\.(?:so|site|com)/[^\s?#]*?([0-9a-f]{32})(?:[?#]\S*)?")
 
 
-def _check_id(text: str) -> str:
+def parse_id(text: str) -> str:
+    """Parse an id of Notion's, with or without hyphens, or the address of a page.
+
+    Raises:
+        ValueError: it is neither.
+    """
     plain = text.strip().lower()
     address = _PAGE_ADDRESS.fullmatch(plain)
     plain = address[1] if address else plain
@@ -29,7 +34,7 @@ def _check_id(text: str) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-NotionId = Annotated[str, limit_length(maximum=500), AfterValidator(_check_id)]
+NotionId = Annotated[str, limit_length(maximum=500), AfterValidator(parse_id)]
 PageId = Annotated[NotionId, Field(description="Id or address")]
 BlockId = Annotated[NotionId, Field(description="Block or page")]
 Markdown = Annotated[str, limit_length(1, 500_000), Field(description="Markdown")]

@@ -3,12 +3,11 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, cast
 
 from modules.kit import ToolError
 from modules.kit.text_cleaning import clean_line, clean_text, clean_url
-from modules.kit.time_zones import load_zone
+from modules.notion.dates import check_date, parse_date_text
 from modules.notion.rich_text import format_rich_text, parse_rich_text
 
 _MAX_VALUES = 100
@@ -139,14 +138,17 @@ def make_value(name: str, kind: str, value: Any) -> Any:
         raise ToolError(f"{name!r} is a {kind}, which Notion sets itself")
     plain: Any = value
     if isinstance(plain, dict) and kind in plain:
-        return cast("dict[str, Any]", plain)[kind]
+        documented: object = cast("dict[str, Any]", plain)[kind]
+        if kind == "date" and isinstance(documented, dict):
+            return check_date(repr(name), cast("dict[str, Any]", documented))
+        return documented
     match kind, cast("object", plain):
         case (("title" | "rich_text"), str() | None):
             return parse_rich_text(value or "")
         case (("select" | "status"), str() | None):
             return {"name": value} if value else None
         case "date", str() | None:
-            return _make_date(name, value) if value else None
+            return parse_date_text(repr(name), value) if value else None
         case "checkbox", bool():
             return value
         case "number", int() | float() | None if not isinstance(value, bool):
@@ -185,20 +187,3 @@ def _make_member(name: str, kind: str, member: Any) -> dict[str, Any]:
         case _:
             named = _NAMED.fullmatch(member)
             return {"id": named[1] if named else member}
-
-
-def _make_date(name: str, text: str) -> dict[str, Any]:
-    span, _, zone = text.strip().partition(" ")
-    start, _, end = span.partition("/")
-    for moment in filter(None, (start, end)):
-        try:
-            parsed = datetime.fromisoformat(moment)
-        except ValueError:
-            raise ToolError(f"{name!r} is a date: {moment[:40]!r} is none; give {_FORMS['date']}") from None
-        if "T" in moment and parsed.tzinfo is None and not zone:  # Notion would take it for UTC
-            raise ToolError(
-                f"{name!r}: {moment[:40]} has no zone: give 2026-01-31T09:00+09:00, or a zone behind a blank"
-            )
-    if zone and load_zone(zone) is None:
-        raise ToolError(f"{name!r}: {zone[:40]!r} is no IANA time zone; give one such as Asia/Tokyo")
-    return {"start": start, **({"end": end} if end else {}), **({"time_zone": zone} if zone else {})}

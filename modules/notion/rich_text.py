@@ -15,6 +15,8 @@ from modules.kit.markup.markdown_text import escape_text, format_address, format
 from modules.kit.markup.markdown_tokens import divide_usual, read_code
 from modules.kit.text_cleaning import clean_text, is_clean
 from modules.kit.turns import count_each, count_work
+from modules.notion.dates import parse_date_text
+from modules.notion.parameters import parse_id
 
 MAX_CHARACTERS = 2_000
 """Of one text of Notion's; 1,000 of a formula (https://developers.notion.com/reference/request-limits)."""
@@ -223,12 +225,13 @@ _DIALECT = InlineDialect(_TAGS, re.compile("[a-z_]{1,30}"), has_math=True, resol
 
 
 def _make_mention(kind: str, target: str) -> dict[str, Any]:
-    if kind != "date":
-        return {"type": kind, kind: {"id": target}}
-    span, _, zone = target.partition("@")
-    start, _, end = span.partition("/")
-    date = {"start": start, **({"end": end} if end else {}), **({"time_zone": zone} if zone else {})}
-    return {"type": "date", "date": date}
+    name = f"mention:{kind}"
+    if kind == "date":
+        return {"type": kind, kind: parse_date_text(name, target, "@")}
+    try:
+        return {"type": kind, kind: {"id": parse_id(target)}}
+    except ValueError as error:
+        raise ToolError(f"{name}: {target[:40]!r} {error}") from None
 
 
 def split_text(text: str) -> list[str]:

@@ -30,5 +30,12 @@ MODULE = Module(
         "execute_sql.query": ParameterSample("select 1 as one"),
         "service": ParameterSample("api"),
         "get_advisors.type": ParameterSample("security"),
+        "name": ParameterSample("shop"),
+        "region": ParameterSample("emea"),
+        "query": ParameterSample("create table orders (id bigint primary key)"),
+        "slug": ParameterSample("hello"),
+        "files": ParameterSample([{"path": "index.ts", "content": "Deno.serve(() => new Response('hello'))\n"}]),
+        "branch": ParameterSample("bcdefghijklmnopqrstu"),
+        "update_storage_config.s3_protocol": ParameterSample(True),
     },
 )

@@ -40,9 +40,12 @@ class PublishableKeys(ResultModel):
 
 
 class TypescriptTypes(TextResult, ResultPage):
+    """`hidden` invisible characters of this page were taken out, such as those of a comment on a column."""
+
     text_field = "types"
 
     types: str
+    hidden: Count = 0
 
 
 class _TypesAnswer(BaseModel):
@@ -105,8 +108,8 @@ async def generate_typescript_types(
     address = build_path("/v1/projects/{}/types/typescript", ref)
     asked = parse_cursor(cursor, WHOLE, f"{address} {wanted}", 1)
     whole = await rest_client.fetch(context, _TypesAnswer, address, query={"included_schemas": wanted})
-    types, next_cursor = cut_text(asked, whole.types)
-    return TypescriptTypes(types=types, nextCursor=next_cursor)
+    part = cut_text(asked, whole.types)
+    return TypescriptTypes(types=part.text, hidden=part.hidden, nextCursor=part.next_cursor)
 
 
 TOOLS = (get_project_url, get_publishable_keys, generate_typescript_types)

@@ -102,10 +102,13 @@ class MigrationList(CountedPage):
 
 
 class MigrationDetails(ResultPage):
+    """The SQL less `hidden` invisible characters of this page."""
+
     version: Line
     name: Word = ""
     created_by: Word = ""
     statements: str
+    hidden: Count = 0
 
 
 class AppliedMigration(ResultModel):
@@ -182,9 +185,14 @@ async def get_migration(
     asked = parse_cursor(cursor, WHOLE, address, 1)
     missing = "there is no migration of that version: look at the list of migrations"
     found = await rest_client.fetch(context, _MigrationAnswer, address, missing=missing, partners_only=True)
-    text, next_cursor = cut_text(asked, ";\n".join(found.statements))
+    part = cut_text(asked, ";\n".join(found.statements))
     return MigrationDetails(
-        version=found.version, name=found.name, created_by=found.created_by, statements=text, nextCursor=next_cursor
+        version=found.version,
+        name=found.name,
+        created_by=found.created_by,
+        statements=part.text,
+        hidden=part.hidden,
+        nextCursor=part.next_cursor,
     )
 
 

@@ -19,12 +19,13 @@ from modules.kit.parameters import (
     limit_items,
     limit_length,
 )
-from modules.kit.results import CountedPage, Line, Name, ResultModel, ResultPage, Word
+from modules.kit.results import Count, CountedPage, Line, Name, ResultModel, ResultPage, Word
 from modules.kit.whole_lists import WHOLE, cut_text
 from modules.supabase import rest_client
 from modules.supabase.multipart_reading import SourceFile, parse_boundary, parse_files, shorten_path
 from modules.supabase.parameters import READ_FUNCTIONS, WRITE_FUNCTIONS, FunctionSlug, ProjectRef, check_source_path
 
+MAX_TOTAL_CHARACTERS = 3_000_000
 _FUNCTION = "/v1/projects/{}/functions/{}"
 _MISSING = "the project has no edge function of that slug: look at the list of its functions"
 
@@ -79,12 +80,13 @@ class FunctionFile(ResultModel):
 
 
 class FunctionSource(ResultPage):
-    """A function and one of its files; `files` are all of them."""
+    """A function and one of its files, less `hidden` invisible characters of this page; `files` are all of them."""
 
     function: FunctionDetails
     files: list[FunctionFile]
     path: Name = ""
     content: str = ""
+    hidden: Count = 0
 
 
 class DeletedFunction(ResultModel):
@@ -95,7 +97,7 @@ class FileToDeploy(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: _SourcePath
-    content: Annotated[str, limit_length(maximum=4_000_000)]
+    content: Annotated[str, limit_length(maximum=MAX_TOTAL_CHARACTERS)]
 
 
 @tool(hints=READ_HINTS, scopes=[READ_FUNCTIONS])
@@ -126,10 +128,10 @@ async def get_edge_function(
     files = await _fetch_files(context, address + "/body")
     chosen = _choose_file(files, path, details.entrypoint_path)
     text = "" if chosen is None or chosen.content is None else chosen.content
-    content, next_cursor = cut_text(asked, text)
+    part = cut_text(asked, text)
     return FunctionSource(
         function=details, files=[FunctionFile(path=one.path, bytes=one.size) for one in files],
-        path=chosen.path if chosen else "", content=content, nextCursor=next_cursor,
+        path=chosen.path if chosen else "", content=part.text, hidden=part.hidden, nextCursor=part.next_cursor,
     )  # fmt: skip
 
 
@@ -164,7 +166,7 @@ async def deploy_edge_function(
     context: Context,
     ref: ProjectRef,
     slug: FunctionSlug,
-    files: Annotated[list[FileToDeploy], limit_items(1, 100), Field(description="All of its files")],
+    files: Annotated[list[FileToDeploy], limit_items(1, 100), Field(description="All of its files: 3M characters")],
     entrypoint_path: Annotated[OptionalParameter[_SourcePath], Field(description="File that runs, or index.ts")] = None,
     import_map_path: Annotated[OptionalParameter[_SourcePath], Field(description="Import map or deno.json")] = None,
     name: Annotated[OptionalParameter[Annotated[str, limit_length(1, 100)]], Field(description="Name")] = None,
@@ -189,7 +191,11 @@ async def deploy_edge_function(
 
 
 def _require_files(files: Sequence[FileToDeploy], entrypoint: str, import_map: str | None) -> None:
-    """Raises: ToolError: a path is given twice, or a file that is named is not there."""
+    """Raises: ToolError: they are too large, a path is given twice, or a file that is named is not there."""
+    if sum(len(one.content) for one in files) > MAX_TOTAL_CHARACTERS:
+        raise ToolError(
+            f"files: all together may have {MAX_TOTAL_CHARACTERS:,} characters; leave out what can be imported"
+        )
     paths = [one.path for one in files]
     if len(set(paths)) < len(paths):
         raise ToolError("files has two files of one path: give each once")

@@ -13,14 +13,14 @@ from core.audit.query import list_anchors
 from core.audit.verification import verify_chain
 from core.bilingual_text import BilingualText, say
 from core.config.settings import Settings
+from core.database_login import LoginRefused
 from core.db import Database, connect
 from core.directory.audit_retention import AuditRetention, AuditRetentionStore
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
-from core.errors import MCPistError, Unavailable
-from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
+from core.errors import Invalid, MCPistError, Unavailable
+from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, is_compatible, list_revisions
 from gateway.catalogue import load_installed_modules
-from gateway.observability.metrics_server import open_metrics_socket
 from server.data_folder import attach_database
 from server.deployment import Deployment
 from server.diagnostics.finding import Finding
@@ -29,6 +29,7 @@ from server.diagnostics.stream_checks import check_audit_streams
 from server.diagnostics.vault_checks import check_credentials, check_vault
 from server.endpoint_file import find_running_server, is_answering
 from server.listen_port import build_port_error
+from server.metrics_server import open_metrics_socket
 from server.postgres.errors import PostgresError
 from server.postgres.login_errors import explain_refused_login
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_role_database
@@ -43,6 +44,7 @@ async def diagnose(settings: Settings) -> list[Finding]:
     """Run all checks, in the order in which one depends on another."""
     base = [check_folder(settings), *check_keys(settings)]
     findings = [*base, *check_files(settings), await _check_port(settings), *_check_metrics(settings)]
+    findings.append(await _check_limits(settings))
     if not settings.home.is_dir() or any(
         finding.state == "error" and finding.check in _REQUIRED_CHECKS for finding in findings
     ):
@@ -50,6 +52,8 @@ async def diagnose(settings: Settings) -> list[Finding]:
     try:
         async with attach_database(settings, _ignore_progress) as deployment:
             return findings + [finding async for finding in _diagnose_database(deployment, settings.public_url)]
+    except LoginRefused as error:
+        return [*findings, Finding("database", "error", explain_refused_login(error.__cause__ or error))]
     except (PostgresError, MCPistError) as error:
         return [*findings, Finding("database", "error", str(error))]
     except asyncpg.InvalidPasswordError as error:
@@ -66,6 +70,22 @@ def _check_metrics(settings: Settings) -> list[Finding]:
             return [Finding("metrics", "ok", f"port {settings.metrics_port} is free")]
     except Unavailable as error:
         return [Finding("metrics", "error", str(error))]
+
+
+async def _check_limits(settings: Settings) -> Finding:
+    """Check whether several replicas would count a user's calls together."""
+    if settings.redis_url is None:
+        text = "each host counts a user's calls for itself: with several gateways a user may do as much at each of them"
+        return Finding("limits", "ok", f"{text}; MCPIST_REDIS_URL has them count together")
+    from server.valkey_limits import find_limit_store_problem
+
+    try:
+        problem = await find_limit_store_problem(settings)
+    except Invalid as error:
+        return Finding("limits", "error", str(error))
+    if problem:
+        return Finding("limits", "warning", f"{problem}; until then each process counts its share of them")
+    return Finding("limits", "ok", "all processes count a user's calls together, through MCPIST_REDIS_URL")
 
 
 async def _check_port(settings: Settings) -> Finding:
@@ -128,9 +148,10 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
         release: str = await connection.fetchval("SHOW server_version")
         yield Finding("database", "ok", say("PostgreSQL {release}", "PostgreSQL {release} を使用中", release=release))
         yield _check_clock(await connection.fetchval("SELECT clock_timestamp()"))
-        schema = _check_schema(await get_current_revision(connection))
+        current = await get_current_revision(connection)
+        schema = _check_schema(current, is_served=current is not None and await is_compatible(connection, current))
         yield schema
-        if schema.state != "ok":
+        if schema.state == "error":
             return
     finally:
         await connection.close()
@@ -188,7 +209,18 @@ def _check_clock(database_time: datetime) -> Finding:
     return Finding("clock", "ok", f"{get_utc_now().astimezone().isoformat(sep=' ', timespec='seconds')}")
 
 
-def _check_schema(current: str | None) -> Finding:
+def _check_schema(current: str | None, *, is_served: bool) -> Finding:
+    if is_served:
+        return Finding(
+            "schema",
+            "warning",
+            say(
+                "{current}, of a newer MCPist, which this version ({head}) can serve; upgrade the rest soon",
+                "{current} は新しい MCPist のものです。このバージョン（{head}）でも動作します。早めに更新してください",
+                current=current,
+                head=get_head_revision(),
+            ),
+        )
     if current == get_head_revision():
         return Finding("schema", "ok", say("{current}, the newest", "{current}（最新）", current=current))
     if current is None:
@@ -226,8 +258,8 @@ async def _check_role(deployment: Deployment, role: str) -> Finding:
     try:
         async with open_role_database(deployment, role, max_connections=1) as database:
             await database.call("SELECT true")
-    except asyncpg.InvalidPasswordError as error:
-        return Finding(f"role {role}", "error", explain_refused_login(error))
+    except LoginRefused as error:
+        return Finding(f"role {role}", "error", explain_refused_login(error.__cause__ or error))
     except (MCPistError, asyncpg.PostgresError, OSError) as error:
         return Finding(
             f"role {role}",

@@ -71,7 +71,7 @@ async def dump(
     Raises: BackupError if the file exists (unless `force`), or with PostgreSQL's reason.
     """
     tools = _find_client_programs(server, program_dir)
-    with _stage_file(target, force) as descriptor:
+    with stage_file(target, force) as descriptor:
         argv = [tools.get_program_path("pg_dump"), "--format=custom", "--no-password", f"--dbname={tools.server}"]
         async with _run_program(argv, tools, stdout=descriptor) as (process, errors):
             if await process.wait() != 0:
@@ -219,7 +219,7 @@ def _check_file(source: Path) -> None:
 
 
 @contextlib.contextmanager
-def _stage_file(target: Path, force: bool) -> Generator[int, None, None]:
+def stage_file(target: Path, force: bool) -> Generator[int, None, None]:
     """Open a private file beside the target, which takes its name if the block succeeds."""
     exists_error = BackupError(f"{target} exists already; choose another name, or say that it may be replaced.")
     if target.exists() and not force:

@@ -4,6 +4,8 @@ import re
 
 INVALID_PASSWORD_ERROR = "InvalidPasswordError"  # noqa: S105 no secret
 """The name of asyncpg's error, for those who do without its import."""
+LOGIN_REFUSED_ERROR = "LoginRefused"
+"""The name of :class:`core.database_login.LoginRefused`, likewise."""
 _USER = re.compile(r'user "([^"]{1,63})"')
 
 

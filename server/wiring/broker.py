@@ -32,13 +32,15 @@ from core.config.settings import Settings
 from core.db import Database
 from core.http.json_documents import JsonDocumentFetcher
 from core.module_manifest import ModuleManifest, list_vendor_manifests
+from core.observability.metrics import Metrics
 from core.protected_resource import build_resource_identifier
 from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment
+from server.deployment_figures import watch_deployment
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.vault_keys import load_deployment_guard, open_key_provider
-from server.wiring.oauth_client import open_vendor_accounts
+from server.wiring.oauth_client import SPOOL_FOLDER, open_vendor_accounts
 from server.wiring.outbound_http import open_documents, open_idp_http, open_vendor_http
 from server.workers.worker import ONLY_WORKER, Worker
 
@@ -85,9 +87,11 @@ async def open_broker_runtime(
     clock: Callable[[], datetime] = get_utc_now,
     only_for: InProcessSubject | None = None,
     worker: Worker = ONLY_WORKER,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[BrokerRuntime]:
     """Open the vault, whose key file is made at the first start, and read the identity file. With `only_for` its broker
-    serves that user alone, and knows no token.
+    serves that user alone, and knows no token. Refreshes are counted in `metrics`, which get the deployment's figures
+    too where they are served.
 
     Raises:
         core.errors.Invalid: a key is missing, wrong or readable by others, or the identity file is wrong; the text
@@ -123,7 +127,8 @@ async def open_broker_runtime(
         async with (
             run_maintenance(vault, database, guard),
             open_vendor_http(settings) as http,
-            open_vendor_accounts(deployment, database, vault, http, worker) as accounts,
+            open_vendor_accounts(deployment, database, vault, http, worker, metrics or Metrics()) as accounts,
+            _watch_deployment(settings, deployment, metrics, database, vault, worker),
         ):
             tools, urls = list_vendor_tools(manifests), list_vendor_urls(manifests)
             hosts = {module.name: tuple(module.hosts.values()) for module in manifests if module.hosts}
@@ -155,6 +160,20 @@ async def open_broker_runtime(
                 stored_http,
                 build_trust_reader(identity.authorization_server.trust, deployment_settings, seconds=time.monotonic),
             )
+
+
+def _watch_deployment(
+    settings: Settings,
+    deployment: Deployment,
+    metrics: Metrics | None,
+    database: Database,
+    vault: Vault,
+    worker: Worker,
+) -> contextlib.AbstractAsyncContextManager[None]:
+    if metrics is None or not settings.metrics_port or not worker.runs_maintenance:
+        return contextlib.nullcontext()
+    metrics.register_labelled("mcpist_database_connections", database.count_connections)
+    return watch_deployment(metrics, database, vault, deployment.home / SPOOL_FOLDER)
 
 
 def list_vendor_urls(manifests: Iterable[ModuleManifest]) -> dict[str, str]:

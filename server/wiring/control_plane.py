@@ -67,13 +67,14 @@ class ControlPlane:
     def build_api(
         self,
         security: "ApiSecurity",
-        broker: Database,
+        broker: Database | None,
         account_revoker: AccountRevoker,
         connections: UserConnectionReader,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
-        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role, None where
+        the broker is another process: then there are no checks of keys and accounts."""
         from admin_ui.api.admin_dependencies import AdminDependencies
         from admin_ui.api.app import build_admin_api
         from admin_ui.api.deployment_checks import NoDeploymentChecks
@@ -89,7 +90,9 @@ class ControlPlane:
             )
         catalogue, deployment = self._catalogue, self._deployment
         deployment_checks = (
-            None if deployment is None else ServerChecks(self._settings, deployment, self._console, broker, catalogue)
+            None
+            if deployment is None or broker is None
+            else ServerChecks(self._settings, deployment, self._console, broker, catalogue)
         )
         installed = build_installed_modules(build_module_manifests(catalogue), lambda: catalogue)
         checks = deployment_checks or NoDeploymentChecks()

@@ -27,13 +27,14 @@ class ControlPlaneApi(Protocol):
     def build_api(
         self,
         security: "ApiSecurity",
-        broker: Database,
+        broker: Database | None,
         account_revoker: AccountRevoker,
         connections: UserConnectionReader,
         sections: "Sequence[ApiSection]",
         release: str,
     ) -> ASGIApp:
-        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role."""
+        """Build the admin API with the broker's `sections`; `broker` is the database in the broker's role, None where
+        the broker is another process."""
         ...
 
     def build_scim(

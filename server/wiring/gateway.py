@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.interface import Broker
+from broker.interface import Broker, RemoteBroker
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
-from core.concurrency.background import list_failing_tasks
+from core.concurrency.background import list_failing_tasks, run_in_background
+from core.concurrency.fair_queue import FairQueue
 from core.concurrency.rate_limits import CallerLimits
+from core.concurrency.replicated_limits import ReplicatedCallerLimits
 from core.config.settings import Settings
 from core.db import Database
 from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
 from core.http_server.asgi import PathDispatcher
+from core.observability.metrics import Metrics
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
 from gateway.auth.authenticator import CallerAuthenticator
@@ -35,7 +38,6 @@ from gateway.meta_tools.handlers import MetaTools
 from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
-from gateway.observability.metrics import Metrics
 from gateway.observability.tracing import Tracer, start_tracer
 from gateway.observability.tracing_handlers import wrap_handlers
 from gateway.service_settings import ServiceSettingsReader
@@ -44,7 +46,7 @@ from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
-from server.health import HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
+from server.health import DEGRADED, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
 from server.role_database import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
 from server.workers.worker import ONLY_WORKER, Worker
@@ -79,6 +81,7 @@ async def open_gateway(
     catalogue: Catalogue,
     call_log: CallLog,
     worker: Worker = ONLY_WORKER,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[Gateway]:
     """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written.
 
@@ -89,6 +92,7 @@ async def open_gateway(
         broker_context as broker,
         open_vendor_sessions(settings) as sessions,
         open_module_lifespans(catalogue.modules),
+        _open_caller_limits(settings, worker) as limits,
         _run_background_tasks() as start,
     ):
         traces = start_tracer(settings.tracing, version("mcpist"))
@@ -111,7 +115,9 @@ async def open_gateway(
             audit,
             passes,
             sessions,
+            limits,
             worker,
+            metrics or Metrics(),
         )
         gateway = _build_gateway(dependencies)
         await generations.wait_until_trusted(timeout=START_SECONDS)
@@ -145,11 +151,13 @@ class _GatewayDependencies:
     audit: AuditWriter
     passes: AuditPasses
     sessions: VendorClientFactory
+    limits: CallerLimits
     worker: Worker
+    metrics: Metrics
 
 
 def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
-    metrics = Metrics()
+    metrics = dependencies.metrics
     observers = CallObserver(metrics, dependencies.call_log)
     refusals = _build_refusals(dependencies, metrics)
     authenticate = CallerAuthenticator(
@@ -159,7 +167,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
     links = ConnectMessages(dependencies.settings.public_url)
     leases = LeaseCache(dependencies.broker, dependencies.generations, links)
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
-    limits = _create_caller_limits(dependencies.settings, dependencies.worker, metrics)
+    limits = dependencies.limits
     runner = ToolRunner(
         sieve,
         dependencies.database,
@@ -169,7 +177,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.deployment.digest_key,
         observers,
         dependencies.traces,
-        lambda caller, names: limits.charge(caller.credential.id, names),
+        lambda caller, names: limits.charge(caller.limits_key, names),
     )
     meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
@@ -184,6 +192,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         elicitation=Elicitor(dependencies.deployment.digest_key),
         load_connected_modules=vendors.list_connected_modules,
         callers=authenticate,
+        turns=_create_turns(dependencies.settings, metrics),
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     _register_gauges(metrics, dependencies, authenticate)
@@ -217,16 +226,31 @@ def _get_authorization_server(settings: Settings) -> str:
     return external.issuer if external else settings.public_url
 
 
-def _create_caller_limits(settings: Settings, worker: Worker, metrics: Metrics) -> CallerLimits:
-    limits = worker.create_caller_limits("calls", settings.rate_per_second, settings.rate_burst, settings.concurrency)
-    metrics.register_observable("mcpist_limited_callers", lambda: len(limits))
-    return limits
+@contextlib.asynccontextmanager
+async def _open_caller_limits(settings: Settings, worker: Worker) -> AsyncGenerator[CallerLimits]:
+    """Open the limits of users: shared by all processes where a Valkey is configured, else by those of this host."""
+    chosen = settings.rate_per_second, settings.rate_burst, settings.concurrency
+    if settings.redis_url is None:
+        yield worker.create_caller_limits("calls", *chosen)
+        return
+    from server.valkey_limits import open_limit_store  # what few deployments use is loaded there alone
+
+    limits = ReplicatedCallerLimits(*chosen, clock=time.monotonic)
+    async with open_limit_store(settings) as store, run_in_background("shared limits", limits.run(store)):
+        yield limits
+
+
+def _create_turns(settings: Settings, metrics: Metrics) -> FairQueue:
+    turns = FairQueue(settings.calls_at_once)
+    metrics.register_observable("mcpist_calls_waiting", turns.count_waiting)
+    metrics.register_observable("mcpist_tenants_active", lambda: len(turns))
+    return turns
 
 
 def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
         try:
-            return limits.enter(caller.credential.id)
+            return limits.enter(caller.limits_key)
         except LimitReached:
             metrics.count_limited("caller")
             raise
@@ -252,6 +276,23 @@ def _build_health_checks(
         "audit": is_audit_writing,
         "background tasks": check_background_tasks,
     }
+    if isinstance(limits := dependencies.limits, ReplicatedCallerLimits):
+
+        async def are_limits_shared() -> bool | str:
+            return limits.is_shared or f"{DEGRADED}: counted by each process"
+
+        checks["limits"] = are_limits_shared
+    broker = dependencies.broker
+    if isinstance(broker, RemoteBroker):
+
+        async def is_broker_answering() -> bool | str:
+            problem = await broker.find_problem()
+            if problem is None:
+                return True
+            # Known credentials go on during an outage; a refusal lasts, and a load balancer should know.
+            return f"refused: {problem.cause}" if problem.is_refusal else f"{DEGRADED}: {problem.cause}"
+
+        checks["broker"] = is_broker_answering
     # An own server's disk is elsewhere.
     return (
         checks
@@ -265,8 +306,11 @@ def _register_gauges(metrics: Metrics, dependencies: _GatewayDependencies, authe
     metrics.register_observable("mcpist_audit_records", lambda: dependencies.audit.written)
     metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
     metrics.register_observable("mcpist_credentials_cached", lambda: len(authenticate))
+    metrics.register_labelled("mcpist_database_connections", dependencies.database.count_connections)
     metrics.register_observable("mcpist_database_up", lambda: not dependencies.audit.stalled)
     metrics.register_observable("mcpist_generation_listener_up", lambda: dependencies.generations.listening)
+    metrics.register_observable("mcpist_limited_callers", lambda: len(dependencies.limits))
+    metrics.register_observable("mcpist_limits_shared", lambda: getattr(dependencies.limits, "is_shared", False))
     metrics.register_observable("mcpist_log_lines_dropped", lambda: dependencies.call_log.dropped)
 
 

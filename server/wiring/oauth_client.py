@@ -9,6 +9,7 @@ from broker.refresh.scheduler import run_refresher
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.vault import Vault
 from core.db import Database
+from core.observability.metrics import Metrics
 from server.deployment import Deployment
 from server.workers.worker import Worker
 
@@ -16,7 +17,7 @@ SPOOL_FOLDER = "answers"
 
 
 def open_vendor_accounts(
-    deployment: Deployment, database: Database, vault: Vault, http: VendorHttpClient, worker: Worker
+    deployment: Deployment, database: Database, vault: Vault, http: VendorHttpClient, worker: Worker, metrics: Metrics
 ) -> contextlib.AbstractAsyncContextManager[AccountTokenService]:
     """Open the accounts of all tenants and refresh them until the block is left; a worker that runs no
     maintenance refreshes what its callers need.
@@ -26,5 +27,11 @@ def open_vendor_accounts(
     """
     book, endpoint = ProviderRegistry(load_builtin_providers()), HttpTokenEndpointClient(http)
     return run_refresher(
-        database, vault, book, endpoint, deployment.home / SPOOL_FOLDER, schedules=worker.runs_maintenance
+        database,
+        vault,
+        book,
+        endpoint,
+        deployment.home / SPOOL_FOLDER,
+        schedules=worker.runs_maintenance,
+        count_refresh=metrics.count_refresh,
     )

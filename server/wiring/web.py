@@ -2,21 +2,25 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from broker.api.authentication import ApiAuthenticator
+from broker.api.console_rpc import ConsoleServices
 from broker.authorization_server.client_authentication import ReplayCache
 from broker.connect.connect_services import ConnectServices
+from broker.connections.user_connections import UserConnections
 from broker.identity.scim_tokens import ScimTokens
 from broker.identity.sign_in_state import ACCOUNT_PATH
 from broker.web import account_pages, connect_pages, oauth_endpoints, sign_in_pages
 from broker.web.api_reference_pages import build_api_reference_routes
 from broker.web.app import build_identity_app
+from broker.web.cookies import Cookies
 from broker.web.i18n import PageError
 from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import build_web_dependencies
@@ -31,6 +35,9 @@ from server.wiring.connect import open_connect_services
 from server.wiring.control_plane_api import ControlPlaneApi
 from server.wiring.notifications import run_notifications
 from server.workers.worker import ONLY_WORKER, Worker
+
+if TYPE_CHECKING:  # the framework's import takes half a second
+    from fastapi import APIRouter
 
 API_PATH = "/api/"
 SCIM_PATH = "/scim/"
@@ -47,10 +54,12 @@ async def open_web_application(
     manifests: Sequence[ModuleManifest],
     control_plane: ControlPlaneApi | None = None,
     worker: Worker = ONLY_WORKER,
+    console_rpc: Callable[[ConsoleServices], None] | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """Open the application of every path but the gateway's own, and run its maintenance meanwhile.
 
-    Without `control_plane` the admin API is the broker's own part of it.
+    Without `control_plane` the admin API is the broker's own part of it. `console_rpc` is called with the services that
+    a control plane in a process of its own asks for.
     """
     async with contextlib.AsyncExitStack() as stack:
         if worker.runs_maintenance:
@@ -58,7 +67,30 @@ async def open_web_application(
             await stack.enter_async_context(sweeping)
             await stack.enter_async_context(run_notifications(zone, settings, manifests))
         connect = await stack.enter_async_context(open_connect_services(zone, settings, manifests, worker))
+        if console_rpc is not None:
+            console_rpc(_build_console_services(zone, settings, refusals, connect))
         yield _build_application(zone, settings, refusals, connect, control_plane, worker)
+
+
+def _build_console_services(
+    zone: BrokerRuntime, settings: Settings, refusals: AuthFailureLog, connect: ConnectServices
+) -> ConsoleServices:
+    """Build what a control plane in a process of its own may ask for. It says itself where a request came from."""
+    authenticate = ApiAuthenticator(
+        zone.database,
+        zone.broker,
+        zone.identity_services.sessions,
+        Cookies(settings.public_url),
+        refusals,
+        lambda request: request.client.host if request.client else "",
+        settings.operator_tenant,
+    )
+    return ConsoleServices(
+        authenticate,
+        ScimTokens(zone.database, clock=zone.clock).verify,
+        connect.account_revoker,
+        UserConnections(connect.database, connect.connection_health, connect.public_url),
+    )
 
 
 def _build_application(
@@ -97,9 +129,9 @@ def _build_application(
         *connect_pages.build_connect_routes(dependencies, zone.identity_services.sessions, connect),
         *(oauth_endpoints.build_oauth_routes(dependencies, server) if server else ()),
         *build_api_reference_routes(dependencies, zone.identity_services.sessions, partial(_fetch_document, api)),
-        _PrefixRoute(API_PATH, api),
-        *([_PrefixRoute(SCIM_PATH, _LazyApplication(build_scim))] if control_plane is not None else ()),
-        *(control_plane.build_console_routes() if control_plane else (_PrefixRoute(CONSOLE_PATH, _refuse_console),)),
+        PrefixRoute(API_PATH, api),
+        *([PrefixRoute(SCIM_PATH, _LazyApplication(build_scim))] if control_plane is not None else ()),
+        *(control_plane.build_console_routes() if control_plane else (PrefixRoute(CONSOLE_PATH, _refuse_console),)),
     ]
     return build_identity_app(dependencies, routes)
 
@@ -167,7 +199,7 @@ class _LazyApplication:
         await self._built(scope, receive, send)
 
 
-class _PrefixRoute(BaseRoute):
+class PrefixRoute(BaseRoute):
     """Route that passes all paths with a prefix, unchanged, to another application."""
 
     def __init__(self, prefix: str, app: ASGIApp) -> None:
@@ -179,3 +211,8 @@ class _PrefixRoute(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
+
+
+def has_route(routers: "Iterable[APIRouter]", scope: Scope) -> bool:
+    """Check whether one of the routers knows the path, with whatever method."""
+    return any(route.matches(scope)[0] is not Match.NONE for router in routers for route in router.routes)

@@ -15,8 +15,8 @@ from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
 from core.errors import MCPistError
 from core.observability.logs import configure_logs
+from core.observability.metrics import Metrics
 from core.secret import Secret
-from gateway.observability.metrics import Metrics
 from server.data_folder import attach_database
 from server.listener import watch_stop_signals
 from server.operator_access import OperatorAccess
@@ -69,7 +69,7 @@ async def _answer(
     registry = None
     try:
         while await reader.readline():
-            from gateway.observability.exposition import build_registry, dump_metrics
+            from core.observability.exposition import build_registry, dump_metrics
 
             registry = registry or build_registry(metrics)
             _send(writer, {"metrics": await asyncio.to_thread(dump_metrics, registry)})

@@ -17,6 +17,7 @@ from tests.bench.measures import (
     listing,
     memory,
     modules,
+    neighbour,
     path,
     replicas,
     start,
@@ -46,6 +47,7 @@ MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"P11"}), True, replicas.measure),
     (frozenset({"KG"}), True, graph.measure),
     (frozenset({"P12"}), True, tenants.measure),
+    (frozenset({"NB"}), True, neighbour.measure),
     (frozenset({"P8"}), True, memory.measure),
 )
 NAMES = frozenset[str]().union(*(names for names, _, _ in MEASURES))

@@ -47,7 +47,8 @@ async def _populate(product: Product, tenants: int, callers: int) -> tuple[str, 
         finally:
             await admin.close()
         async with _open_credentials(operating.deployment) as credentials:
-            return tuple([await _caller(operating, credentials, row["tenant_id"], row["id"]) for row in chosen])
+            origin = f"http://127.0.0.1:{product.upstream}"
+            return tuple([await _caller(operating, credentials, origin, row["tenant_id"], row["id"]) for row in chosen])
 
 
 def connect_administrator(product: Product, modules: Sequence[str]) -> None:
@@ -69,10 +70,12 @@ async def _connect_administrator(product: Product, modules: Sequence[str]) -> No
             await credentials.put(ACTOR, user["tenant_id"], module, owner, Secret("bench"), "bench", origins=origins)
 
 
-async def _caller(operating: OperatorContext, credentials: CredentialStore, tenant_id: UUID, user_id: UUID) -> str:
-    """The API token of one who has a credential for GitHub."""
+async def _caller(
+    operating: OperatorContext, credentials: CredentialStore, origin: str, tenant_id: UUID, user_id: UUID
+) -> str:
+    """The API token of one who has a credential for GitHub at `origin`."""
     owner = CredentialOwner("personal", user_id)
-    await credentials.put(ACTOR, tenant_id, "github", owner, Secret(f"bench-{user_id}"), "bench")
+    await credentials.put(ACTOR, tenant_id, "github", owner, Secret(f"bench-{user_id}"), "bench", origins=[origin])
     _, token = await operating.tokens.create(ACTOR, tenant_id, user_id, "load")
     return token.reveal()
 

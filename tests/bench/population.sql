@@ -22,7 +22,7 @@ INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
     SELECT tenant_id, id, 'allow', 'm' || lpad(r::text, 4, '0') || '.tool_' || lpad(k::text, 3, '0')
     FROM made_roles, generate_series(0, 9) AS k;
 INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
-    SELECT tenant_id, id, 'allow', permission FROM made_roles, unnest(ARRAY['bench.*', 'github.*']) AS permission;
+    SELECT tenant_id, id, 'allow', permission FROM made_roles, unnest(ARRAY['bench.*', 'github.*', 'knowledge_graph.*']) AS permission;
 INSERT INTO core.users (tenant_id, id, email)
     SELECT tenant_id, id, 'user' || u || '@bench-' || n || '.test' FROM made_users;
 INSERT INTO core.role_assignments (tenant_id, user_id, role_id)

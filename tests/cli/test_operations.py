@@ -26,7 +26,7 @@ def test_backup_and_restore(cli: Home, tenant: str, fresh: Home, tmp_path: Path)
     restored = fresh.run("restore", str(file))
     assert restored.code == 0
     assert str(fresh.path / "keys") in restored.err
-    for name in ("vault-kek.json", "token-peppers.json"):
+    for name in ("vault-kek.json", "token-peppers.json", "audit-digest.json"):
         assert name in restored.err
         shutil.copy2(cli.path / "keys" / name, fresh.path / "keys")
     graph = fresh.run("call", "knowledge_graph", "read_graph", "--tenant", tenant, "--json").json()
@@ -48,6 +48,55 @@ def test_no_key_is_in_a_backup(cli: Home, tmp_path: Path) -> None:
         secrets = secrets_in(json.loads(path.read_text()))
         assert secrets, path.name
         assert [secret for secret in secrets if secret.encode() in content] == [], path.name
+
+
+def test_the_keys_go_into_a_file_of_their_own(cli: Home, tenant: str, fresh: Home, tmp_path: Path) -> None:
+    dump, keys, passphrase = tmp_path / "all.dump", tmp_path / "all.keys", tmp_path / "passphrase"
+    passphrase.write_text("correct horse battery\n")
+    passphrase.chmod(0o600)
+    files = ("--keys-file", str(keys), "--passphrase-file", str(passphrase))
+    done = cli.run("backup", str(dump), *files, "--json").json()
+    assert done["keys_file"] == str(keys)
+    assert stat.S_IMODE(keys.stat().st_mode) == 0o600
+    for name in ("vault-kek.json", "token-peppers.json", "audit-digest.json"):
+        found = secrets_in(json.loads((cli.path / "keys" / name).read_text()))
+        assert [one for one in found if one in keys.read_text() or one.encode() in dump.read_bytes()] == []
+    assert cli.run("backup", str(tmp_path / "again.dump"), *files).code == 5, "the file of the keys is there"
+    assert not (tmp_path / "again.dump").exists()
+
+    passphrase.write_text("another horse battery\n")
+    refused = fresh.run("restore", str(dump), *files, "--json")
+    assert "does not open" in refused.error()["message"]
+    assert not fresh.path.exists() or not list(fresh.path.iterdir()), "nothing was made"
+    passphrase.write_text("correct horse battery\n")
+    assert fresh.run("restore", str(dump), *files).code == 0
+    for name in ("vault-kek.json", "token-peppers.json", "audit-digest.json"):
+        assert (fresh.path / "keys" / name).read_bytes() == (cli.path / "keys" / name).read_bytes()
+    assert fresh.run("call", "knowledge_graph", "read_graph", "--tenant", tenant, "--json").code == 0
+
+
+def test_a_file_of_keys_that_is_wrong(fresh: Home, cli: Home, tmp_path: Path) -> None:
+    passphrase, keys, dump = tmp_path / "passphrase", tmp_path / "all.keys", str(tmp_path / "all.dump")
+    passphrase.write_text("correct horse battery\n")
+    passphrase.chmod(0o600)
+    files = ("--keys-file", str(keys), "--passphrase-file", str(passphrase), "--json")
+
+    def refuse(content: bytes) -> str:
+        keys.write_bytes(content)
+        return fresh.run("restore", dump, *files).error()["message"]
+
+    assert "no file of keys" in refuse(b"\x00\xff" * 1000)
+    assert "no file of keys" in refuse(b"[" * 2**19)
+    assert "no file of keys" in refuse(b"{}" + b" " * 2**20)
+    assert "damaged" in refuse(b'{"format": "mcpist-keys-1", "salt": 1}')
+    assert "damaged" in refuse(b'{"format": "mcpist-keys-1", "salt": "", "nonce": "", "files": ""}')
+    keys.unlink()
+    assert "cannot be read" in fresh.run("restore", dump, *files).error()["message"]
+    passphrase.write_text("too short")
+    assert "at least 12" in cli.run("backup", dump, *files).error()["message"]
+    alone = cli.run("backup", dump, "--passphrase-file", str(passphrase), "--json")
+    assert "--keys-file" in alone.error()["message"]
+    assert not Path(dump).exists()
 
 
 def secrets_in(document: Any) -> list[str]:

@@ -4,9 +4,11 @@ import asyncpg
 import pytest
 
 from core.migrations import (
+    OLDEST_COMPATIBLE_REVISION,
     MigrationError,
     SchemaChange,
     build_tenant_policy_script,
+    check_schema,
     downgrade,
     get_current_revision,
     get_head_revision,
@@ -57,8 +59,30 @@ async def test_a_second_start_has_nothing_to_do(database: ScratchDatabase) -> No
 async def test_a_newer_schema_is_refused(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         await admin.execute("UPDATE public.alembic_version SET version_num = '9999'")
+        await admin.execute("COMMENT ON TABLE public.alembic_version IS 'serves versions since 9999'")
     with pytest.raises(MigrationError, match="9999"):
         await migrate(database.admin, PASSWORDS)
+
+
+async def test_a_newer_schema_that_serves_this_version_is_left_alone(database: ScratchDatabase) -> None:
+    gateway = database.as_role("mcpist_gateway")
+    async with database.admin_connection() as admin:
+        note = await admin.fetchval("SELECT obj_description('public.alembic_version'::regclass)")
+        assert note == f"serves versions since {OLDEST_COMPATIBLE_REVISION}"
+        await admin.execute("UPDATE public.alembic_version SET version_num = '9999'")
+        await admin.execute(f"COMMENT ON TABLE public.alembic_version IS 'serves versions since {get_head_revision()}'")
+        assert await migrate(database.admin, PASSWORDS) == SchemaChange("9999", "9999")
+        await check_schema(gateway)
+        for note in ("'serves versions since 9998'", "'something else'", "NULL"):
+            await admin.execute(f"COMMENT ON TABLE public.alembic_version IS {note}")
+            with pytest.raises(MigrationError, match="start the newer version"):
+                await migrate(database.admin, PASSWORDS)
+            with pytest.raises(MigrationError, match="start the newer version"):
+                await check_schema(gateway)
+
+
+def test_the_oldest_compatible_schema_is_one_of_ours() -> None:
+    assert OLDEST_COMPATIBLE_REVISION in list_revisions()
 
 
 async def test_a_failing_migration_leaves_nothing_behind(

@@ -13,7 +13,7 @@ async def test_a_connection_that_changes_its_server_process_is_refused(database:
     async with pgbouncer(database.admin, mode) as pooled:
         for role in ("", "mcpist_gateway", "mcpist_broker"):
             address = pooled.as_role(role, PASSWORDS[role]) if role else pooled
-            with pytest.raises(Invalid, match="session mode"):
+            with pytest.raises(Invalid, match="pool_mode = session"):
                 await check_sessions(address)
 
 

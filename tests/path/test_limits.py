@@ -32,8 +32,15 @@ async def test_too_fast(product: Product, people: People) -> None:
         limited = await node.post(people.admin.token, "ping")
         assert limited.status == 429
         assert 1 <= int(limited.header("retry-after")) <= 2
-        assert (await node.post(people.reader.token, "ping")).status == 200, "a limit is one credential's"
+        assert (await node.post(people.reader.token, "ping")).status == 200, "a limit is one user's"
         assert 'mcpist_limited_total{limit="caller"} 1.0' in node.metrics()
+
+
+async def test_all_credentials_of_a_user_count_together(product: Product, people: People) -> None:
+    other = await product.with_token(people.admin)
+    async with product.gateway(rate_per_second=0.01, rate_burst=4) as node:
+        statuses = [(await node.post(token, "ping")).status for token in (people.admin.token, other.token) * 3]
+        assert statuses == [200] * 4 + [429] * 2
 
 
 async def test_too_much_at_once(product: Product, people: People, lab: Lab) -> None:

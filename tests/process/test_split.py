@@ -9,15 +9,18 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from broker.rpc.codec import EXCHANGE
+from broker.rpc.gateway_keys import make_key_pair
 from tests.process.split_load import Load, names
 from tests.support.directory import grant, revoke
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, SPLIT, Person
 from tests.support.running_product import client, command, data_folder, free_port, running, start
-from tests.support.split import CALL_TIMEOUT, Heard, Split, split_on
+from tests.support.split import CALL_TIMEOUT, Heard, Process, Split, split_on
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -144,6 +147,60 @@ async def test_a_broker_that_hangs(deployment: Split) -> None:
     assert time.monotonic() - began < CALL_TIMEOUT + 2
     deployment.broker.send(signal.SIGCONT)
     assert await deployment.said(ada, "buy", at=0) == "ada@acme.test: bought"
+
+
+async def test_a_gateway_that_the_broker_refuses_is_not_ready(deployment: Split, tmp_path: Path) -> None:
+    """It says why, and is ready again as soon as the broker knows its key; an outage alone leaves it ready."""
+    refused, other = deployment.gateways
+    make_key_pair(tmp_path / "new.pem", tmp_path / "new-public.pem")
+    refused.variables["MCPIST_GATEWAY_KEY"] = str(tmp_path / "new.pem")
+    await refused.end()
+    await refused.start()
+    status, state = await broker_state(refused)
+    assert (status, state.startswith("refused: 401")) == (503, True)
+    assert await broker_state(other) == (200, "up")
+    ada = await person(deployment)
+    heard = await deployment.call(ada, "shop", "look", at=0, what="tea")
+    assert (heard.status, "broker refuses this process" in heard.text) == (503, True)
+
+    known = Path(deployment.broker.variables["MCPIST_BROKER_GATEWAYS"])
+    known.write_bytes(known.read_bytes() + (tmp_path / "new-public.pem").read_bytes())
+
+    async def is_up() -> bool:
+        return await broker_state(refused) == (200, "up")
+
+    await within(10, is_up)
+    await deployment.broker.kill()
+
+    async def is_degraded() -> bool:
+        status, state = await broker_state(refused)
+        return (status, state.startswith("degraded: ")) == (200, True)
+
+    await within(10, is_degraded)
+
+
+async def broker_state(gateway: Process) -> tuple[int, str]:
+    """The status of /readyz, and what it says of the broker."""
+    async with aiohttp.ClientSession() as http, http.get(f"http://127.0.0.1:{gateway.port}/readyz") as answer:
+        parts = {one["name"]: one["state"] for one in (await answer.json())["components"]}
+        return answer.status, parts["broker"]
+
+
+async def test_one_request_id_in_both_logs(deployment: Split) -> None:
+    """The id that a gateway logs for a call, and tells in its answer, is in the broker's lines for it."""
+    deployment.broker.variables["MCPIST_LOG_LEVEL"] = "debug"
+    await deployment.broker.end()
+    await deployment.broker.start()
+    ada = await person(deployment)
+    await deployment.said(ada, "look", at=0)
+
+    async def has_both() -> bool:
+        calls = [json.loads(line) for line in deployment.gateways[0].log().splitlines() if '"tool_run"' in line]
+        asked = [json.loads(line) for line in deployment.broker.log().splitlines() if '"rpc_request"' in line]
+        leases = {line.get("request_id") for line in asked if line["path"] == EXCHANGE}
+        return bool(calls) and calls[-1]["request_id"] in leases
+
+    await within(10, has_both)
 
 
 async def test_on_one_data_folder() -> None:

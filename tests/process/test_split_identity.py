@@ -77,11 +77,11 @@ async def test_a_gateway_that_was_told_of_another_server(deployment: Split) -> N
         assert found.json()["authorization_servers"] == [elsewhere]
 
 
-async def test_the_paths_that_the_documentation_sends_to_the_broker() -> None:
+async def test_the_paths_that_the_documentation_does_not_send_to_gateways() -> None:
     told = (Path(__file__).parents[2] / "docs" / "split.md").read_text()
-    sent = re.search(r"People and OAuth clients reach the broker too(.*?)everything else", told, re.DOTALL)
+    sent = re.search(r"Divide the public name by path(.*?)everything else", told, re.DOTALL)
     assert sent is not None
-    assert set(re.findall(r"`(/[^`]+)`", sent[1])) == set(BROKER_PATHS)
+    assert set(re.findall(r"`(/[^`]+)`", sent[1])) == {"/console", *BROKER_PATHS}
 
 
 async def test_every_end_reaches_both(deployment: Split, ada: ClientOf) -> None:

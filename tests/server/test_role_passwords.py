@@ -92,3 +92,22 @@ async def _still_works(url: str, product: Product) -> bool:
 
         await within(10, answers)
     return True
+
+
+async def call_many(product: Product, at_once: int, each: int) -> list[str]:
+    """Call a tool that reads and the admin API, so often one after the other by so many; what failed."""
+    headers = {"Authorization": f"Bearer {product.ready['api_token']}", "Accept": "application/json, text/event-stream"}
+    arguments = {"module": "knowledge_graph", "tool_name": "read_graph", "params": {}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "call", "arguments": arguments}}
+    failed: list[str] = []
+
+    async with httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http:
+
+        async def work() -> None:
+            for _ in range(each):
+                answer = await http.post(product.ready["mcp_url"], json=message)
+                if answer.status_code != 200 or answer.json()["result"].get("isError"):
+                    failed.append(answer.text[:300])
+
+        await asyncio.gather(*(work() for _ in range(at_once)))
+    return failed

@@ -12,7 +12,10 @@ NO_IDS = ("../x", "a b/c", "", "a\u202eb", "x" * 3_000, 5.5)
 TIMES = frozenset({
     "since", "until", "before", "start", "end", "due", "due_on", "started", "reminder", "time_min", "time_max",
 })  # fmt: skip
-NO_TIMES = ("2026-02-30", "2026-02-30T10:00:00Z", "2026-01-31T25:00:00Z", "next week")
+NO_TIMES = (
+    "2026-02-30", "2026-02-30T10:00:00Z", "2026-01-31T25:00:00Z", "next week",
+    "2026", "20260131", "1767225600", 1767225600,
+)  # fmt: skip
 NO_ZONE = "2026-01-31T10:00:00"
 
 
@@ -127,6 +130,21 @@ def lengthen_texts(document: Any, written: str, length: int) -> Any:
     if not isinstance(document, str) or "\n" in document or len(document) > length or not re.search(written, document):
         return document
     return (f"{document} " * length)[: length - 1] + "."
+
+
+INVISIBLE = "\u202e\u200b\U000e0041"
+"""Characters that nobody sees: one that turns the text around, one without width, one of Unicode's tags."""
+
+
+def hide_characters(document: Any, written: str) -> Any:
+    """The document with invisible characters behind each text in which `written` matches."""
+    if isinstance(document, dict):
+        return {name: hide_characters(value, written) for name, value in document.items()}
+    if isinstance(document, list):
+        return [hide_characters(value, written) for value in document]
+    if isinstance(document, bytes):
+        return hide_characters(document.decode("utf-8", "surrogateescape"), written).encode("utf-8", "surrogateescape")
+    return re.sub(written, rf"\g<0>{INVISIBLE}", document) if isinstance(document, str) else document
 
 
 def find_cut_texts(value: Any, written: str) -> list[str]:

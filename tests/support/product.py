@@ -37,12 +37,12 @@ from core.directory.audit_trail import Actor
 from core.directory.services import set_service
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
+from core.observability.exposition import build_registry
 from core.private_file import write_once
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog
-from gateway.observability.exposition import build_registry
 from server.deployment import DIGEST_MEMBER, KEYS_FOLDER, Deployment
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime

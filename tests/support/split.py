@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -183,10 +183,11 @@ async def split_on(
     executed: bool = False,
     program: tuple[str, ...] = PROGRAM,
     variables: Mapping[str, str] = MappingProxyType({}),
+    hosts: Sequence[str] = (),
 ) -> AsyncIterator[Split]:
     """A deployment in `folder`, its shop, and every process ready. With `unix` the broker listens on a socket there,
     and nowhere else. With `executed` the processes are not forked, so that /proc tells of them alone. `program` runs in
-    them, with `variables` in their environment."""
+    them, with `variables` in their environment; they may ask `hosts` on this machine beside the shop's."""
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
@@ -200,7 +201,7 @@ async def split_on(
         )
         port, public_port = free_port(), free_port()
         public_url = f"http://127.0.0.1:{public_port}"
-        broker, nodes = _processes(product, vendor, folder, public_url, gateways)
+        broker, nodes = _processes(product, vendor, folder, public_url, gateways, hosts)
         if unix:
             for process in (broker, *nodes):
                 process.variables["MCPIST_BROKER_URL"] = f"unix:{folder}/broker.sock"
@@ -223,12 +224,12 @@ async def split_on(
 
 
 def _processes(
-    product: Product, vendor: Shop, folder: Path, public_url: str, count: int
+    product: Product, vendor: Shop, folder: Path, public_url: str, count: int, hosts: Sequence[str]
 ) -> tuple[Process, list[Process]]:
     broker_port, known = free_port(), folder / "gateways.pem"
     shared = {
         "SHOP_URL": vendor.url,
-        "MCPIST_ALLOWED_PRIVATE_HOSTS": vendor.host,
+        "MCPIST_ALLOWED_PRIVATE_HOSTS": ",".join([vendor.host, *hosts]),
         "MCPIST_PUBLIC_URL": public_url,
     }
     nodes: list[Process] = []
@@ -243,7 +244,7 @@ def _processes(
             file.write((home / "public.pem").read_bytes())
         variables = {
             **shared,
-            "MCPIST_DATABASE_URL": _url(product.database, "mcpist_gateway"),
+            "MCPIST_DATABASE_URL": build_role_url(product.database, "mcpist_gateway"),
             "MCPIST_BROKER_URL": f"http://127.0.0.1:{broker_port}",
             "MCPIST_GATEWAY_KEY": str(home / "own.pem"),
             "MCPIST_CALL_TIMEOUT": str(CALL_TIMEOUT),
@@ -251,17 +252,33 @@ def _processes(
         nodes.append(Process("gateway", home, free_port(), variables))
     variables = {
         **shared,
-        "MCPIST_DATABASE_URL": _url(product.database, "mcpist_broker"),
+        "MCPIST_DATABASE_URL": build_role_url(product.database, "mcpist_broker"),
         "MCPIST_BROKER_GATEWAYS": str(known),
     }
     return Process("broker", folder / "broker", broker_port, variables), nodes
 
 
-def _url(database: ScratchDatabase, role: str) -> str:
+def build_role_url(database: ScratchDatabase, role: str) -> str:
     """The database with the login of one role, and nobody else's."""
     parts = urlsplit(database.admin.url.reveal())
     where = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{role}:{quote(PASSWORDS[role].reveal())}@{where}{parts.path}?{parts.query}"
+
+
+def add_console(deployment: Split, folder: Path, **variables: str) -> Process:
+    """A control plane in a process of its own, which is not started yet; the broker is started again to know it."""
+    home = folder / "console"
+    home.mkdir()
+    make_key_pair(home / "own.pem", folder / "consoles.pem")
+    deployment.broker.variables["MCPIST_BROKER_CONSOLES"] = str(folder / "consoles.pem")
+    variables = {
+        "MCPIST_PUBLIC_URL": deployment.public_url,
+        "MCPIST_DATABASE_URL": build_role_url(deployment.product.database, "mcpist_console"),
+        "MCPIST_BROKER_URL": deployment.gateways[0].variables["MCPIST_BROKER_URL"],
+        "MCPIST_CONSOLE_KEY": str(home / "own.pem"),
+        **variables,
+    }
+    return Process("console", home, free_port(), variables, program=deployment.broker.program)
 
 
 @contextlib.asynccontextmanager

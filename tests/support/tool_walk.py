@@ -20,6 +20,7 @@ from modules.kit import OUTCOME_UNKNOWN, Tool
 from tests.support.mcp_client import Answer
 from tests.support.module_app import ModuleApp
 from tests.support.odd_documents import (
+    INVISIBLE,
     add_unknown_fields,
     find_bad_values,
     find_cut_texts,
@@ -28,6 +29,7 @@ from tests.support.odd_documents import (
     find_raw_rows,
     find_rows,
     get_inner_rows,
+    hide_characters,
     lengthen_texts,
     list_broken_documents,
     list_odd_rows,
@@ -172,6 +174,20 @@ class ToolWalk(PeopleWalk):
                 long = replace(reply, body=lengthen_texts(reply.body, self.secret, 1_000))
                 answer, _ = await self.run(app, vendor, tool, [*[None] * place, long])
                 assert answer.failed or find_cut_texts(answer.value, self.secret) == []
+
+    async def test_what_nobody_sees_is_taken_out(self, app: ModuleApp, vendor: Any, tool: Tool) -> None:
+        """Neither the structured part of an answer nor its text has the invisible characters of the vendor's."""
+        if not tool.hints.read_only or tool.name in self.local | self.parallel | self.verbatim:
+            return
+        before = len(self.list_replies(vendor))
+        await self.run(app, vendor, tool)
+        documents = [copy.deepcopy(one) for one in self.list_replies(vendor)[before:]]
+        for place, reply in enumerate(documents):
+            hidden = replace(reply, body=hide_characters(reply.body, self.secret))
+            answer, _ = await self.run(app, vendor, tool, [*[None] * place, hidden])
+            shown = f"{answer.text} {answer.value}".encode("ascii", "backslashreplace").decode()
+            found = [one for one in INVISIBLE if one.encode("ascii", "backslashreplace").decode() in shown]
+            assert found == [], shown[:2_000]
 
     async def test_a_list_is_read_to_its_end(self, app: ModuleApp, vendor: Any, tool: Tool) -> None:
         if not {"cursor", "per_page"} <= tool.arguments.model_fields.keys():

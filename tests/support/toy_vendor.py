@@ -63,6 +63,9 @@ class Shop:
     says_twice: bool = False
     """Whether every answer comes a second time, a moment later and unasked."""
 
+    resume: asyncio.Event | None = None
+    """Until it is set, answers wait, where it is there."""
+
     host: str = ""
     url: str = ""
     _said: list[asyncio.Task[None]] = field(default_factory=list)
@@ -80,6 +83,8 @@ class Shop:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.asked.append((token, f"{request.method} {request.path}"))
         name = self.tokens.get(token)
+        if self.resume is not None:
+            await self.resume.wait()
         self.stray -= 1
         if name is None or self.stray >= 0:
             return web.json_response({"secret": "a vendor's own words"}, status=401)

@@ -5,7 +5,7 @@ The descriptions are data beside the repository (`../shared/vendor-apis`); witho
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -84,15 +84,31 @@ class Contract:
         return self._unknown_fields(operation, sent.body)
 
     def _unknown_fields(self, operation: Json, body: bytes) -> str | None:
-        """Fields that a body's schema does not name, where it is one object and not a choice of several."""
+        """Fields that a body's schema does not name, also in objects within it, where it is no choice of several. The
+        body itself counts as closed; an object within it that may have further fields does not."""
         kind, content = next(iter(operation.get("requestBody", {}).get("content", {}).items()), ("", {}))
         if not body or "json" not in kind:
             return None
-        schema = self._resolved(content["schema"])
-        if "properties" not in schema:
-            return None
-        unknown = json.loads(body).keys() - schema["properties"].keys()
-        return f"unknown fields {sorted(unknown)}" if unknown else None
+        schema = {**self._resolved(content["schema"]), "additionalProperties": False}
+        unknown = sorted(self._find_unknown(schema, json.loads(body), ""))
+        return f"unknown fields {unknown}" if unknown else None
+
+    def _find_unknown(self, schema: Json, value: Any, path: str) -> Iterator[str]:
+        schema = self._resolved(schema)
+        if isinstance(value, list):
+            for one in value:
+                yield from self._find_unknown(schema.get("items", {}), one, f"{path}[]")
+            return
+        properties = schema.get("properties")
+        is_open = bool(schema.get("additionalProperties")) or schema.keys() & {"allOf", "anyOf", "oneOf"}
+        if not isinstance(value, dict) or not properties or is_open:
+            return
+        for name, one in value.items():
+            place = f"{path}.{name}".removeprefix(".")
+            if name not in properties:
+                yield place
+            else:
+                yield from self._find_unknown(properties[name], one, place)
 
     def wrong_answer(self, method: str, template: str, status: int, value: Any) -> str | None:
         """Why an answer is not as described; None where it is. Vendors describe few of the refusals that they send."""

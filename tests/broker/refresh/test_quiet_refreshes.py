@@ -21,6 +21,7 @@ from core.caller import Caller, Credential
 from core.concurrency.rate_limits import AttemptLimits
 from core.connection_state import ModuleConnection
 from core.generations import Generations
+from core.observability.metrics import Metrics
 from core.permissions import Policy
 from core.secret import Secret
 from core.token_format import generate_token
@@ -30,7 +31,6 @@ from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import CachedLease, LeaseCache
 from gateway.mcp.authority import Authority
 from gateway.mcp.request_context import RequestContext
-from gateway.observability.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.refresh_app import FixedProviders, RefreshApp
 from tests.broker.refresh.vendor import HOUR

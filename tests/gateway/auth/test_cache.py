@@ -20,11 +20,11 @@ from core.concurrency.rate_limits import AttemptLimits
 from core.db import Database
 from core.errors import LimitReached
 from core.generations import Generations
+from core.observability.metrics import Metrics
 from core.secret import Secret
 from core.token_format import generate_token
 from gateway.auth.authenticator import MAX_CACHE_SECONDS, CallerAuthenticator
 from gateway.mcp.errors import Unauthenticated
-from gateway.observability.metrics import Metrics
 from tests.support.eventually import within
 from tests.support.postgres import MadeTenant, ScratchDatabase
 

@@ -48,6 +48,17 @@ def add_meeting(vendor: GoogleCalendarDouble, **fields: Any) -> dict[str, Any]:
     return vendor.add_event(**{"summary": "Meeting", "attendees": GUESTS, **times, **fields})
 
 
+async def test_a_long_title_and_place_are_whole_in_the_event(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
+    title, place = "会議 " * 500 + "end", "東京 " * 2_000 + "end"
+    event = add_meeting(vendor, summary=title, location=place)
+    [row] = (await app.read("list_events", query="end", **WINDOW))["events"]
+    assert row["summary"].endswith(f"… ({len(title)} characters)")
+    read = await app.read("get_event", event_id=event["id"])
+    assert (read["summary"], read["location"], read.get("truncated")) == (title, place, None)
+    longer = add_meeting(vendor, summary="x" * 9_000)
+    assert (await app.read("get_event", event_id=longer["id"]))["truncated"]
+
+
 async def test_an_event_is_made_read_and_found(app: ModuleApp, vendor: GoogleCalendarDouble) -> None:
     made = await app.read(
         "create_event", summary="会議 اجتماع", **SPAN, description="<b>予算</b>", location="東京", notify=True,
@@ -406,6 +417,17 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("create_event", {**TIMES, "recurrence": ["FREQ=DAILY"]}, "time_zone is missing"),
     ("create_event", {**SPAN, "recurrence": ["FREQ=HOURLY"]}, "recurrence"),
     ("create_event", {**SPAN, "recurrence": ["RRULE:FREQ=DAILY;UNTIL=20300230"]}, "UNTIL does not exist"),
+    ("create_event", {**SPAN, "recurrence": ["RRULE:FREQ=DAILY;UNTIL=20300301T250000Z"]}, "UNTIL does not exist"),
+    *(
+        ("create_event", {**SPAN, "recurrence": ["FREQ=DAILY;COUNT=3", line]}, f"recurrence: value error, {text}")
+        for line, text in (
+            ("EXDATE:20300230", "EXDATE: the date 20300230 does not exist"),
+            ("RDATE;VALUE=DATE:20300301,20300230", "RDATE: the date 20300230 does not exist"),
+            ("EXDATE:20300304T250000Z", "EXDATE: the date 20300304T250000Z does not exist"),
+            ("EXDATE:20300304T", "EXDATE: '20300304T' is no date"),
+            ("RDATE;VALUE=PERIOD:20300304T090000Z/PT", "RDATE: '20300304T090000Z/PT' is no date"),
+        )
+    ),
     ("create_event", {**SPAN, "attendees": ["Bo <bo@acme.test>"]}, "attendees"),
     ("create_event", {**SPAN, "description": "x" * 8193}, "description"),
     ("create_event", {**SPAN, "reminders": [99_999]}, "reminders"),

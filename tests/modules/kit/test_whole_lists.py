@@ -34,7 +34,7 @@ def test_a_text_is_cut_to_its_end(text: str) -> None:
     parts: list[str] = []
     cursor = None
     while cursor != "":
-        part, cursor = cut_text(parse_cursor(cursor, WHOLE, "text", 1), text, 10)
+        part, cursor, _ = cut_text(parse_cursor(cursor, WHOLE, "text", 1), text, 10)
         assert len(part) <= 10
         parts.append(part)
     assert "".join(parts) == text

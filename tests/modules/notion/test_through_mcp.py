@@ -95,9 +95,47 @@ async def test_a_documented_error_says_what_to_do(
 BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
     ("get_page", {"page_id": "no id"}, "page_id"),
     ("create_page", {"parent_id": SOMEWHERE, "title": "x", "properties": {"Due": "2026-02-30"}}, "properties"),
-    ("update_page", {"page_id": "TASK", "properties": {"Due": "2026-02-30"}}, "'Due' is a date: '2026-02-30' is none"),
+    ("update_page", {"page_id": "TASK", "properties": {"Due": "2026-02-30"}}, "'Due': the date 2026-02-30"),
     ("update_page", {"page_id": "TASK", "properties": {"Due": "2026-01-31T09:00"}}, "2026-01-31T09:00 has no zone"),
     ("update_page", {"page_id": "TASK", "properties": {"Due": "2026-01-31T09:00 Mars/Base"}}, "is no IANA time zone"),
+    *(
+        ("update_page", {"page_id": "TASK", "properties": {"Due": due}}, f"'Due': {text}")
+        for due, text in (
+            ("2026-01-31_09:00", "'2026-01-31_09:00' is not a time"),
+            ("2026-01-31t09:00", "2026-01-31t09:00 has no zone"),
+            ("2026-01-31T09:00:00.000", "2026-01-31T09:00:00.000 has no zone"),
+            ("20260131", "'20260131' is not a time"),
+            ("2026", "'2026' is not a time"),
+            ("2026-W05-1", "'2026-W05-1' is not a time"),
+            ("/2026-01-31", "a date has a start"),
+            ("2026-01-31/", "a date has a start"),
+            ("2026-02-01/2026-01-31", "the end, 2026-01-31, is before the start"),
+            ("2026-02-01T09:00Z/2026-02-01T09:30+02:00", "the end, 2026-02-01T09:30+02:00, is before the start"),
+            ("2026-02-01T09:00Z/2026-01-31", "the end, 2026-01-31, is before the start"),
+            ("2026-03-29T02:30 Europe/Berlin", "2026-03-29T02:30 does not exist in Europe/Berlin"),
+            ({"date": {"start": "2026-02-30"}}, "the date 2026-02-30 does not exist"),
+            ({"date": {"start": "2026-01-31T09:00"}}, "2026-01-31T09:00 has no zone"),
+            ({"date": {"end": "2026-01-31"}}, "a date has a start"),
+            ({"date": {"start": "2026-01-31", "time_zone": "Mars/Base"}}, "'Mars/Base' is no IANA time zone"),
+        )
+    ),
+    *(
+        ("append_block_children", {"block_id": SOMEWHERE, "markdown": f"[d](mention:{target})"}, text)
+        for target, text in (
+            ("date:2026-02-30", "mention:date: the date 2026-02-30 does not exist"),
+            ("date:2026-01-31T09:00", "mention:date: 2026-01-31T09:00 has no zone"),
+            ("date:2026-02-01/2026-01-31", "mention:date: the end, 2026-01-31, is before the start"),
+            ("user:nobody", "mention:user: 'nobody' is no id"),
+            ("page:../x", "mention:page: '../x' is no id"),
+        )
+    ),
+    *(
+        ("query_data_source", {"data_source_id": SOMEWHERE, "filter": {"or": [{"property": "Due", **one}]}}, text)
+        for one, text in (
+            ({"date": {"equals": "2026-02-30"}}, "filter: date.equals: the date 2026-02-30 does not exist"),
+            ({"formula": {"date": {"after": "2026-01-31T09:00"}}}, "filter: date.after: 2026-01-31T09:00 has no zone"),
+        )
+    ),
     ("update_page", {"page_id": "TASK", "properties": {"Tags": ["x"] * 101}}, "'Tags' has 101 values"),
     ("update_data_source", {"data_source_id": SOMEWHERE, "add": {"Due": "day"}}, "add"),
     ("list_users", {"cursor": "bm8="}, "cursor"),

@@ -92,7 +92,7 @@ async def test_properties_by_plain_values(app: NotionApp) -> None:
     ("values", "reason"),
     [
         ({"Nope": 1}, "there is no property 'Nope'; there are Done, Due"),
-        ({"Due": "2026-02-30"}, "'2026-02-30' is none"),
+        ({"Due": "2026-02-30"}, "'Due': the date 2026-02-30 does not exist"),
         ({"Due": 5}, "'Due' is a date: give a date such as"),
         ({"Done": "yes"}, "true or false"),
         ({"Points": "3"}, "'Points' is a number"),

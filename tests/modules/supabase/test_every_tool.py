@@ -42,10 +42,11 @@ class TestEveryTool(ToolWalk):
             world.migrations[version] = {
                 "version": version,
                 "name": WORDS,
-                "statements": ["select 1"],
+                "statements": [f"select '{WORDS}'"],
                 "created_by": "ada@acme.test",
                 "idempotency_key": version,
             }
+        world.types = f"export type Json = string // {WORDS}"
         for slug in ("hello", "two"):
             world.function(slug, {"index.ts": WORDS.encode()}, "index.ts")
         world.branch(REF, "main", project_ref=BRANCH)

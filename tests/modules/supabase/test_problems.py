@@ -77,6 +77,9 @@ BAD_INPUT: list[tuple[str, dict[str, Any], str]] = [
         for path in ("", "../a.ts", "/a.ts", "a//b.ts", "a/./b", "a\\b", 'a";x="', "a\r\nX: y", "a/", "x" * 301)
     ),
     ("deploy_edge_function", {**PROJECT, "slug": "a", "files": []}, "files"),
+    ("deploy_edge_function", {**PROJECT, "slug": "a", "files": [
+        {"path": f"{name}.ts", "content": "x" * 1_500_001} for name in ("index", "b")
+    ]}, "files: all together may have 3,000,000 characters"),
     ("deploy_edge_function", {**PROJECT, "slug": "a", "files": [{"path": "a", "content": ""}] * 2}, "files"),
     ("deploy_edge_function", {**PROJECT, "slug": "a", "files": [{"path": "a", "content": ""}],
                               "entrypoint_path": "b"}, "entrypoint_path"),

@@ -1,14 +1,14 @@
-"""Metrics as plain numbers on the path of a call; gateway/observability/exposition.py turns them into text.
+"""Metrics as plain numbers on the path of a call; core/observability/exposition.py turns them into text.
 
 Labels come from the catalogue and from fixed words, never from what a client sent, and never name a tenant or person.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-CounterName = Literal["denied", "auth_refused", "limited", "responses"]
+CounterName = Literal["denied", "auth_refused", "limited", "responses", "refreshes"]
 
 # Seconds. Our own work is some 20 µs a call, a vendor takes 50 ms to 30 s.
 DURATION_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -24,28 +24,44 @@ class ObservableMetric:
     name: str
     description: str
     kind: Literal["gauge", "counter"] = "gauge"
+    label: str = ""
 
 
 OBSERVABLE_METRICS = (
+    ObservableMetric("mcpist_accounts", "Connected accounts.", label="status"),
+    ObservableMetric("mcpist_accounts_overdue", "Accounts in use that should have been refreshed 10 minutes ago."),
     ObservableMetric("mcpist_audit_queue_records", "Audit records that wait to be written."),
     ObservableMetric("mcpist_audit_records", "Audit records written.", "counter"),
     ObservableMetric("mcpist_background_tasks_failing", "Background tasks that died or keep failing."),
     ObservableMetric("mcpist_credentials_cached", "Verified credentials in the cache."),
+    ObservableMetric("mcpist_database_connections", "Connections of the pools to the database.", label="state"),
     ObservableMetric("mcpist_database_up", "1 while the database answers."),
+    ObservableMetric("mcpist_deployment_is_copy", "1 while this is a copy that was not adopted and asks no vendor."),
     ObservableMetric(
         "mcpist_generation_listener_up", "1 while changes of permissions arrive at once, 0 while they are polled."
     ),
-    ObservableMetric("mcpist_limited_callers", "Credentials that the caller limits remember."),
+    ObservableMetric("mcpist_calls_waiting", "Calls that wait for their turn while several tenants call."),
+    ObservableMetric("mcpist_tenants_active", "Tenants that called in the last 10 to 20 seconds."),
+    ObservableMetric("mcpist_limited_callers", "Users that the caller limits remember."),
+    ObservableMetric(
+        "mcpist_limits_shared", "1 while all processes share limits; 0 without MCPIST_REDIS_URL, or while it is away."
+    ),
     ObservableMetric(
         "mcpist_log_lines_dropped", "Lines of the call log dropped because the reader was too slow.", "counter"
     ),
+    ObservableMetric("mcpist_notices_waiting", "Notifications that should have been sent 10 minutes ago."),
+    ObservableMetric("mcpist_oauth_clients_rejected", "OAuth clients that their vendor refuses."),
+    ObservableMetric(
+        "mcpist_refresh_answers_spooled", "Refreshed tokens on the local disk that the database has not stored."
+    ),
 )
-_OBSERVABLE_NAMES = frozenset(one.name for one in OBSERVABLE_METRICS)
+_OBSERVABLE_NAMES = {one.name: one.label for one in OBSERVABLE_METRICS}
 
 COUNTERS: dict[CounterName, tuple[str, str, str]] = {
     "denied": ("mcpist_denied", "reason", "Attempts to use a tool that does not exist for the caller."),
     "auth_refused": ("mcpist_auth_refused", "reason", "Credentials that were refused, by reason."),
     "limited": ("mcpist_limited", "limit", "Requests refused by a limit."),
+    "refreshes": ("mcpist_refreshes", "outcome", "Refreshes of vendors' tokens, by the vendor's answer."),
     "responses": ("mcpist_http_responses", "status", "HTTP answers by status."),
 }
 
@@ -69,6 +85,7 @@ class Metrics:
         self.calls: dict[tuple[str, str, str], CallSeries] = {}
         self.counters: dict[CounterName, dict[str, int]] = {name: {} for name in COUNTERS}
         self.observables: dict[str, Callable[[], float]] = {}
+        self.labelled: dict[str, list[Callable[[], Mapping[str, float]]]] = {}
 
     def count_call(self, module: str, tool: str, outcome: str, seconds: float) -> None:
         """Count one finished run of a tool of the catalogue; `outcome` is one of few fixed words."""
@@ -96,11 +113,23 @@ class Metrics:
         """Count an HTTP answer."""
         _count(self.counters["responses"], str(status))
 
+    def count_refresh(self, outcome: str) -> None:
+        """Count a vendor's answer to a refresh: ``granted``, or the class of the error."""
+        _count(self.counters["refreshes"], outcome)
+
     def register_observable(self, name: str, read: Callable[[], float]) -> None:
-        """Have `read` asked for the number `name` (one of ``WATCHED``) at every look. It must not raise or wait."""
-        if name not in _OBSERVABLE_NAMES:
-            raise ValueError(f"{name} is not declared in WATCHED")
+        """Have `read` asked for the number `name`, one of ``OBSERVABLE_METRICS`` without a label, at every scrape. It
+        must not raise or wait."""
+        if _OBSERVABLE_NAMES.get(name) != "":
+            raise ValueError(f"{name} is not declared in OBSERVABLE_METRICS without a label")
         self.observables[name] = read
+
+    def register_labelled(self, name: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """Register numbers by the value of the metric's label, as :meth:`register_observable` does one. What several
+        have registered is added."""
+        if not _OBSERVABLE_NAMES.get(name):
+            raise ValueError(f"{name} is not declared in OBSERVABLE_METRICS with a label")
+        self.labelled.setdefault(name, []).append(read)
 
     def _find_series(self, module: str, tool: str, outcome: str) -> CallSeries:
         key = (module, tool, outcome) if len(self.calls) < MAX_SERIES else (OTHER, OTHER, outcome)

@@ -46,7 +46,7 @@ def create_metrics_app(registry: "CollectorRegistry", read_workers: ReadWorkers 
     # 50 ms of import that only metrics need
     from prometheus_client.exposition import choose_encoder
 
-    from gateway.observability.exposition import dump_metrics, merge_workers
+    from core.observability.exposition import dump_metrics, merge_workers
 
     one_at_a_time = asyncio.Lock()
 

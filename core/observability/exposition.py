@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gateway.observability.metrics import COUNTERS, DURATION_BUCKETS, OBSERVABLE_METRICS, CallSeries, Metrics
+from core.observability.metrics import COUNTERS, DURATION_BUCKETS, OBSERVABLE_METRICS, CallSeries, Metrics
 
 DumpedFamily = tuple[str, str, str, str, list[tuple[str, dict[str, str], float]]]
 """Name, documentation, type and unit of a metric family, and its samples: name, labels, value."""
@@ -110,3 +110,12 @@ def _collect_observables(metrics: Metrics) -> Iterator[Metric]:
         if metric.name in metrics.observables:
             make = GaugeMetricFamily if metric.kind == "gauge" else CounterMetricFamily
             yield make(metric.name, metric.description, value=metrics.observables[metric.name]())
+        elif metric.name in metrics.labelled:
+            family = GaugeMetricFamily(metric.name, metric.description, labels=(metric.label,))
+            sums: dict[str, float] = defaultdict(float)
+            for read in metrics.labelled[metric.name]:
+                for value, number in read().items():
+                    sums[value] += number
+            for value, number in sums.items():
+                family.add_metric((value,), number)
+            yield family

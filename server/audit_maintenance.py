@@ -1,0 +1,30 @@
+"""Maintenance of the audit log that needs no other role than the control plane's: sealing and counting."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+
+from core.audit.call_counts import COUNT_SECONDS, FORGET_SECONDS, CallCounter
+from core.audit.sealer import AuditSealer
+from core.concurrency.background import run_in_background
+from core.concurrency.periodic import PeriodicTask
+from core.db import Database
+from core.errors import Unavailable
+from server.role_database import get_utc_now
+
+
+@contextlib.asynccontextmanager
+async def run_audit_maintenance(console: Database) -> AsyncGenerator[None]:
+    """Seal the audit log and count its calls by the hour; at the end everything is sealed."""
+    sealer, counter = AuditSealer(console, get_utc_now), CallCounter(console)
+    counting = PeriodicTask("counting calls by the hour", counter.count_pending, COUNT_SECONDS)
+    forgetting = PeriodicTask("deleting old counts of calls", counter.forget_old, FORGET_SECONDS)
+    try:
+        async with (
+            run_in_background("sealing the audit log", sealer.run()),
+            run_in_background(counting.name, counting.run()),
+            run_in_background(forgetting.name, forgetting.run()),
+        ):
+            yield
+    finally:
+        with contextlib.suppress(Unavailable):
+            await sealer.seal_all()

@@ -1,0 +1,143 @@
+"""The control plane as a process of its own: console, admin API and SCIM, with one database role and one key."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.types import ASGIApp
+
+from admin_ui.api.app import ROUTERS
+from admin_ui.console_pages import CONSOLE_PATH
+from broker.api.console_client import ConsoleBroker, RemoteAuthenticator, open_console_broker
+from broker.authorization_server.client_registry import FIRST_PARTY_CLIENTS
+from broker.web.app import build_identity_app
+from broker.web.request_parsing import get_client_address
+from broker.web.web_dependencies import WebDependencies, build_web_dependencies
+from core.api.app import OPENAPI_PATH
+from core.api.security import ApiSecurity
+from core.config.settings import Settings
+from core.db import Database
+from core.errors import Invalid, Unavailable
+from core.http_server.asgi import PathDispatcher
+from core.protected_resource import build_metadata_url
+from gateway.catalogue import load_installed_modules
+from server.audit_maintenance import run_audit_maintenance
+from server.data_folder import Report
+from server.deployment import Deployment
+from server.health import HealthMonitor, build_health_routes, check_background_tasks
+from server.listen_port import open_port
+from server.listener import serve_application, wait_drain_delay, watch_stop_signals
+from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
+from server.standalone import open_console_deployment
+from server.start_files import load_console_key, load_identity_settings
+from server.wiring.console_proxy import BrokerProxy
+from server.wiring.control_plane import ControlPlane
+from server.wiring.web import API_PATH, SCIM_PATH, PrefixRoute, has_route
+
+CONSOLE_CONNECTIONS = 8
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleReady:
+    """Address of the console."""
+
+    console_url: str
+
+
+async def run_console(settings: Settings, report: Report, on_ready: Callable[[ConsoleReady], None]) -> None:
+    """Run the control plane alone until SIGINT or SIGTERM.
+
+    Raises:
+        core.errors.MCPistError, server.postgres.errors.PostgresError: it cannot start; the text says what to do.
+    """
+    if not settings.broker_url:
+        raise Invalid("mcpist console needs the address of the broker: set MCPIST_BROKER_URL")
+    with watch_stop_signals() as stop, open_port(settings) as listener:
+        async with (
+            open_console_deployment(settings, report) as deployment,
+            open_role_database(deployment, CONSOLE_ROLE, max_connections=CONSOLE_CONNECTIONS) as database,
+            open_console_broker(settings.broker_url, load_console_key(settings)) as broker,
+            run_audit_maintenance(database),
+            _open_application(settings, deployment, database, broker) as (app, health),
+            serve_application(app, listener, settings),
+        ):
+            on_ready(ConsoleReady(settings.public_url + CONSOLE_PATH))
+            await stop.wait()
+            health.drain()
+            await wait_drain_delay(settings)
+
+
+@contextlib.asynccontextmanager
+async def _open_application(
+    settings: Settings, deployment: Deployment, database: Database, broker: ConsoleBroker
+) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
+    catalogue = await asyncio.to_thread(load_installed_modules)
+    control_plane = ControlPlane(settings, database, catalogue, deployment)
+    dependencies = build_web_dependencies(
+        settings, load_identity_settings(settings), get_utc_now, home_path=CONSOLE_PATH
+    )
+    app = await asyncio.to_thread(_build_application, settings, control_plane, dependencies, broker)
+    health = _build_health(database, broker)
+    dispatcher = PathDispatcher(build_health_routes(health))
+    dispatcher.otherwise = app
+    try:
+        yield dispatcher, health
+    finally:
+        control_plane.end_event_streams()
+
+
+def _build_application(
+    settings: Settings, control_plane: ControlPlane, dependencies: WebDependencies, broker: ConsoleBroker
+) -> ASGIApp:
+    def get_address(request: Request) -> str:
+        return get_client_address(request, dependencies.proxies)
+
+    security = ApiSecurity(
+        RemoteAuthenticator(broker, get_address),
+        settings.public_url,
+        get_utc_now,
+        get_address,
+        f'Bearer realm="mcpist", resource_metadata="{build_metadata_url(settings.public_url)}"',
+        frozenset(client.id for client in FIRST_PARTY_CLIENTS),
+    )
+    own = control_plane.build_api(
+        security, None, broker.revoke_accounts, broker.read_connections, (), version("mcpist")
+    )
+    proxy = BrokerProxy(broker.session, broker.base_url, urlsplit(settings.public_url).netloc, get_address)
+
+    async def api(scope: dict[str, object], receive: object, send: object) -> None:
+        is_own = scope["path"] != OPENAPI_PATH and has_route(ROUTERS, scope)
+        await (own if is_own else proxy)(scope, receive, send)  # pyright: ignore[reportArgumentType]
+
+    scim = control_plane.build_scim(broker.verify_scim_token, broker.revoke_accounts, get_address)
+    routes = [
+        PrefixRoute(API_PATH, api),  # pyright: ignore[reportArgumentType]
+        PrefixRoute(SCIM_PATH, scim),
+        *control_plane.build_console_routes(),
+    ]
+    return build_identity_app(dependencies, routes)
+
+
+def _build_health(database: Database, broker: ConsoleBroker) -> HealthMonitor:
+    """Without the broker nobody can be let in, so a control plane that it does not answer is not ready."""
+
+    async def is_database_up() -> bool:
+        return await database.call("SELECT true")
+
+    async def is_broker_up() -> bool | str:
+        try:
+            await broker.check()
+        except Unavailable:
+            return f"down: {broker.cause}"
+        return True
+
+    checks = {"database": is_database_up, "broker": is_broker_up, "background tasks": check_background_tasks}
+    return HealthMonitor(checks, clock=time.monotonic)

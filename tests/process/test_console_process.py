@@ -1,0 +1,190 @@
+"""`mcpist console`: the control plane as a process of its own, with its own database role and no secret of others."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from broker.api import console_messages as messages
+from broker.api.console_client import open_console_broker
+from broker.rpc.gateway_keys import load_private_key, make_key_pair
+from broker.rpc.rpc_client import open_http_broker
+from broker.rpc.service_token import ServiceTokenSigner
+from core.directory.users import create_user
+from core.errors import Unavailable
+from core.secret import Secret
+from tests.support.eventually import within
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import ACTOR, Person
+from tests.support.split import Process, Split, add_console, running, split_on
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@dataclass
+class Console:
+    """A control plane beside a broker, and a client of an administrator's."""
+
+    deployment: Split
+    process: Process
+    admin: Person
+    http: httpx2.AsyncClient
+
+    async def get_readiness(self) -> tuple[int, dict[str, str]]:
+        """The status of /readyz, and the state of each part."""
+        answer = await self.http.get("/readyz")
+        return answer.status_code, {one["name"]: one["state"] for one in answer.json()["components"]}
+
+
+@contextlib.asynccontextmanager
+async def console_on(database: ScratchDatabase, folder: Path, **variables: str) -> AsyncIterator[Console]:
+    async with split_on(database, folder, gateways=1) as deployment:
+        process = add_console(deployment, folder, **variables)
+        process.create = asyncio.create_subprocess_exec
+        await deployment.broker.end()
+        await deployment.broker.start()
+        admin = await make_admin(deployment)
+        headers = {"Authorization": f"Bearer {admin.token}", "Host": urlsplit(deployment.public_url).netloc}
+        url = f"http://127.0.0.1:{process.port}"
+        async with (
+            running([process]),
+            httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30) as http,
+        ):
+            yield Console(deployment, process, admin, http)
+
+
+async def make_admin(deployment: Split) -> Person:
+    """An administrator of `acme` who has a token of every scope."""
+    tenant = await deployment.product.tenant("acme", services=["shop"])
+    email = "boss@acme.test"
+    user_id = await create_user(deployment.product.console, ACTOR, tenant.id, email, system_role="admin")
+    admin = Person(tenant, user_id, email)
+    return await deployment.product.with_token(admin, scopes=frozenset({"mcp:write", "admin:write"}))
+
+
+async def test_the_admin_api_of_both_through_one_address(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with console_on(database, tmp_path) as console:
+        http, admin = console.http, console.admin
+        assert console.process.ready == {"ready": True, "console_url": f"{console.deployment.public_url}/console"}
+        me = (await http.get("/api/v1/me")).json()
+        assert me["email"] == admin.email
+        made = await http.post("/api/v1/users", json={"email": "bob@acme.test"})
+        assert made.status_code == 201, made.text
+        # The broker's part is passed on, bodies and refusals too.
+        token = await http.post("/api/v1/tokens", json={"name": "for a script"})
+        assert token.status_code in (201, 403), token.text
+        assert {one["name"] for one in (await http.get("/api/v1/tokens")).json()["items"]} >= {"test"}
+        unknown = await http.get("/api/v1/nothing")
+        assert unknown.status_code == 404
+        # Not resolved on the way to the broker, which has other paths beside its API.
+        climbing = await asyncio.to_thread(_get_raw, console, "/api/v1/../../healthz")
+        assert climbing.startswith("HTTP/1.1 404")
+        stranger = {"Authorization": "Bearer " + admin.token[:-6] + "AAAAAA"}
+        for path in ("/api/v1/users", "/api/v1/tokens"):
+            assert (await http.get(path, headers=stranger)).status_code == 401, path
+        assert (await http.get("/scim/v2/Users", headers=stranger)).status_code == 401
+        assert (await http.get("/api/v1/users", headers={"Host": "elsewhere.test"})).status_code == 421
+        page = await http.get("/console")
+        assert page.status_code == 200 or "has not been built" in page.text
+        assert (await http.get("/mcp")).status_code == 404
+
+
+async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with console_on(database, tmp_path) as console:
+        http, deployment = console.http, console.deployment
+        from broker.identity.scim_tokens import ScimTokens
+        from server.role_database import get_utc_now
+
+        tokens = ScimTokens(deployment.operator, clock=get_utc_now)
+        _, secret = await tokens.create(ACTOR, console.admin.tenant.id, "okta")
+        listed = await http.get("/scim/v2/Users", headers={"Authorization": f"Bearer {secret.reveal()}"})
+        assert listed.status_code == 200, listed.text
+        assert console.admin.email in listed.text
+        bob = await create_user(deployment.product.console, ACTOR, console.admin.tenant.id, "bob@acme.test")
+        shown = await http.get(f"/api/v1/users/{bob}/model-view")
+        assert shown.status_code == 200, shown.text
+        removed = await http.delete(f"/api/v1/users/{bob}")
+        assert removed.status_code in (200, 204), removed.text
+        assert (await http.get(f"/api/v1/users/{bob}")).status_code == 404
+        assert "broker_unavailable" not in console.process.log()
+
+
+async def test_it_has_its_own_role_and_key_only(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with console_on(database, tmp_path) as console:
+        await console.http.get("/api/v1/users")
+        assert {one.name for one in console.process.home.rglob("*") if one.is_file()} == {"own.pem", "log"}
+        assert console.process.running is not None
+        environment = Path(f"/proc/{console.process.running.pid}/environ").read_bytes()
+        assert b"mcpist_console" in environment
+        for other in (b"mcpist_broker", b"mcpist_gateway", b"postgres:"):
+            assert other not in environment
+        opened = {os.readlink(link) for link in Path(f"/proc/{console.process.running.pid}/fd").iterdir()}
+        assert not any(str(console.deployment.broker.home) in one for one in opened)
+
+
+async def test_a_gateway_and_a_control_plane_may_not_ask_for_each_other(
+    database: ScratchDatabase, tmp_path: Path
+) -> None:
+    async with console_on(database, tmp_path) as console:
+        url = console.process.variables["MCPIST_BROKER_URL"]
+        gateway = ServiceTokenSigner(load_private_key(console.deployment.gateways[0].home / "own.pem"))
+        own = ServiceTokenSigner(load_private_key(console.process.home / "own.pem"))
+        request = messages.AuthenticationRequest([f"Bearer {console.admin.token}"], [], "", passive=True)
+        async with open_console_broker(url, gateway) as asked, open_http_broker(url, own) as other:
+            with pytest.raises(Unavailable):
+                await asked.authenticate(request)
+            assert asked.cause.startswith("401")
+            with pytest.raises(Unavailable):
+                await other.verify(Secret(console.admin.token))
+        async with open_console_broker(url, own) as asked:
+            assert (await asked.authenticate(request)).email == console.admin.email
+
+
+async def test_readiness_means_that_people_can_be_let_in(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with console_on(database, tmp_path, MCPIST_DRAIN_DELAY="1.5") as console:
+        assert await console.get_readiness() == (200, {"database": "up", "broker": "up", "background tasks": "up"})
+        await console.deployment.broker.kill()
+        await within(5, lambda: _has_state(console, 503, "broker", lambda state: state.startswith("down: ")))
+        for path in ("/api/v1/users", "/api/v1/tokens"):
+            refused = await console.http.get(path)
+            assert (refused.status_code, "broker is unavailable" in refused.text) == (503, True), path
+            assert "Retry-After" in refused.headers
+        await console.deployment.broker.start()
+        await within(5, lambda: _has_state(console, 200, "broker", lambda state: state == "up"))
+
+        assert console.process.running is not None
+        console.process.running.terminate()
+        await within(5, lambda: _has_state(console, 503, "process", lambda state: state == "draining"))
+        assert (await console.http.get("/api/v1/users")).status_code == 200, "what comes meanwhile is served"
+        async with asyncio.timeout(20):
+            assert await console.process.running.wait() == 0
+
+
+async def test_a_key_that_the_broker_does_not_know(database: ScratchDatabase, tmp_path: Path) -> None:
+    make_key_pair(tmp_path / "other.pem", tmp_path / "other-public.pem")
+    async with console_on(database, tmp_path, MCPIST_CONSOLE_KEY=str(tmp_path / "other.pem")) as console:
+        status, parts = await console.get_readiness()
+        assert status == 503
+        assert parts["broker"].startswith("down: 401")
+
+
+def _get_raw(console: Console, path: str) -> str:
+    """The beginning of the answer to a request whose path no client has tidied up."""
+    with socket.create_connection(("127.0.0.1", console.process.port), timeout=10) as connection:
+        host, bearer = console.http.headers["Host"], console.http.headers["Authorization"]
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\n\r\n".encode())
+        return connection.recv(64).decode()
+
+
+async def _has_state(console: Console, status: int, name: str, expected: Callable[[str], bool]) -> bool:
+    with contextlib.suppress(httpx2.TransportError):
+        found, parts = await console.get_readiness()
+        return found == status and expected(parts.get(name, ""))
+    return False
