@@ -4,9 +4,12 @@ import { messages as ja } from './ja/index.ts'
 
 type Leaf = [name: string, english: unknown, japanese: unknown]
 
-/** Texts that are the same in every language: names. */
+/** Texts that are the same in every language: names, and units that a narrow column has no more room for. */
 const SAME = new Set([
   'shell.product',
+  'dashboard.milliseconds',
+  'logs.milliseconds',
+  'playground.milliseconds',
   'shell.languages.en',
   'shell.languages.ja',
   'identity.kinds.google',
