@@ -21,10 +21,12 @@ from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import WebDependencies, build_web_dependencies
 from core.api.app import OPENAPI_PATH
 from core.api.security import ApiSecurity
+from core.concurrency.background import list_failing_tasks
 from core.config.settings import Settings
 from core.db import Database
 from core.errors import Invalid, Unavailable
 from core.http_server.asgi import PathDispatcher
+from core.observability.metrics import Metrics
 from core.protected_resource import build_metadata_url
 from gateway.catalogue import load_installed_modules
 from server.audit_maintenance import run_audit_maintenance
@@ -33,6 +35,7 @@ from server.deployment import Deployment
 from server.health import HealthMonitor, build_health_routes, check_background_tasks
 from server.listen_port import open_port
 from server.listener import serve_application, wait_drain_delay, watch_stop_signals
+from server.metrics_server import serve_process_metrics
 from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
 from server.standalone import open_console_deployment
 from server.start_files import load_console_key, load_identity_settings
@@ -67,12 +70,20 @@ async def run_console(settings: Settings, report: Report, on_ready: Callable[[Co
             open_console_broker(settings.broker_url, load_console_key(settings)) as broker,
             run_audit_maintenance(database),
             _open_application(settings, deployment, database, broker) as (app, health),
+            serve_process_metrics(settings, _build_metrics(database)),
             serve_application(app, listener, settings),
         ):
             on_ready(ConsoleReady(settings.public_url + CONSOLE_PATH))
             await stop.wait()
             health.drain()
             await wait_drain_delay(settings)
+
+
+def _build_metrics(database: Database) -> Metrics:
+    metrics = Metrics()
+    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
+    metrics.register_labelled("mcpist_database_connections", database.count_connections)
+    return metrics
 
 
 @contextlib.asynccontextmanager

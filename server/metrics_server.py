@@ -12,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from core.config.settings import Settings
 from core.errors import Unavailable
 from core.http_server.http_limits import HttpLimits
 from core.http_server.server import HttpServer, run_http_server
+from core.observability.metrics import Metrics
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -39,6 +41,22 @@ async def serve_metrics(
     server = HttpServer(create_metrics_app(registry, read_workers), limits=LIMITS)
     async with run_http_server(server, listener):
         yield listener.getsockname()[1]
+
+
+@contextlib.asynccontextmanager
+async def serve_process_metrics(settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
+    """Serve the metrics of a process without workers at the port that the settings name; nothing without one.
+
+    Raises:
+        Unavailable: as :func:`serve_metrics`.
+    """
+    if not settings.metrics_port:
+        yield
+        return
+    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
+
+    async with serve_metrics(settings.metrics_host, settings.metrics_port, build_registry(metrics)):
+        yield
 
 
 def create_metrics_app(registry: "CollectorRegistry", read_workers: ReadWorkers | None = None) -> Starlette:

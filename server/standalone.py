@@ -39,6 +39,7 @@ from server.health import Check, HealthMonitor, build_health_routes, check_backg
 from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
+from server.metrics_server import serve_process_metrics
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
 from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_consoles, load_served_gateways
 from server.wiring.broker import open_broker_runtime
@@ -67,7 +68,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
             tokens, metrics = ServiceTokenVerifier(load_served_gateways(settings)), Metrics()
             async with (
                 _open_broker_app(settings, deployment, tokens, metrics) as (app, health),
-                _serve_metrics(settings, metrics),
+                serve_process_metrics(settings, metrics),
                 serve_application(app, listener, settings),
             ):
                 on_ready(BrokerReady(url))
@@ -218,18 +219,6 @@ async def _open_refusals(settings: Settings, database: Database, metrics: Metric
         refusals.flush()
         await audit.close()
         await writing
-
-
-@contextlib.asynccontextmanager
-async def _serve_metrics(settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
-    if not settings.metrics_port:
-        yield
-        return
-    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
-    from server.metrics_server import serve_metrics
-
-    async with serve_metrics(settings.metrics_host, settings.metrics_port, build_registry(metrics)):
-        yield
 
 
 async def _is_database_up(database: Database) -> bool:

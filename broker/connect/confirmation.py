@@ -101,7 +101,7 @@ class GrantConfirmation:
     ) -> ConnectOutcome:
         """Finish, unless there is something to ask. `warning` is what the owner had better do, as a fixed word."""
         sites = _merge_products(sites)[:MAX_SITES]
-        details = {
+        details: dict[str, Any] = {
             **whose.details,
             "flow": str(flow.id),
             **({WARNING_DETAIL: warning} if warning else {}),

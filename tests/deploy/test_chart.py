@@ -129,15 +129,23 @@ def test_each_process_has_its_own_account_and_secret(everything: list[dict[str, 
     assert not any(pod["automountServiceAccountToken"] for pod in pods(everything).values())
 
 
-def test_the_gateway_asks_the_brokers_service(everything: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize("kind", ["gateway", "console"])
+def test_gateways_and_control_plane_ask_the_brokers_service(kind: str, everything: list[dict[str, Any]]) -> None:
     (url,) = (
-        one["value"]
-        for one in pods(everything)["gateway"]["containers"][0]["env"]
-        if one["name"] == "MCPIST_BROKER_URL"
+        one["value"] for one in pods(everything)[kind]["containers"][0]["env"] if one["name"] == "MCPIST_BROKER_URL"
     )
     services = {service["metadata"]["name"]: service for service in of_kind(everything, "Service")}
     assert url == "http://release-mcpist-broker:8080"
     assert services["release-mcpist-broker"]["spec"]["ports"][0]["port"] == 8080
+
+
+def test_rules_and_dashboard_are_those_of_the_product() -> None:
+    documents = render({"metrics": {"prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}})
+    deploy = CHART.parents[1]
+    rules = yaml.safe_load((deploy / "prometheus" / "rules.yaml").read_text())
+    assert of_kind(documents, "PrometheusRule")[0]["spec"] == rules
+    (dashboard,) = of_kind(documents, "ConfigMap")
+    assert dashboard["data"]["mcpist.json"].strip() == (deploy / "grafana" / "mcpist.json").read_text().strip()
 
 
 def test_keys_are_copied_to_files_that_only_their_user_reads(everything: list[dict[str, Any]], tmp_path: Path) -> None:
@@ -189,7 +197,8 @@ def test_a_policy_lets_nothing_in_that_is_not_named(everything: list[dict[str, A
     sources = {name.rpartition("-")[2]: policy["ingress"] or [] for name, policy in closed.items()}
     assert [sources[kind] for kind in ("gateway", "console", "migrate")] == [[], [], []]
     (source,) = sources["broker"]
-    assert source["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "gateway"
+    labels = [one["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for one in source["from"]]
+    assert labels == ["gateway", "console"]
     opened = {policy["metadata"]["name"]: policy["spec"] for policy in of_kind(everything, "NetworkPolicy")}
     assert {port["port"] for rule in opened["release-mcpist-gateway"]["ingress"] for port in rule["ports"]} == {
         "http",

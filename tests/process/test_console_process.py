@@ -23,6 +23,7 @@ from core.secret import Secret
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person
+from tests.support.running_product import free_port
 from tests.support.split import Process, Split, add_console, running, split_on
 
 pytestmark = pytest.mark.timeout(180)
@@ -188,3 +189,11 @@ async def _has_state(console: Console, status: int, name: str, expected: Callabl
         found, parts = await console.get_readiness()
         return found == status and expected(parts.get(name, ""))
     return False
+
+
+async def test_its_metrics_are_served(database: ScratchDatabase, tmp_path: Path) -> None:
+    port = free_port()
+    async with console_on(database, tmp_path, MCPIST_METRICS_PORT=str(port)), httpx2.AsyncClient() as http:
+        text = (await http.get(f"http://127.0.0.1:{port}/metrics")).text
+        assert 'mcpist_database_connections{state="most"} 8.0' in text
+        assert "mcpist_background_tasks_failing 0.0" in text

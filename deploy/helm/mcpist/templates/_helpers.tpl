@@ -121,7 +121,7 @@ initContainers:
 - {name: MCPIST_METRICS_PORT, value: {{ $values.metrics.port | toString | quote }}}
 {{- end }}
 {{- end }}
-{{- if eq .kind "gateway" }}
+{{- if or (eq .kind "gateway") (eq .kind "console") }}
 - {name: MCPIST_BROKER_URL, value: "http://{{ include "mcpist.name" .root }}-broker:8080"}
 {{- end }}
 {{- range $name, $value := $values.settings }}
