@@ -32,7 +32,7 @@ SPDX = {
     "PSF-2.0": "PSF-2.0",
 }
 # Locked for platforms on which this is not run, so never installed here; read from their wheels.
-ELSEWHERE = {"colorama": "BSD-3-Clause", "httpx2-jsfetch": "BSD-3-Clause"}
+ELSEWHERE = {"async-timeout": "Apache-2.0", "colorama": "BSD-3-Clause", "httpx2-jsfetch": "BSD-3-Clause"}
 
 
 class NotInstalled(Exception):

@@ -220,8 +220,8 @@ QUESTION: Mapping[str, Any] = {
     "account": "eve@vendor.test",
     "before": ("ada@vendor.test",),
     "sites": [
-        {"id": "1", "name": "Acme", "url": "https://acme.atlassian.test"},
-        {"id": "2", "name": "Umbrella", "url": ""},
+        {"id": "1", "name": "Acme", "url": "https://acme.atlassian.test", "missing": ""},
+        {"id": "2", "name": "Umbrella", "url": "", "missing": "Confluence"},
     ],
 }
 REFERENCE: Mapping[str, Any] = {

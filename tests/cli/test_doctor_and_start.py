@@ -201,7 +201,8 @@ def test_every_file_that_a_start_opens_is_looked_at(started: Home, tmp_path: Pat
     of_the_database |= {started.path / "deployment-id"}
     written = {started.path / name for name in ("lock", "endpoint.json", "endpoint.new")}
     assert below - looked_at - of_the_database - written == set()
-    assert looked_at <= below | {started.path / "keys" / "gateway.pem"}
+    of_others = {started.path / "keys" / name for name in ("gateway.pem", "console.pem")}
+    assert looked_at <= below | of_others
 
 
 def opened_by(home: Home, command: tuple[str, ...], seen: Path) -> None:

@@ -13,7 +13,7 @@ def assert_complete(surface: Surface, turns: Turns, rows: set[str]) -> None:
     for route in routes_of(app.otherwise):
         for method in (route.methods or set()) - {"HEAD", "OPTIONS"}:
             assert f"{method} {route.path}" in rows
-    assert {type(one).__name__ for one in app.otherwise._router.routes} == {"Route", "_PrefixRoute"}
+    assert {type(one).__name__ for one in app.otherwise._router.routes} == {"Route", "PrefixRoute"}
     operations = {f"{method.upper()} {path}" for path, there in surface.openapi["paths"].items() for method in there}
     assert len(operations) > 50
     assert operations <= rows
