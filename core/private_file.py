@@ -11,12 +11,7 @@ from core.errors import Invalid
 def write_once(path: Path, text: str) -> None:
     """Make the file (mode 0600), durably, unless it is there: of two processes at once, one makes it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    temporary = _write_temporary(path, text)
     try:
         os.link(temporary, path)  # unlike a rename, never replaces keys that another process wrote first
     except FileExistsError:
@@ -28,14 +23,20 @@ def write_once(path: Path, text: str) -> None:
 
 def replace_private(path: Path, text: str) -> None:
     """Replace the file's content (mode 0600), durably: whoever reads it meanwhile has the old or the new one, whole."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write_temporary(path, text).replace(path)
+    sync_folder(path.parent)
+
+
+def _write_temporary(path: Path, text: str) -> Path:
+    """Write a file beside `path`, durably but for its name."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_folder(path.parent)
+    return temporary
 
 
 def read_private(path: Path) -> str:

@@ -1,7 +1,8 @@
 """The keys and settings files of a data folder in one encrypted file, beside a backup of the database.
 
 The file is JSON: a salt of scrypt (RFC 7914), a nonce, and the files by name under AES-256-GCM. It holds no password of
-a database role, which a restore makes anew, no gateway's private key, and no `deployment-id`, by which a copy is known.
+a database role, which a restore makes anew, no private key of a gateway or control plane, and no `deployment-id`, by
+which a copy is known.
 """
 
 import base64
@@ -24,7 +25,7 @@ from core.private_file import read_private, write_once
 from core.secret import Secret
 from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER, PEPPERS_FILE, VAULT_KEYS_FILE
 from server.postgres.backup import stage_file
-from server.start_files import GATEWAYS_FILE
+from server.start_files import CONSOLES_FILE, GATEWAYS_FILE
 
 FORMAT = "mcpist-keys-1"
 MAX_ARCHIVE_BYTES = 2**20
@@ -44,6 +45,7 @@ def read_key_files(settings: Settings) -> dict[str, str]:
     needed = [PEPPERS_FILE, DIGEST_KEY_FILE, *([VAULT_KEYS_FILE] if "file" in settings.keys else [])]
     optional = {
         f"{KEYS_FOLDER}/{GATEWAYS_FILE}": settings.broker_gateways or keys / GATEWAYS_FILE,
+        f"{KEYS_FOLDER}/{CONSOLES_FILE}": settings.broker_consoles or keys / CONSOLES_FILE,
         IDENTITY_FILE: settings.identity_file or settings.home / IDENTITY_FILE,
         NOTICES_FILE: settings.notices_file or settings.home / NOTICES_FILE,
     }
@@ -140,7 +142,8 @@ def write_key_files(home: Path, files: Mapping[str, str]) -> None:
         Conflict: one is there with other content; nothing was written.
         Invalid: the archive names a file that belongs to no data folder.
     """
-    known = {f"{KEYS_FOLDER}/{name}" for name in (VAULT_KEYS_FILE, PEPPERS_FILE, DIGEST_KEY_FILE, GATEWAYS_FILE)}
+    keys = (VAULT_KEYS_FILE, PEPPERS_FILE, DIGEST_KEY_FILE, GATEWAYS_FILE, CONSOLES_FILE)
+    known = {f"{KEYS_FOLDER}/{name}" for name in keys}
     if unknown := sorted(files.keys() - known - {IDENTITY_FILE, NOTICES_FILE}):
         raise Invalid(
             f"the file of keys holds {unknown[0][:80]!r}, which this MCPist does not know: is it a newer one's?"

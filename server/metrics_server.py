@@ -44,8 +44,11 @@ async def serve_metrics(
 
 
 @contextlib.asynccontextmanager
-async def serve_process_metrics(settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
-    """Serve the metrics of a process without workers at the port that the settings name; nothing without one.
+async def serve_process_metrics(
+    settings: Settings, metrics: Metrics, read_workers: ReadWorkers | None = None
+) -> AsyncGenerator[None]:
+    """Serve the metrics of a process, and of its further workers, at the port that the settings name; nothing without
+    one.
 
     Raises:
         Unavailable: as :func:`serve_metrics`.
@@ -55,7 +58,8 @@ async def serve_process_metrics(settings: Settings, metrics: Metrics) -> AsyncGe
         return
     from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
 
-    async with serve_metrics(settings.metrics_host, settings.metrics_port, build_registry(metrics)):
+    registry = build_registry(metrics)
+    async with serve_metrics(settings.metrics_host, settings.metrics_port, registry, read_workers):
         yield
 
 

@@ -29,7 +29,7 @@ from server.bootstrap import FirstAccess, create_first_access
 from server.deployment import Deployment
 from server.endpoint_file import announce_server
 from server.listener import serve_application, wait_drain_delay
-from server.metrics_server import serve_metrics
+from server.metrics_server import serve_process_metrics
 from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, open_operator_context_on
 from server.ready import ServerReady
@@ -226,8 +226,8 @@ async def _serve_gateway(
 ) -> AsyncGenerator[ServerReady]:
     """Serve a gateway at its port, with the metrics of all workers; at the end all drain at the same time."""
     async with contextlib.AsyncExitStack() as stack:
-        if settings.metrics_port:
-            await stack.enter_async_context(_serve_metrics(settings, gateway, workers))
+        read_workers = None if workers is None else workers.read_metrics
+        await stack.enter_async_context(serve_process_metrics(settings, gateway.metrics, read_workers))
         await stack.enter_async_context(serve_application(gateway.app, listener, settings, worker))
         stack.push_async_callback(_drain, gateway, settings)
         if workers is not None:
@@ -249,16 +249,6 @@ async def _drain(gateway: Gateway, settings: Settings) -> None:
     gateway.endpoint.end_streams()
     gateway.end_event_streams()
     log.info("stopping: waiting for running requests", extra={"event": "server_draining"})
-
-
-@contextlib.asynccontextmanager
-async def _serve_metrics(settings: Settings, gateway: Gateway, workers: Workers | None) -> AsyncGenerator[None]:
-    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
-
-    registry = build_registry(gateway.metrics)
-    read_workers = None if workers is None else workers.read_metrics
-    async with serve_metrics(settings.metrics_host, settings.metrics_port, registry, read_workers):
-        yield
 
 
 @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""What starts ask of the database: its schema's number, and the key of argument digests.
+"""Right to read the schema's number, and a check of the key of argument digests: what starts ask of the database.
 
 Every role may read the number, so that a process refuses an older schema before its statements fail. Where the file of
 the digest key was lost or copied from elsewhere, digests of one log would differ: the start compares a check of it.

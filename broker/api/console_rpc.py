@@ -1,5 +1,5 @@
-"""What the broker answers a control plane in a process of its own. It hands out no credential: it says who somebody
-is, ends accounts, and tells how connections stand."""
+"""Broker's side of the wire to a control plane in a process of its own. It hands out no credential: it says who
+somebody is, ends accounts, and tells how connections stand."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

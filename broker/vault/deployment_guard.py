@@ -8,8 +8,6 @@ that id, which no restored dump has.
 
 import asyncio
 import logging
-import os
-import secrets
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -20,7 +18,7 @@ from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Invalid, Unavailable
-from core.private_file import read_private, write_once
+from core.private_file import read_private, replace_private, write_once
 
 DEPLOYMENT_ID_FILE = "deployment-id"
 WATCH_INTERVAL_SECONDS = 5.0  # seconds
@@ -94,7 +92,7 @@ async def adopt(database: Database, file: Path, actor: Actor) -> None:
     """Make this database the one that may talk to vendors, from this data folder, under an id of its own."""
     row = await _load_deployment(database)
     instance = uuid4()
-    _replace(file, str(instance))
+    replace_private(file, str(instance))
     async with database.tenant(DEPLOYMENT_CHAIN) as work:
         await work.execute(_ADOPT, instance, row.now)
         await audit_change(work, actor, AuditEventKind.OPERATOR_ADOPTED, instance=str(instance))
@@ -146,13 +144,6 @@ def _read(file: Path) -> UUID | None:
         return UUID(read_private(file).strip())
     except ValueError:
         raise Invalid(f"{file} is damaged; restore it, or run `mcpist adopt` if this is the original") from None
-
-
-def _replace(file: Path, text: str) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    write_once(temporary, text)
-    os.replace(temporary, file)
 
 
 _HERE = """SELECT d.instance, d.place, (SELECT system_identifier FROM pg_control_system()) || '/' || b.oid AS now

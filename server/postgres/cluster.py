@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from core.private_file import sync_folder
+from core.private_file import replace_private, sync_folder
 from server.postgres.binaries import Binaries
 from server.postgres.errors import PostgresError
 from server.postgres.layout import DataFolderLayout, create_private_folder
@@ -41,7 +41,7 @@ def ensure_cluster(layout: DataFolderLayout, binaries: Binaries, account: System
         _check_cluster(layout, binaries, account)
         return False
     password = secrets.token_urlsafe(32)
-    _write_durably(layout.password, password)
+    replace_private(layout.password, password)
     staging = create_private_folder(layout.folder, _STAGING, account)
     _run_initdb(layout, binaries, account, staging, password)
     staging.rename(layout.data)
@@ -109,15 +109,3 @@ def _run_initdb(
         Path(name).unlink(missing_ok=True)
     if code != 0:
         raise PostgresError(f"initdb failed with code {code}: {find_first_error(text)}")
-
-
-def _write_durably(path: Path, text: str) -> None:
-    staging = path.with_suffix(".new")
-    staging.unlink(missing_ok=True)
-    descriptor = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    staging.rename(path)
-    sync_folder(path.parent)

@@ -170,9 +170,11 @@ def _watch_deployment(
     vault: Vault,
     worker: Worker,
 ) -> contextlib.AbstractAsyncContextManager[None]:
-    if metrics is None or not settings.metrics_port or not worker.runs_maintenance:
+    if metrics is None or not settings.metrics_port:
         return contextlib.nullcontext()
     metrics.register_labelled("mcpist_database_connections", database.count_connections)
+    if not worker.runs_maintenance:
+        return contextlib.nullcontext()
     return watch_deployment(metrics, database, vault, deployment.home / SPOOL_FOLDER)
 
 

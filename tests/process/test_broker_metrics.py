@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.broker.refresh.vendor import vendor_of
-from tests.process.test_restore_drill import add_person, connect_account, has_refreshed, make_due
+from tests.process.vendor_accounts import add_person, connect_account, has_refreshed, make_due
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.running_product import free_port

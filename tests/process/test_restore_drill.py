@@ -11,14 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.connections.account_repository import AccountGrant, insert_account, insert_client
-from broker.vault.credential_store import CredentialOwner
-from broker.vault.key_wrapping import InMemoryKeyProvider
-from broker.vault.vault import open_vault
 from core.db import connect
-from server.deployment import KEYS_FOLDER, PASSWORDS_FILE, VAULT_KEYS_FILE
-from server.role_database import get_utc_now
+from server.deployment import KEYS_FOLDER, PASSWORDS_FILE
 from tests.broker.refresh.vendor import Vendor, vendor_of
+from tests.process.vendor_accounts import add_person, connect_account, has_refreshed, make_due
 from tests.support.eventually import within
 from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase
 from tests.support.product import Person
@@ -27,7 +23,6 @@ from tests.support.split import Process, Split, build_role_url, running, split_o
 
 pytestmark = pytest.mark.timeout(240)
 SECONDS = 60
-ADD_PROVIDER = "INSERT INTO vault.providers (tenant_id, id, document) VALUES ($1, $2, $3::jsonb)"
 
 
 @pytest.fixture
@@ -101,20 +96,6 @@ async def can_look(deployment: Split, person: Person) -> bool:
     return heard.status == 200 and not heard.failed
 
 
-async def has_refreshed(vendor: Vendor, times: int) -> bool:
-    return (await vendor.counters()).get("granted:refresh_token", 0) == times
-
-
-async def make_due(database: ScratchDatabase, *accounts: UUID) -> None:
-    admin = await connect(database.admin)
-    try:
-        await admin.execute(
-            "UPDATE vault.accounts SET refresh_at = vault.clock() WHERE id = ANY ($1::uuid[])", accounts
-        )
-    finally:
-        await admin.close()
-
-
 async def has_states(database: ScratchDatabase, expected: dict[UUID, str]) -> bool:
     admin = await connect(database.admin)
     try:
@@ -130,22 +111,3 @@ def share_roles(home: Path) -> None:
     file = home / KEYS_FOLDER / PASSWORDS_FILE
     file.write_text(json.dumps({role: password.reveal() for role, password in PASSWORDS.items()}))
     file.chmod(0o600)
-
-
-async def add_person(deployment: Split, name: str) -> Person:
-    tenant = await deployment.product.tenant(f"{name}-co", services=["knowledge_graph", "shop"])
-    made = await deployment.product.person(tenant, f"{name}@acme.test", allow=["*"])
-    await deployment.add(made, f"a-token-at-the-shop-of-{name}")
-    return made
-
-
-async def connect_account(deployment: Split, person: Person, vendor: Vendor) -> UUID:
-    keys = InMemoryKeyProvider.from_file(deployment.broker.home / KEYS_FOLDER / VAULT_KEYS_FILE)
-    vault = await open_vault(deployment.operator, keys, clock=get_utc_now)
-    async with deployment.operator.tenant(person.tenant.id) as work:
-        await work.execute(ADD_PROVIDER, vendor.id, json.dumps(vendor.document))
-        client = await insert_client(work, vault, vendor.id, vendor.client)
-        assert vendor.provider.oauth is not None
-        owner, tokens = CredentialOwner("personal", person.id), await vendor.grant(person.email)
-        grant = AccountGrant(vendor.id, client, owner, tokens, vendor.provider.oauth.refresh)
-        return await insert_account(work, vault, grant)

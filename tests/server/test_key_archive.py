@@ -1,5 +1,6 @@
 """A file of keys belongs to the database's file that was written with it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,19 @@ def test_keys_that_change_meanwhile_make_no_file(settings: Settings, tmp_path: P
     with back_up_keys(settings, target, PASSPHRASE, force=False):
         pass
     assert decrypt_key_files(target, PASSPHRASE)[f"keys/{KEYS[0]}"] == "rotated"
+
+
+def test_public_keys_are_taken_from_where_the_settings_name_them(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "known.pem").write_text("public keys of gateways")
+    (settings.home / "keys" / "consoles.pem").write_text("public keys of control planes")
+    target = tmp_path / "all.keys"
+    with back_up_keys(replace(settings, broker_gateways=tmp_path / "known.pem"), target, PASSPHRASE, force=False):
+        pass
+    write_key_files(tmp_path / "restored", decrypt_key_files(target, PASSPHRASE))
+    restored = tmp_path / "restored" / "keys"
+    assert (restored / "gateways.pem").read_text() == "public keys of gateways"
+    assert (restored / "consoles.pem").read_text() == "public keys of control planes"
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in restored.iterdir())
 
 
 def test_a_key_that_is_missing_ends_the_backup(settings: Settings, tmp_path: Path) -> None:
