@@ -11,7 +11,7 @@ from cli import client_snippets
 from cli.options import JsonOption
 from cli.output import print_json, print_line, print_note, print_result
 from cli.progress import Report, show_progress
-from cli.runner import get_program_name, load_settings, run_local
+from cli.runner import get_program_name, load_settings, open_log_file, run_local
 from core.concurrency.event_loop import run_event_loop
 from core.config.settings import MAX_WORKERS
 
@@ -33,8 +33,6 @@ WorkersOption = Annotated[
         show_default=False,
     ),
 ]
-Runner = Callable[["Settings", Report, "Callable[[ServerReady], None]"], Awaitable[None]]
-
 FirstAccessOption = Annotated[
     bool,
     typer.Option(
@@ -71,7 +69,7 @@ def up(as_json: JsonOption = False, workers: WorkersOption = None) -> None:
     """
     from server.all_in_one import run_all_in_one
 
-    _run_gateway_command(run_all_in_one, as_json, _print_welcome, workers=workers)
+    _run_until_stopped(run_all_in_one, as_json, _build_document, _print_welcome, workers=workers, keeps_log=True)
 
 
 def gateway(as_json: JsonOption = False) -> None:
@@ -82,7 +80,9 @@ def gateway(as_json: JsonOption = False) -> None:
     """
     from server.all_in_one import run_gateway
 
-    _run_gateway_command(run_gateway, as_json, lambda ready: print_line(f"This gateway listens on {ready.mcp_url}"))
+    _run_until_stopped(
+        run_gateway, as_json, _build_document, lambda ready: print_line(f"This gateway listens on {ready.mcp_url}")
+    )
 
 
 def broker(as_json: JsonOption = False) -> None:
@@ -171,12 +171,6 @@ def migrate(first_access: FirstAccessOption = False, as_json: JsonOption = False
     print_result(as_json, document, lambda: print_line(text))
 
 
-def _run_gateway_command(
-    runner: Runner, as_json: bool, human: "Callable[[ServerReady], None]", *, workers: int | None = None
-) -> None:
-    _run_until_stopped(runner, as_json, _build_document, human, workers=workers)
-
-
 def _run_until_stopped(
     runner: "Callable[[Settings, Report, Callable[[_ReadyT], None]], Awaitable[None]]",
     as_json: bool,
@@ -184,13 +178,14 @@ def _run_until_stopped(
     human: Callable[[_ReadyT], None],
     *,
     workers: int | None = None,
+    keeps_log: bool = False,
 ) -> None:
     from core.observability.logs import configure_logs
 
     settings = load_settings()
     if workers is not None:
         settings = replace(settings, workers=workers)
-    configure_logs(settings.log_level, settings.log_format)
+    configure_logs(settings.log_level, settings.log_format, file=open_log_file(settings) if keeps_log else None)
     with show_progress(always=True) as (report, end):
 
         def on_ready(ready: _ReadyT) -> None:

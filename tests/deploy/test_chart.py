@@ -38,8 +38,14 @@ SWITCHES: dict[str, tuple[dict[str, Any], ...]] = {
     "gateway api": ({}, {"gatewayApi": {"enabled": True, "parentRefs": [{"name": "public", "namespace": "infra"}]}}),
     "policies": (
         {"networkPolicy": {"enabled": False}},
-        {"networkPolicy": {"ingressFrom": PEER, "metricsFrom": PEER, "extraEgress": [{"ports": [{"port": 4318}]}],
-                           "valkey": {"port": 6380, "to": PEER}}},
+        {
+            "networkPolicy": {
+                "ingressFrom": PEER,
+                "metricsFrom": PEER,
+                "extraEgress": [{"ports": [{"port": 4318}]}],
+                "valkey": {"port": 6380, "to": PEER},
+            }
+        },
     ),
     "metrics": ({"metrics": {"enabled": False}}, {"metrics": {"serviceMonitor": {"enabled": True}}}),
     "scaling": (
@@ -303,8 +309,12 @@ def wrong_values() -> Iterator[Any]:
     yield pytest.param(URL | {"settings": {"MCPIST_WORKERS": 2}}, "MCPIST_WORKERS", id="a number for a text")
     yield pytest.param(URL | {"gatewayApi": {"enabled": True}}, "/gatewayApi/parentRefs", id="no parent")
     yield pytest.param(URL | {"metrics": {"port": 8080}}, "/metrics/port", id="the same port")
-    yield pytest.param(URL | {"settings": {"MCPIST_REDIS_URL": "redis://x"}}, "MCPIST_REDIS_URL", id="a password in plain")
-    yield pytest.param(URL | {"valkey": {"existingSecret": "Limits"}}, "/valkey/existingSecret", id="no name of a secret")
+    yield pytest.param(
+        URL | {"settings": {"MCPIST_REDIS_URL": "redis://x"}}, "MCPIST_REDIS_URL", id="a password in plain"
+    )
+    yield pytest.param(
+        URL | {"valkey": {"existingSecret": "Limits"}}, "/valkey/existingSecret", id="no name of a secret"
+    )
     yield pytest.param(URL | {"valkey": {"urlKey": "a/b"}}, "/valkey/urlKey", id="no entry of a secret")
     yield pytest.param(URL | {"valkey": {"url": "redis://x"}}, "url", id="a URL in plain")
     yield pytest.param(URL | {"networkPolicy": {"valkey": {"port": 0}}}, "/networkPolicy/valkey/port", id="no port")

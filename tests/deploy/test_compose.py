@@ -32,7 +32,7 @@ SECRETS_OF = {
     "valkey": {"of-valkey"},
     "proxy": set[str](),
 }
-"""The passwords that each process that serves somebody knows; postgres and the operator's own have the administrator's."""
+"""The passwords that each process that serves knows; PostgreSQL and the operator's own have the administrator's."""
 OUR_IMAGE = "mcpist"
 SETTINGS = {variable.name for variable in list_variables(Settings).values()}
 COMMANDS = set(get_command(build_app()).commands)  # pyright: ignore[reportAttributeAccessIssue]
@@ -123,7 +123,9 @@ def test_a_process_that_serves_knows_no_password_but_its_own(name: str) -> None:
 
 
 def test_the_brokers_folder_is_its_own_and_the_operators() -> None:
-    having = {name for name, one in services("compose.yaml").items() if "/data:/var/lib/mcpist" in str(one.get("volumes"))}
+    having = {
+        name for name, one in services("compose.yaml").items() if "/data:/var/lib/mcpist" in str(one.get("volumes"))
+    }
     assert having == {"broker", "migrate", "retention", "operator", "backup"}
     folders = [str(services("compose.yaml")[name]["volumes"]) for name in ("broker", "control", "gateway")]
     assert len(set(folders)) == len(folders)

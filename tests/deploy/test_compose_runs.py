@@ -120,8 +120,8 @@ class Machine:
 
     @contextlib.contextmanager
     def proxy(self) -> Any:
-        """nginx with deploy/nginx.conf: its own file but for ports and folders. Groups of servers stand for the names that
-        Docker's name server knows, of which it gives all replicas."""
+        """nginx with deploy/nginx.conf: its own file but for ports and folders. A group of servers stands for a name, of
+        which Docker's name server gives all replicas."""
         groups = {"broker": ["broker"], "control": ["control"], "gateway": GATEWAYS}
         servers = {
             group: " ".join(f"server 127.0.0.1:{self.ports[name]} max_fails=0;" for name in names)

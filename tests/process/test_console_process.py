@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import pytest
@@ -95,6 +95,31 @@ async def test_the_admin_api_of_both_through_one_address(database: ScratchDataba
         page = await http.get("/console")
         assert page.status_code == 200 or "has not been built" in page.text
         assert (await http.get("/mcp")).status_code == 404
+
+
+async def test_whoever_signs_in_at_the_broker_begins_at_the_console(database: ScratchDatabase, tmp_path: Path) -> None:
+    """Where the broker serves a control plane; without one it has its own account page alone."""
+    async with console_on(database, tmp_path) as console:
+        headers = {"Host": urlsplit(console.deployment.public_url).netloc, "Accept": "text/html"}
+        async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
+            broker = f"http://127.0.0.1:{console.deployment.broker.port}"
+            assert (await http.get(f"{broker}/")).headers["location"] == "/console"
+            code = await make_link(console)
+            fields, origin = {"code": code}, {"Origin": console.deployment.public_url}
+            used = await http.post(f"{broker}/sign-in/link", data=fields, headers=origin)
+            assert (used.status_code, used.headers["location"]) == (303, "/console")
+            await console.deployment.broker.end()
+            del console.deployment.broker.variables["MCPIST_BROKER_CONSOLES"]
+            await console.deployment.broker.start()
+            assert (await http.get(f"{broker}/")).headers["location"] == "/account"
+
+
+async def make_link(console: Console) -> str:
+    """The code of a one-time link for the administrator."""
+    made = await console.http.post(f"/api/v1/users/{console.admin.id}/sign-in-link")
+    assert made.status_code in (200, 201), made.text
+    (text,) = (value for value in made.json().values() if isinstance(value, str) and "/sign-in/link?" in value)
+    return dict(parse_qsl(urlsplit(text).query))["code"]
 
 
 async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_path: Path) -> None:
