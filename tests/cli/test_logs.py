@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from core.observability.log_file import LogFile, get_log_path
@@ -147,8 +148,19 @@ def test_at_a_server_it_is_refused(home: Home) -> None:
 def used() -> Iterator[tuple[Home, str]]:
     """A data folder whose product has answered a call, and what was on its standard error."""
     with new_home() as home, running(home) as product:
-        url = ("knowledge_graph", "read_graph")
-        assert home.run("call", *url, "--json").code == 0
+        arguments = {"module": "knowledge_graph", "tool_name": "read_graph", "params": {}}
+        params = {"name": "call", "arguments": arguments}
+        answer = httpx2.post(
+            product.ready["mcp_url"],
+            json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+            headers={
+                "Authorization": f"Bearer {product.ready['api_token']}",
+                "Accept": "application/json, text/event-stream",
+                "MCP-Protocol-Version": "2025-11-25",
+            },
+            trust_env=False,
+        )
+        assert answer.status_code == 200, answer.text
         yield home, product.stop().err
 
 
