@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import orjson
 
@@ -80,7 +80,9 @@ def parse_line(text: str) -> LogLine:
         fields: Any = orjson.loads(brace + rest)
     except orjson.JSONDecodeError:
         fields = None
-    return LogLine(text, source.strip(), fields) if isinstance(fields, dict) else LogLine(text, "", {})
+    if not isinstance(fields, dict):
+        return LogLine(text, "", {})
+    return LogLine(text, source.strip(), cast("dict[str, Any]", fields))
 
 
 def format_line(line: LogLine) -> str:
@@ -116,7 +118,9 @@ def _format_value(value: Any) -> str:
 
 def _list_causes(line: LogLine) -> list[dict[str, Any]]:
     causes = line.fields.get("exception")
-    return [cause for cause in causes if isinstance(cause, dict)] if isinstance(causes, list) else []
+    if not isinstance(causes, list):
+        return []
+    return [cast("dict[str, Any]", cause) for cause in cast("list[Any]", causes) if isinstance(cause, dict)]
 
 
 class LogReader:

@@ -120,7 +120,7 @@ class Machine:
 
     @contextlib.contextmanager
     def proxy(self) -> Any:
-        """nginx with deploy/nginx.conf: its own file but for ports and folders. A group of servers stands for a name, of
+        """nginx with deploy/nginx.conf: its own file but for ports and folders. A group of servers is a name of
         which Docker's name server gives all replicas."""
         groups = {"broker": ["broker"], "control": ["control"], "gateway": GATEWAYS}
         servers = {
