@@ -44,5 +44,5 @@ def test_retention_is_shown_set_and_reset(cli: Home, tenant: str, monkeypatch: p
     # For a timer where no `mcpist up` runs, with what counts there.
     apply = ("audit", "retention", "apply", "--json")
     assert cli.run(*apply, MCPIST_AUDIT_KEEP_MONTHS="1200").json() == {"dropped_months": []}
-    assert cli.run(*apply, MCPIST_AUDIT_KEEP_MONTHS="24").json() == {"dropped_months": ["2001-05"]}
+    assert "2001-05" in cli.run(*apply, MCPIST_AUDIT_KEEP_MONTHS="24").json()["dropped_months"]
     assert cli.run(*apply, MCPIST_AUDIT_KEEP_MONTHS="24").json() == {"dropped_months": []}

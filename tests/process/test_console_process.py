@@ -7,19 +7,23 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 
 from broker.api import console_messages as messages
 from broker.api.console_client import open_console_broker
+from broker.identity.browser_sessions import Sessions
+from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.scim_tokens import ScimTokens
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.rpc_client import open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner
 from core.directory.users import create_user
 from core.errors import Unavailable
 from core.secret import Secret
+from server.role_database import get_utc_now
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person
@@ -116,18 +120,14 @@ async def test_whoever_signs_in_at_the_broker_begins_at_the_console(database: Sc
 
 async def make_link(console: Console) -> str:
     """The code of a one-time link for the administrator."""
-    made = await console.http.post(f"/api/v1/users/{console.admin.id}/sign-in-link")
-    assert made.status_code in (200, 201), made.text
-    (text,) = (value for value in made.json().values() if isinstance(value, str) and "/sign-in/link?" in value)
-    return dict(parse_qsl(urlsplit(text).query))["code"]
+    broker = console.deployment.operator
+    links = OneTimeLinks(broker, Sessions(broker, clock=get_utc_now), clock=get_utc_now)
+    return (await links.create(ACTOR, console.admin.tenant.id, console.admin.id)).reveal()
 
 
 async def test_scim_and_removal_ask_the_broker(database: ScratchDatabase, tmp_path: Path) -> None:
     async with console_on(database, tmp_path) as console:
         http, deployment = console.http, console.deployment
-        from broker.identity.scim_tokens import ScimTokens
-        from server.role_database import get_utc_now
-
         tokens = ScimTokens(deployment.operator, clock=get_utc_now)
         _, secret = await tokens.create(ACTOR, console.admin.tenant.id, "okta")
         listed = await http.get("/scim/v2/Users", headers={"Authorization": f"Bearer {secret.reveal()}"})
@@ -176,7 +176,8 @@ async def test_a_gateway_and_a_control_plane_may_not_ask_for_each_other(
 
 async def test_readiness_means_that_people_can_be_let_in(database: ScratchDatabase, tmp_path: Path) -> None:
     async with console_on(database, tmp_path, MCPIST_DRAIN_DELAY="1.5") as console:
-        assert await console.get_readiness() == (200, {"database": "up", "broker": "up", "background tasks": "up"})
+        names = ("database", "broker", "background tasks", "audit retention")
+        assert await console.get_readiness() == (200, dict.fromkeys(names, "up"))
         await console.deployment.broker.kill()
         await within(5, lambda: _has_state(console, 503, "broker", lambda state: state.startswith("down: ")))
         for path in ("/api/v1/users", "/api/v1/tokens"):
