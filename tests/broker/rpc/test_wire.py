@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import re
-import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
@@ -42,6 +41,7 @@ from core.secret import Secret
 from tests.broker.broker_harness import BrokerHarness
 from tests.broker.contract import an_ada, leased
 from tests.support.http_broker import Served, served_over_http
+from tests.support.running_product import free_port
 from tests.support.shifting_relay import relayed
 
 VENDOR_TOKEN = "ghp_the-vendor-s-token"
@@ -437,9 +437,7 @@ async def test_a_gateway_of_another_version_gets_nothing_and_is_named_in_the_log
 
 
 async def test_nobody_listens(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    for url in (f"http://127.0.0.1:{port}", f"unix:{tmp_path / 'none.sock'}"):
+    for url in (f"http://127.0.0.1:{free_port()}", f"unix:{tmp_path / 'none.sock'}"):
         async with open_http_broker(url, ServiceTokenSigner(Ed25519PrivateKey.generate())) as client:
             with pytest.raises(BrokerUnreachable, match="broker is unavailable"):
                 await client.verify(ASKS.subject)
