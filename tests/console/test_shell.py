@@ -155,21 +155,21 @@ async def test_without_a_network_the_page_says_so(app: ConsoleApp) -> None:
     await page.get_by_text("You are offline.").wait_for(state="detached")
 
 
-async def test_the_bar_about_the_network_works_beside_dialogs(app: ConsoleApp) -> None:
-    page = await app.open(await app.add_admin("interrupted-dialog@acme.test"), "/roles")
+@pytest.mark.parametrize("view", [pytest.param("wide", marks=pytest.mark.long), "narrow"])
+async def test_the_bar_about_the_network_works_beside_dialogs(app: ConsoleApp, view: str) -> None:
+    page = await app.open(await app.add_admin(f"interrupted-dialog-{view}@acme.test"), "/roles")
     await page.context.route("**/api/v1/events", lambda route: route.fulfill(status=204))
-    for view, size in (("narrow", NARROW), ("wide", WIDE)):
-        await page.set_viewport_size(size)
-        for name, path in (("panel", f"/users?id={app.user.id}"), ("form", "/users?dialog=invite")):
-            await page.goto(f"{app.identity.url}/console{path}")
-            dialog = page.get_by_role("dialog")
-            await dialog.get_by_role("button", name="Close").wait_for()
-            await page.get_by_text("Live updates are interrupted").wait_for()
-            await app.look(page, f"interrupted-{name}-{view}")
-            async with page.expect_response(lambda answer: "/api/v1/users" in answer.url or "/api/v1/me" in answer.url):
-                await page.get_by_role("button", name="Try again").click()
-            await dialog.get_by_role("button", name="Close").click()
-            await dialog.wait_for(state="detached")
+    await page.set_viewport_size(NARROW if view == "narrow" else WIDE)
+    for name, path in (("panel", f"/users?id={app.user.id}"), ("form", "/users?dialog=invite")):
+        await page.goto(f"{app.identity.url}/console{path}")
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_role("button", name="Close").wait_for()
+        await page.get_by_text("Live updates are interrupted").wait_for()
+        await app.look(page, f"interrupted-{name}-{view}")
+        async with page.expect_response(lambda answer: "/api/v1/users" in answer.url or "/api/v1/me" in answer.url):
+            await page.get_by_role("button", name="Try again").click()
+        await dialog.get_by_role("button", name="Close").click()
+        await dialog.wait_for(state="detached")
     await page.context.unroute("**/api/v1/events")
 
 
