@@ -16,7 +16,8 @@ from uuid import UUID
 
 import asyncpg
 
-from core.database_login import log_in
+from core.database_login import DatabaseReadOnly, log_in
+from core.database_tls import find_tls_problem
 from core.database_url import DatabaseAddress
 from core.errors import Invalid, Unavailable
 
@@ -47,6 +48,8 @@ _T = TypeVar("_T")
 
 class DatabaseNotTrusted(Unavailable):
     """The certificate of the database is not one that its URL trusts."""
+
+    component_state = "not trusted"
 
     def __init__(self) -> None:
         super().__init__(
@@ -107,9 +110,11 @@ async def check_sessions(address: DatabaseAddress) -> None:
     not: announcements (LISTEN) get lost there, and prepared statements belong to another client.
 
     Raises:
-        Invalid: it does not.
+        Invalid: it does not, or a TLS file of the URL cannot be used.
         Unavailable: the database cannot be reached.
     """
+    if problem := find_tls_problem(address.url.reveal()):
+        raise Invalid(problem)
     if not await _is_session_pinned(address):
         raise Invalid(
             "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
@@ -219,8 +224,21 @@ class Database:
         connection = await _call_database(self._pool.acquire, timeout=self._timeout)
         try:
             yield connection
+        except (asyncpg.ReadOnlySQLTransactionError, DatabaseReadOnly) as error:
+            await self.leave_server()
+            raise DatabaseReadOnly from error
         finally:
             await _call_database(self._pool.release, connection)
+
+    async def leave_server(self) -> None:
+        """Use no open connection again, so that the next use of each looks for a server that accepts writes.
+
+        asyncpg would end idle ones with a farewell in a task of its own, which a server that hangs lets fail.
+        """
+        await self._pool.expire_connections()
+        for holder in self._pool._holders:
+            if holder.is_idle():
+                holder.terminate()
 
     @contextlib.asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncGenerator[Any]:
@@ -286,5 +304,7 @@ async def _call_database(call: Callable[..., Awaitable[_T]], *args: Any, **optio
         return await call(*args, **options)
     except ssl.SSLCertVerificationError as error:
         raise DatabaseNotTrusted from error
+    except asyncpg.ReadOnlySQLTransactionError as error:
+        raise DatabaseReadOnly from error
     except CONNECTION_ERRORS as error:
         raise Unavailable() from error

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from core.concurrency.background import list_failing_tasks
 from core.concurrency.single_flight import SingleFlight
 from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
+from core.errors import Unavailable
 
 Check = Callable[[], Awaitable[bool | str]]
 Clock = Callable[[], float]
@@ -125,6 +126,8 @@ def _classify_result(result: bool | str | BaseException) -> str:
         return "slow"
     if isinstance(result, str):
         return result
+    if isinstance(result, Unavailable):
+        return result.component_state
     return "up" if result is True else "down"
 
 

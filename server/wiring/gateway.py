@@ -19,6 +19,7 @@ from core.concurrency.rate_limits import CallerLimits
 from core.concurrency.replicated_limits import ReplicatedCallerLimits
 from core.config.settings import Settings
 from core.db import Database
+from core.disk_errors import DiskFull
 from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
@@ -267,7 +268,9 @@ def _build_health_checks(
     async def are_generations_current() -> bool:
         return dependencies.generations.trusted
 
-    async def is_audit_writing() -> bool:
+    async def is_audit_writing() -> bool | str:
+        if dependencies.audit.meets_full_disk:
+            return DiskFull.component_state
         return not dependencies.audit.stalled
 
     checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
