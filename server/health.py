@@ -91,11 +91,13 @@ class HealthMonitor:
         return self._parts
 
 
-def create_disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:
-    """``full`` where the embedded database has no room for the next segment of its log."""
+def create_disk_check(home: Path, *, has_database: bool) -> Callable[[], Coroutine[Any, Any, bool | str]]:
+    """``full`` where the embedded database has no room for the next segment of its log. Without a database in the
+    folder it is `DEGRADED`: only new tokens that the database cannot take for now need the room."""
+    full = "full" if has_database else f"{DEGRADED}: full"
 
     async def has_room() -> bool | str:
-        return True if await asyncio.to_thread(get_free_bytes, home) >= MIN_FREE_BYTES else "full"
+        return True if await asyncio.to_thread(get_free_bytes, home) >= MIN_FREE_BYTES else full
 
     return has_room
 

@@ -192,8 +192,7 @@ async def _open_broker_app(
             "database": lambda: _is_database_up(zone.database),
             "background tasks": check_background_tasks,
         }
-        if settings.database_url is None:
-            checks["disk"] = create_disk_check(settings.home)
+        checks["disk"] = create_disk_check(settings.home, has_database=settings.database_url is None)
         health = HealthMonitor(checks, clock=time.monotonic)
         paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
         consoles = load_served_consoles(settings)

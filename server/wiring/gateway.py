@@ -296,12 +296,10 @@ def _build_health_checks(
             return f"refused: {problem.cause}" if problem.is_refusal else f"{DEGRADED}: {problem.cause}"
 
         checks["broker"] = is_broker_answering
-    # An own server's disk is elsewhere.
-    return (
-        checks
-        if dependencies.settings.database_url is not None
-        else {**checks, "disk": create_disk_check(dependencies.settings.home)}
-    )
+    settings = dependencies.settings
+    if settings.database_url is None or not isinstance(broker, RemoteBroker):
+        checks["disk"] = create_disk_check(settings.home, has_database=settings.database_url is None)
+    return checks
 
 
 def _register_gauges(metrics: Metrics, dependencies: _GatewayDependencies, authenticate: CallerAuthenticator) -> None:
