@@ -59,9 +59,7 @@ class TLSFilesUnusable(Unavailable):
     component_state = "TLS files unusable"
 
     def __init__(self) -> None:
-        super().__init__(
-            "MCPist is not ready: a TLS file that MCPIST_DATABASE_URL names cannot be used; `mcpist doctor` names it"
-        )
+        super().__init__("MCPist is not ready: a TLS file of its database cannot be used; `mcpist doctor` names it")
 
 
 class ClientCertificateRefused(Unavailable):
@@ -142,7 +140,7 @@ async def _try_passwords(
             refused = error
         except ssl.SSLCertVerificationError:
             raise
-        except (OSError, asyncpg.InterfaceError) as error:
+        except (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError) as error:
             if find_tls_problem(address.url.reveal()):
                 raise TLSFilesUnusable from error
             if _refuses_certificate(error):
@@ -152,9 +150,11 @@ async def _try_passwords(
 
 
 def _refuses_certificate(error: Exception) -> bool:
-    """Check for an alert of TLS about our certificate (RFC 8446, 6.2), as OpenSSL names it."""
-    reason = (isinstance(error, ssl.SSLError) and error.reason) or ""
-    return "ALERT" in reason and ("CERT" in reason or "UNKNOWN_CA" in reason)
+    """Check for an alert of TLS about our certificate (RFC 8446, 6.2), as OpenSSL names it. It may come after the
+    handshake, and is then the cause of a lost connection."""
+    alert = error if isinstance(error, ssl.SSLError) else error.__cause__
+    reason = (isinstance(alert, ssl.SSLError) and alert.reason) or ""
+    return "ALERT" in reason and any(part in reason for part in ("CERT", "UNKNOWN_CA", "DECRYPT_ERROR"))
 
 
 def _read_passwords(address: DatabaseAddress) -> Sequence[Secret | None]:
