@@ -135,9 +135,7 @@ async def test_a_machine_that_does_not_answer_takes_its_share_of_the_time_alone(
         assert await server_of(database) == pair.second.port
 
 
-async def test_the_listener_moves_and_nothing_older_counts(
-    scratch: ScratchDatabase, pair: PostgresPair
-) -> None:
+async def test_the_listener_moves_and_nothing_older_counts(scratch: ScratchDatabase, pair: PostgresPair) -> None:
     """The new primary lacks the last change of the old one, and gives its number to another change."""
     tenant = await add_tenant(scratch)
     rename = f"""BEGIN; SELECT set_config('app.tenant_id', '{tenant.id}', true);

@@ -244,7 +244,7 @@ async def test_the_disk_of_an_own_database_that_becomes_full(own_database: tuple
         await within(20, lambda: works(caller))
         await within(40, lambda: is_ready(product))
         for name in kept:
-            assert (await caller.call("open_nodes", names=[name]))["entities"], name
+            assert (await caller.call("get_nodes", names=[name]))["entities"], name
 
 
 async def is_503(product: Product) -> bool:
