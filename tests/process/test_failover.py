@@ -84,7 +84,6 @@ class Writers:
                 self.acknowledged.append(name)
 
     def check_refusals(self) -> None:
-        assert self.refused
         for status, _, text in self.refused:
             assert status in (200, 503), (status, text)
             assert "database" in text, (status, text)
@@ -151,7 +150,9 @@ async def is_ready(product: Product) -> bool:
     return (await readiness(product))[0] == 200
 
 
-async def test_a_running_product_moves_to_the_new_primary(product: Product, pair: PostgresPair) -> None:
+@pytest.mark.parametrize("machine", ["killed", "silent"])
+async def test_a_running_product_moves_to_the_new_primary(product: Product, pair: PostgresPair, machine: str) -> None:
+    """A machine that is silent closes no connection, as one that has lost its network."""
     await pair.wait_for_standby()
     token = product.ready["api_token"]
     other, second_token = await new_token(product, pair)
@@ -162,12 +163,13 @@ async def test_a_running_product_moves_to_the_new_primary(product: Product, pair
 
     writers = Writers(write)
     async with writers.working():
-        pair.first.kill()
+        pair.first.kill() if machine == "killed" else pair.first.freeze()
         await within(15, writers.was_refused)
 
         async def is_told() -> bool:
             status, parts = await readiness(product)
-            return status == 503 and parts["database"] == "read-only"  # the standby alone answers
+            # The standby alone answers; a silent server is waited for, for longer than readiness waits.
+            return status == 503 and parts["database"] == ("read-only" if machine == "killed" else "slow")
 
         await within(15, is_told)
         pair.second.promote()
@@ -229,8 +231,7 @@ async def test_a_broker_and_its_gateway_move(deployment: Split, pair: PostgresPa
 
     writers = Writers(write)
     async with writers.working():
-        await pair.fail_over()
-        await within(15, writers.was_refused)
+        await pair.fail_over()  # within moments, so that some may not even notice
         before = len(writers.acknowledged)
         await within(SWITCH_SECONDS, partial(writers.has_written, before))
 
