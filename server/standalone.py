@@ -17,7 +17,7 @@ from broker.api.console_rpc import ConsoleServices, build_console_rpc
 from broker.interface import Broker
 from broker.rpc.app import BrokerApp
 from broker.rpc.codec import PATHS
-from broker.rpc.gateway_keys import load_private_key, make_key_pair
+from broker.rpc.gateway_keys import TrustedGateways, load_private_key, make_key_pair
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
 from core.audit.failed_auth import AuthFailureLog
@@ -195,17 +195,26 @@ async def _open_broker_app(
         checks["disk"] = create_disk_check(settings.home, has_database=settings.database_url is None)
         health = HealthMonitor(checks, clock=time.monotonic)
         paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
-        consoles = load_served_consoles(settings)
-
-        def serve_consoles(services: ConsoleServices) -> None:
-            if consoles is not None:
-                rpc = build_console_rpc(services, ServiceTokenVerifier(consoles))
-                paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
-
-        async with open_web_application(zone, settings, refusals, manifests, console_rpc=serve_consoles) as pages:
+        async with open_web_application(
+            zone, settings, refusals, manifests, console_rpc=_create_console_rpc(load_served_consoles(settings), paths)
+        ) as pages:
             app = PathDispatcher(paths)
             app.otherwise = pages
             yield app, health
+
+
+def _create_console_rpc(
+    consoles: TrustedGateways | None, paths: dict[str, Application]
+) -> Callable[[ConsoleServices], None] | None:
+    """Create the function that serves control planes under `paths`; None where there is none to serve."""
+    if consoles is None:
+        return None
+
+    def serve(services: ConsoleServices) -> None:
+        rpc = build_console_rpc(services, ServiceTokenVerifier(consoles))
+        paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
+
+    return serve
 
 
 @contextlib.asynccontextmanager

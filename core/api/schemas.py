@@ -1,16 +1,35 @@
 """The forms of what goes in and out: every text is bounded, unknown fields are refused, times are RFC 3339 in UTC."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 
 from core.directory.account_revocation import RevocationResult
 
 MAX_REMAINING_ACCOUNTS = 100
 NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f]*$"
 """No control characters: PostgreSQL stores no NUL, and a line break in a name forges lines elsewhere."""
+
+
+_DATE_FIRST = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+# Pydantic reads a number, also one in a text such as "2026" or "20260131", as seconds since 1970.
+def _refuse_numbers(value: Any) -> Any:
+    if isinstance(value, datetime) or (isinstance(value, str) and _DATE_FIRST.match(value)):
+        return value
+    raise ValueError("send a time with its zone, such as 2026-01-31T09:00:00+01:00")
 
 
 def _to_utc(time: datetime) -> datetime:
@@ -20,7 +39,7 @@ def _to_utc(time: datetime) -> datetime:
         raise ValueError("this time lies outside the calendar") from None
 
 
-UtcDatetime = Annotated[AwareDatetime, AfterValidator(_to_utc)]
+UtcDatetime = Annotated[AwareDatetime, BeforeValidator(_refuse_numbers), AfterValidator(_to_utc)]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_CHARACTERS)]
 NotEmptyName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NO_CONTROL_CHARACTERS)]
 ShortName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=NO_CONTROL_CHARACTERS)]

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, cast
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.vendor_connection import ConnectionRoute
 from modules.kit import VendorProblem
+from modules.kit.vendor import percent_encode
 
 MAX_URL_LENGTH = 8000
 MAX_HOST_LENGTH = 253
@@ -20,9 +21,13 @@ _BASE = re.compile(
     r"(?::(?P<port>[0-9]{1,5}))?(?P<path>(?:/[a-z0-9._~-]+)*)/?",
     re.IGNORECASE | re.ASCII,
 )
-_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)*/?", re.ASCII)
+# Of encoded characters only visible ones of ASCII that no server reads as an end of a segment or as more encoding.
+_HARMLESS = (
+    r"(?:[A-Za-z0-9._~!$&'()*+,=:@-]++"
+    "|%(?:2[0-46-9A-Da-d]|3[0-9ACDFacdf]|4[0-9A-Fa-f]|5[0-9ABDEFabdef]|6[0-9A-Fa-f]|7[0-9A-Ea-e]))"
+)
+_PLAIN_PATH = re.compile(rf"(?:/(?!\.){_HARMLESS}++)*+/?", re.ASCII)
 _PATH = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*/?", re.ASCII)
-_is_unreserved = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII).fullmatch
 _VISIBLE = re.compile(r"[!-~]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -156,21 +161,16 @@ def _encode_query(query: Mapping[str, Any]) -> str:
         for name, value in query.items():
             if value is None:
                 continue
-            key = name if _is_unreserved(name) else quote(name, safe="")  # quote() costs four times the look
+            key = percent_encode(name)
             if isinstance(value, list | tuple):
-                pairs += [f"{key}={_quote_text(_to_text(item))}" for item in cast("Iterable[object]", value)]
+                pairs += [f"{key}={percent_encode(_to_text(item))}" for item in cast("Iterable[object]", value)]
                 continue
-            text = value if type(value) is str else _to_text(value)
-            pairs.append(f"{key}={text if _is_unreserved(text) else quote(text, safe='')}")
+            pairs.append(f"{key}={percent_encode(value if type(value) is str else _to_text(value))}")
     except UnicodeEncodeError:
         raise VendorProblem(
             "invalid", "an argument contains an unpaired surrogate; send the text again without it"
         ) from None
     return "?" + "&".join(pairs) if pairs else ""
-
-
-def _quote_text(text: str) -> str:
-    return text if _is_unreserved(text) else quote(text, safe="")
 
 
 def _to_text(value: object) -> str:

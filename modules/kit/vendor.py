@@ -19,6 +19,8 @@ from modules.kit.settings import VendorSettings
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
 _RESERVED = re.compile(r"[^A-Za-z0-9._~-]")
+_SHORT_TEXT = 1000
+"""Characters of a text that is encoded one by one; with many of them quote() is faster."""
 _HOST_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}", re.ASCII)
 
 MAX_DOWNLOAD_BYTES = 10 * 2**20
@@ -296,17 +298,24 @@ def build_path(template: str, *parts: str | int) -> str:
     Raises:
         VendorProblem: a part is empty or a dot segment, which would name another path.
     """
-    encoded = [_encode_segment(str(part)) for part in parts]
+    encoded = [percent_encode(str(part)) for part in parts]
     if any(part in ("", ".", "..") for part in encoded):
         raise VendorProblem("invalid", "a name in the address is empty or made of dots")
     return template.format(*encoded)
 
 
-def _encode_segment(part: str) -> str:
-    return _RESERVED.sub(lambda found: _encode_character(found[0]), part)
+def percent_encode(text: str) -> str:
+    """Percent-encode everything but unreserved characters (RFC 3986 §2.3).
+
+    Raises:
+        UnicodeEncodeError: the text has an unpaired surrogate.
+    """
+    if len(text) > _SHORT_TEXT:
+        return quote(text, safe="")
+    return _RESERVED.sub(lambda found: _encode_character(found[0]), text)
 
 
 @lru_cache(256)
 def _encode_character(character: str) -> str:
-    """Percent-encode a character; quote() of a whole id of 150 characters takes 10 µs."""
+    """Percent-encode a character; quote() of an id of 150 characters takes 10 µs, and of a query's list 10 more."""
     return quote(character, safe="")

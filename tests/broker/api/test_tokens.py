@@ -54,6 +54,8 @@ async def test_a_token_from_making_to_revoking(app: AdminApp, acme: Tenant) -> N
         (MINE | {"name": ""}, 400),
         (MINE | {"expires_at": "2020-01-01T00:00:00Z"}, 400),
         (MINE | {"expires_at": "2099-01-01T00:00:00"}, 400),
+        (MINE | {"expires_at": 4_070_908_800}, 400),
+        (MINE | {"expires_at": "4070908800"}, 400),
     ],
 )
 async def test_what_a_user_may_ask_for(app: AdminApp, acme: Tenant, asked: dict[str, Any], status: int) -> None:

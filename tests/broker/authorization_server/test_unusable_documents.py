@@ -2,7 +2,6 @@
 finds it in the log and in the audit log, and neither can be flooded."""
 
 import contextlib
-import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from tests.gateway.vendor_session.doubles import RawVendor, answering
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Product, product_on
+from tests.support.running_product import free_port
 
 KIND = "client_document.refused"
 HELPS = "mcpist client add"
@@ -42,8 +42,7 @@ async def site() -> AsyncIterator[RawVendor]:
 @pytest.fixture
 def closed() -> str:
     """A host and port where nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 def serving(product: Product, *listed: str, server: dict[str, Any] | None = None, **settings: Any) -> Any:

@@ -1,12 +1,11 @@
 """A key that was not stored: the page and the API tell the same failure in the same words, and so does the command line
 (tests/cli/test_credentials.py)."""
 
-import socket
-
 import pytest
 
 from tests.broker.connect.connect_app import ConnectApp, shown
 from tests.broker.connect.test_keys_by_the_api import put
+from tests.support.running_product import free_port
 
 
 @pytest.mark.parametrize(
@@ -35,5 +34,4 @@ def _url(vendor: str) -> str:
     """An address in our own network, or a port that nobody has listed; strangers are not told which."""
     if vendor == "private":
         return "https://10.0.0.1"
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"

@@ -1,9 +1,12 @@
 """No request reaches an address that is not allowed (G12): a live listener stays silent in every spelling."""
 
 import asyncio
+import contextlib
+import re
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 import pytest
 
@@ -11,6 +14,7 @@ from core.config.settings import Settings
 from core.errors import Invalid
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
 from gateway.vendor_session.client_factory import VendorClientFactory
+from gateway.vendor_session.target import VendorTarget
 from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import NO_ACCOUNT, OWNER, Leases, VendorSessionApp
 from tests.gateway.vendor_session.doubles import RawVendor, answering
@@ -248,6 +252,22 @@ async def test_paths_that_might_lead_elsewhere(app: VendorSessionApp, target: st
 async def test_paths_that_stay_as_they_are(app: VendorSessionApp, target: str) -> None:
     await app.client(base="/api/v3").request("GET", target)
     assert app.vendor.requests[0].target == f"/api/v3{target}"
+
+
+@pytest.mark.parametrize("around", ["{}", "{}.", "{}..", ".{}", "..{}", "a{}..", "..{}b", "a{}../b", "{}.{}", ".{}{}."])
+def test_no_encoded_character_makes_a_dot_segment(around: str) -> None:
+    """An oracle of its own, for each byte: what a path says once it is decoded."""
+    base = VendorTarget.from_base_url("https://vendor.example/api", AllowedAddresses())
+    passed = 0
+    for number in range(256):
+        path = "/" + around.replace("{}", f"%{number:02x}")
+        with contextlib.suppress(VendorProblem):
+            base.build_target(path, None)
+            passed += 1
+            read = unquote(path, errors="replace")
+            assert not any(part.partition(";")[0] in {".", ".."} for part in re.split(r"[/\\]", read)), path
+            assert all(character.isprintable() or ord(character) >= 0x80 for character in read), path
+    assert passed > 200, "nearly all of them are harmless"
 
 
 @pytest.mark.parametrize(
