@@ -11,7 +11,7 @@ import aiohttp
 from tests.support.postgres import ScratchDatabase
 from tests.support.prometheus_server import PrometheusServer, running_prometheus
 from tests.support.running_product import free_port
-from tests.support.split import Process, Split, add_console, running, split_on
+from tests.support.split import Process, Split, add_console, running, show_metrics, split_on
 
 HURRY = {"SWEEP_EVERY": "0.3", "FIGURES_EVERY": "0.3"}
 PAUSE = 0.05
@@ -25,7 +25,9 @@ async def watched(
     `options` are those of `split_on`."""
     options["variables"] = HURRY | options.get("variables", {})
     async with contextlib.AsyncExitStack() as stack:
-        deployment = await stack.enter_async_context(split_on(database, folder, gateways=1, metrics=True, **options))
+        deployment = await stack.enter_async_context(
+            split_on(database, folder, gateways=1, prepare=show_metrics, **options)
+        )
         processes = {"broker": deployment.broker, "gateway": deployment.gateways[0]}
         if console:
             processes["console"] = await stack.enter_async_context(_running_console(deployment, folder))

@@ -10,7 +10,7 @@ from tests.broker.refresh.vendor import vendor_of
 from tests.process.vendor_accounts import add_person, connect_account, has_refreshed, make_due
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
-from tests.support.split import split_on
+from tests.support.split import show_metrics, split_on
 
 pytestmark = pytest.mark.timeout(180)
 HURRY = {"SWEEP_EVERY": "0.3", "FIGURES_EVERY": "0.3"}
@@ -27,7 +27,7 @@ async def test_a_broker_shows_its_metrics(database: ScratchDatabase, tmp_path: P
     async with (
         vendor_of(tmp_path, "strict") as vendor,
         split_on(
-            database, tmp_path / "d", gateways=1, variables=HURRY, hosts=[vendor.host], metrics=True
+            database, tmp_path / "d", gateways=1, variables=HURRY, hosts=[vendor.host], prepare=show_metrics
         ) as deployment,
     ):
         ada = await add_person(deployment, "ada")

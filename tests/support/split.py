@@ -189,12 +189,12 @@ async def split_on(
     program: tuple[str, ...] = PROGRAM,
     variables: Mapping[str, str] = MappingProxyType({}),
     hosts: Sequence[str] = (),
-    metrics: bool = False,
+    prepare: Callable[[Process], None] | None = None,
 ) -> AsyncIterator[Split]:
     """A deployment in `folder`, its shop, and every process ready. With `unix` the broker listens on a socket there,
     and nowhere else. With `executed` the processes are not forked, so that /proc tells of them alone. `program` runs in
-    them, with `variables` in their environment; they may ask `hosts` on this machine beside the shop's. With `metrics`
-    each shows its own."""
+    them, with `variables` in their environment; they may ask `hosts` on this machine beside the shop's. `prepare` may
+    change each before it starts."""
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
@@ -215,8 +215,8 @@ async def split_on(
         for process in (broker, *nodes):
             process.program = program
             process.variables.update(variables)
-            if metrics:
-                process.variables["MCPIST_METRICS_PORT"] = str(free_port())
+            if prepare is not None:
+                prepare(process)
         if executed:
             for process in (broker, *nodes):
                 process.create = asyncio.create_subprocess_exec
@@ -272,6 +272,11 @@ def build_role_url(database: ScratchDatabase, role: str) -> str:
     parts = urlsplit(database.admin.url.reveal())
     where = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{role}:{quote(PASSWORDS[role].reveal())}@{where}{parts.path}?{parts.query}"
+
+
+def show_metrics(process: Process) -> None:
+    """Have a process show its metrics at a port of its own."""
+    process.variables["MCPIST_METRICS_PORT"] = str(free_port())
 
 
 async def run_operator_command(deployment: Split, *arguments: str, given: str = "") -> Any:
