@@ -31,8 +31,13 @@ SYNCHRONOUS_COMMIT_QUERY = """SELECT set_config('synchronous_commit', 'on', fals
     WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"""
 MAX_WAITING_BYTES = 32 * 1024 * 1024
 MAX_BACKOFF_SECONDS = 1.0
+DISK_FULL_SECONDS = 30.0
+"""So long a full disk is reported after the last record that it refused: whether there is room again shows only when
+somebody writes, and a process that is not ready is sent nothing to write."""
 HOLD_SECONDS = 0.005
 GATHER_SECONDS = 0.001
+REST_SECONDS = 60.0
+"""Seconds for which the duration of a flush counts."""
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +88,7 @@ class AuditWriter:
         """Number of callers at which gathering ends: those of the last flush, and those who waited when it ended."""
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
+        self._disk_full_until = 0.0
         self._failures = 0
         self._connection_end: asyncio.Future[None] | None = None
         self._is_closing = False
@@ -90,6 +96,8 @@ class AuditWriter:
         self._has_stopped = False
         self._stopped = asyncio.Event()
         self._unreported_losses = 0
+        self._flush_started_at = self._flush_ended_at = float("-inf")
+        self._flush_seconds = 0.0
         self.flushes = 0
         self.written = 0
         self.lost = 0
@@ -115,9 +123,22 @@ class AuditWriter:
         return len(self._waiting)
 
     @property
+    def flush_seconds(self) -> float:
+        """Seconds that the newest flush took, or that the one under way takes where that is more; 0 where none ended
+        within a minute."""
+        now = time.monotonic()
+        newest = self._flush_seconds if now - self._flush_ended_at < REST_SECONDS else 0.0
+        return max(newest, now - self._flush_started_at) if self._is_flushing else newest
+
+    @property
     def stalled(self) -> bool:
         """The database has been away for longer than its wait timeout: what is written now is refused."""
         return self._away_since is not None and time.monotonic() - self._away_since > self._wait_timeout
+
+    @property
+    def meets_full_disk(self) -> bool:
+        """The database's disk had no room for the last records."""
+        return time.monotonic() < self._disk_full_until
 
     async def write(self, event: AuditEvent) -> None:
         """Return when `event` is durable.
@@ -222,6 +243,7 @@ class AuditWriter:
         tenants, records, _, _ = zip(*batch, strict=True)
         passes = () if self._pass_of is None else tuple(map(self._pass_of, tenants))
         self._is_flushing = True
+        self._flush_started_at = time.monotonic()
         self._hang_timer.start(self._wait_timeout)
         self._channel.append(tenants, passes, records, self._settle)
 
@@ -230,9 +252,12 @@ class AuditWriter:
         which the next call's may come."""
         self._hang_timer.stop()
         self._is_flushing = False
+        self._flush_ended_at = time.monotonic()
+        self._flush_seconds = self._flush_ended_at - self._flush_started_at
         waiting = self._waiting
         self.written += waiting.in_flight - len(refused)
         self.flushes += 1
+        self._disk_full_until = 0.0
         settled = waiting.settle_batch(refused)
         if self._failures or self._unreported_losses:
             self._handle_recovery()
@@ -283,6 +308,8 @@ class AuditWriter:
         """Handle a failed flush. The first failure may be an old connection, so the next attempt follows at once."""
         self._failures += 1
         is_full = is_disk_full(error)
+        if is_full:
+            self._disk_full_until = time.monotonic() + DISK_FULL_SECONDS
         self._waiting.reason = DiskFull if is_full else Unavailable
         if self._failures == 2:
             reason = "the database's disk is full" if is_full else "the database is unavailable"
