@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from core.audit.sealer import seal_pending_events
 from server.role_database import get_utc_now
-from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, confirm_by_typing
+from tests.console.console_app import NARROW, SHORT_VIEW, VIEWS, ConsoleApp, confirm_by_typing
 from tests.support.directory import create_role
 from tests.support.product import ACTOR
 
@@ -73,6 +73,13 @@ async def test_an_administrator_sets_what_counts_for_the_company(app: ConsoleApp
     seen = await app.open(app.admin, "/settings?view=mappings", **VIEWS[SHORT_VIEW])
     await seen.get_by_text("acme.test →").wait_for()
     await app.look(seen, f"settings-mappings-{SHORT_VIEW}")
+    tabs = seen.get_by_role("navigation", name="設定").get_by_role("link")
+    places = [await tab.bounding_box() for tab in await tabs.all()]
+    assert len({place["y"] for place in places if place}) == 1, "tabs stand on one line"
+    selected = await tabs.and_(seen.locator("[aria-current=page]")).bounding_box()
+    assert selected is not None
+    assert selected["x"] >= 0
+    assert selected["x"] + selected["width"] <= NARROW["width"], "the selected one is in sight"
     await page.get_by_role("button", name="Remove: acme.test gives Engineers").click()
     await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
     await page.get_by_text("Nothing is mapped").wait_for()
