@@ -13,7 +13,8 @@ class InstalledModule:
     bilingual.
 
     `settings_schema` is the JSON Schema of the settings, {} where there are none. `apply_change` makes new settings of
-    the stored ones and of what is asked for (null: back to the default). `base_url` is that of the manifest: "" without a vendor.
+    the stored ones and of what is asked for (null: back to the default). `base_url` is that of the manifest: "" without
+    a vendor.
     """
 
     name: str
