@@ -12,7 +12,7 @@ ifneq ($(shell cat .venv/.clone 2>/dev/null),$(CURDIR))
 SETUP_INPUTS += FORCE
 endif
 
-.PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
+.PHONY: help run dev test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-cost check-model \
         check-vulnerabilities check-console try-image console console-dev console-types sbom bench bench-peers format lock migrate clean setup node \
         test-console helm policy wrk FORCE
 .DEFAULT_GOAL := help
@@ -23,6 +23,10 @@ help: ## List the targets
 run: .venv/.runtime ## Set up and start the product: make run ARGS="--json"; MCPIST_HOME and MCPIST_PORT are respected
 	@.venv/bin/python -m tools.console
 	@exec .venv/bin/mcpist up $(ARGS)
+
+dev: .venv/.runtime ## The same, started anew whenever a source file changes; the console by itself: make console-dev
+	@.venv/bin/python -m tools.console
+	@exec .venv/bin/python -m tools.reload $(ARGS)
 
 # Work is handed out in long stretches: what the tests of a file share then starts in one worker only. Of three workers on two cores
 # one mostly waits for a browser or a process.

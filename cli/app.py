@@ -51,6 +51,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "figures": ("figures",),
     "backup": ("backup", "restore", "adopt"),
     "doctor": ("doctor",),
+    "logs": ("logs",),
 }
 """The names that each module of `cli/commands/` declares, in the order of the help."""
 

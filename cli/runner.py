@@ -15,6 +15,7 @@ from core.errors import Invalid
 
 if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
+    from core.observability.log_file import LogFile
     from server.operator_context import OperatorContext
 
 _T = TypeVar("_T")
@@ -130,6 +131,15 @@ def quiet_logs(settings: Settings) -> None:
     from core.observability.logs import configure_logs
 
     configure_logs("debug" if settings.log_level == "debug" else "error", "text")
+
+
+def open_log_file(settings: Settings) -> "LogFile | None":
+    """Open the log of the data folder, where it is kept."""
+    from core.observability.log_file import LogFile, get_log_path, is_log_kept
+
+    if not is_log_kept(settings.log_file, os.environ, sys.stderr.fileno()):
+        return None
+    return LogFile(get_log_path(settings.home))
 
 
 def get_program_name() -> str:

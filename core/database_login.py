@@ -1,7 +1,8 @@
-"""Logins of database roles whose password changes while processes run."""
+"""Logins at a database whose server changes, and of roles whose password changes, while processes run."""
 
 import asyncio
 import json
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import asyncpg
 
-from core.database_url import DatabaseAddress
+from core.database_tls import find_tls_problem
+from core.database_url import DatabaseAddress, ServerName
 from core.errors import Invalid, Unavailable
 from core.private_file import read_private
 from core.secret import Secret
@@ -18,14 +20,58 @@ PATIENCE_SECONDS = 3.0
 """So long a refused login is tried again: a rotation changes the database and the file one after the other."""
 RETRY_SECONDS = 0.2
 MOST_PASSWORDS = 2
+DEFAULT_TIMEOUT_SECONDS = 60.0
+
+# By the simple protocol, as a pooler in transaction mode would mix up prepared statements before it is refused.
+_REFUSE_READ_ONLY = """DO $$ BEGIN
+    IF current_setting('transaction_read_only')::boolean THEN RAISE read_only_sql_transaction; END IF;
+END $$"""
+
+_primaries: dict[tuple[ServerName, ...], ServerName] = {}
+"""Of the servers that a URL names, the one that took writes last: a login begins there."""
 
 
 class LoginRefused(Unavailable):
     """The database refuses the login of a role, with every password that is known; `user` is the role."""
 
+    component_state = "login refused"
+
     def __init__(self, user: str) -> None:
         super().__init__("MCPist is not ready: the database refuses its login")
         self.user = user
+
+
+class DatabaseReadOnly(Unavailable):
+    """No server of the database accepts writes: only standbys can be reached, or the primary is set to read-only."""
+
+    component_state = "read-only"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "MCPist is not ready: its database accepts no writes; it is a standby or read-only, and "
+            "MCPIST_DATABASE_URL has to lead to the primary"
+        )
+
+
+class TLSFilesUnusable(Unavailable):
+    """A file of the database's URL (certificate, key, authority) is missing or cannot be used."""
+
+    component_state = "TLS files unusable"
+
+    def __init__(self) -> None:
+        super().__init__("MCPist is not ready: a TLS file of its database cannot be used; `mcpist doctor` names it")
+
+
+class ClientCertificateRefused(Unavailable):
+    """The database ends the connection over the certificate that it is shown, or over the lack of one."""
+
+    component_state = "certificate refused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "MCPist is not ready: the database refuses its TLS certificate; sslcert and sslkey in MCPIST_DATABASE_URL "
+            "have to name one of an authority that the server trusts"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +104,14 @@ class PasswordFile:
 
 
 async def log_in(address: DatabaseAddress, **options: Any) -> Any:
-    """Open a connection. A login that is refused is tried with every password of the address's file, which is read
-    again, for some seconds.
+    """Open a connection to a server that accepts writes. A login that is refused is tried with every password of the
+    address's file, which is read again, for some seconds.
 
     Raises:
-        LoginRefused: no password is right.
-        Unavailable: the file is of no use.
+        LoginRefused: no password is right, or the server has no rule that lets this role in.
+        DatabaseReadOnly: no server accepts writes.
+        TLSFilesUnusable, ClientCertificateRefused: as they say.
+        Unavailable: the file of passwords is of no use.
         OSError, asyncpg.PostgresError: as ``asyncpg.connect``.
     """
     loop = asyncio.get_running_loop()
@@ -79,18 +127,34 @@ async def log_in(address: DatabaseAddress, **options: Any) -> Any:
 
 async def _try_passwords(
     address: DatabaseAddress, options: Mapping[str, Any]
-) -> tuple[Any, asyncpg.InvalidPasswordError | None]:
+) -> tuple[Any, asyncpg.InvalidAuthorizationSpecificationError | None]:
     """Open a connection with the first password that is right; else give the last refusal."""
-    refused: asyncpg.InvalidPasswordError | None = None
+    refused: asyncpg.InvalidAuthorizationSpecificationError | None = None
     for password in _read_passwords(address):
         arguments = {**address.connect_args(), **options}
         if password is not None:
             arguments["password"] = password.reveal()
         try:
-            return await _connect(**arguments), None
-        except asyncpg.InvalidPasswordError as error:
+            return await _connect_to_primary(address, arguments), None
+        except asyncpg.InvalidAuthorizationSpecificationError as error:
             refused = error
+        except ssl.SSLCertVerificationError:
+            raise
+        except (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError) as error:
+            if find_tls_problem(address.url.reveal()):
+                raise TLSFilesUnusable from error
+            if _refuses_certificate(error):
+                raise ClientCertificateRefused from error
+            raise
     return None, refused
+
+
+def _refuses_certificate(error: Exception) -> bool:
+    """Check for an alert of TLS about our certificate (RFC 8446, 6.2), as OpenSSL names it. It may come after the
+    handshake, and is then the cause of a lost connection."""
+    alert = error if isinstance(error, ssl.SSLError) else error.__cause__
+    reason = (isinstance(alert, ssl.SSLError) and alert.reason) or ""
+    return "ALERT" in reason and any(part in reason for part in ("CERT", "UNKNOWN_CA", "DECRYPT_ERROR"))
 
 
 def _read_passwords(address: DatabaseAddress) -> Sequence[Secret | None]:
@@ -98,6 +162,71 @@ def _read_passwords(address: DatabaseAddress) -> Sequence[Secret | None]:
         return address.read_passwords()
     except Invalid as error:
         raise Unavailable(str(error)) from None
+
+
+async def _connect_to_primary(address: DatabaseAddress, arguments: Mapping[str, Any]) -> Any:
+    """Open a connection to the first server that accepts writes, beginning with the one that did so last.
+
+    asyncpg has one time-out for all servers of a URL: one whose machine is gone would take it up alone. Here each has
+    its share of it.
+    """
+    servers = address.list_servers()
+    if len(servers) < 2:
+        return await _connect_writable(arguments)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + float(arguments.get("timeout") or DEFAULT_TIMEOUT_SECONDS)
+    failures: list[Exception] = []
+    order = sorted(servers, key=lambda server: server != _primaries.get(servers))
+    for tried, server in enumerate(order):
+        share = max(end - loop.time(), 0.0) / (len(order) - tried)
+        try:
+            connection = await _connect_writable({**arguments, **server._asdict(), "timeout": share})
+        except (OSError, asyncpg.PostgresError, DatabaseReadOnly) as error:
+            failures.append(error)
+            continue
+        _primaries[servers] = server
+        return connection
+    _primaries.pop(servers, None)
+    raise min(failures, key=_rank)
+
+
+def _rank(failure: Exception) -> int:
+    """Order failures of several servers by how much they tell of what to do."""
+    telling = (
+        asyncpg.InvalidAuthorizationSpecificationError, ssl.SSLCertVerificationError, asyncpg.PostgresError,
+        DatabaseReadOnly, ssl.SSLError,
+    )  # fmt: skip
+    return next((rank for rank, kind in enumerate(telling) if isinstance(failure, kind)), len(telling))
+
+
+async def _connect_writable(arguments: Mapping[str, Any]) -> Any:
+    """Open a connection to one server.
+
+    Raises:
+        DatabaseReadOnly: it accepts no writes.
+    """
+    connection = await _connect(**{**arguments, "target_session_attrs": "any"})
+    try:
+        if await _accepts_writes(connection):
+            return connection
+    except BaseException:
+        connection.terminate()
+        raise
+    connection.terminate()
+    raise DatabaseReadOnly
+
+
+async def _accepts_writes(connection: Any) -> bool:
+    """Check what the server has reported at the login (PostgreSQL 14 and later); ask where a pooler left it out."""
+    settings = connection.get_settings()
+    reported = [getattr(settings, name, None) for name in ("in_hot_standby", "default_transaction_read_only")]
+    if None not in reported:
+        return reported == ["off", "off"]
+    try:
+        await connection.execute(_REFUSE_READ_ONLY)
+    except asyncpg.ReadOnlySQLTransactionError:
+        return False
+    return True
 
 
 _connect: Any = asyncpg.connect

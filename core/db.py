@@ -10,13 +10,15 @@ import contextlib
 import functools
 import secrets
 import ssl
+import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
 import asyncpg
 
-from core.database_login import log_in
+from core.database_login import DatabaseReadOnly, log_in
+from core.database_tls import find_tls_problem
 from core.database_url import DatabaseAddress
 from core.errors import Invalid, Unavailable
 
@@ -47,6 +49,8 @@ _T = TypeVar("_T")
 
 class DatabaseNotTrusted(Unavailable):
     """The certificate of the database is not one that its URL trusts."""
+
+    component_state = "not trusted"
 
     def __init__(self) -> None:
         super().__init__(
@@ -107,9 +111,11 @@ async def check_sessions(address: DatabaseAddress) -> None:
     not: announcements (LISTEN) get lost there, and prepared statements belong to another client.
 
     Raises:
-        Invalid: it does not.
+        Invalid: it does not, or a TLS file of the URL cannot be used.
         Unavailable: the database cannot be reached.
     """
+    if problem := find_tls_problem(address.url.reveal()):
+        raise Invalid(problem)
     if not await _is_session_pinned(address):
         raise Invalid(
             "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
@@ -146,6 +152,8 @@ class Database:
     """A pool of connections, all logged in as one database role."""
 
     def __init__(self, address: DatabaseAddress, *, max_connections: int = 10, timeout: float = 10.0) -> None:
+        self._url = address.url.reveal()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Any = asyncpg.create_pool(
             connect=functools.partial(_connect_pooled, address),
             min_size=0,
@@ -164,12 +172,15 @@ class Database:
             Unavailable: the database cannot be reached.
         """
         await _call_database(self._initialize_pool)
+        self._loop = asyncio.get_running_loop()
+        _open_databases.add(self)
 
     async def _initialize_pool(self) -> None:
         await self._pool
 
     async def close(self) -> None:
         """Close every connection; work still under way after five seconds is cut off."""
+        _open_databases.discard(self)
         try:
             async with asyncio.timeout(5):
                 await self._pool.close()
@@ -219,8 +230,29 @@ class Database:
         connection = await _call_database(self._pool.acquire, timeout=self._timeout)
         try:
             yield connection
+        except (asyncpg.ReadOnlySQLTransactionError, DatabaseReadOnly) as error:
+            await self.leave_server()
+            raise DatabaseReadOnly from error
+        except Unavailable as error:
+            if isinstance(error.__cause__, TimeoutError):
+                await self.leave_server()
+            raise
         finally:
             await _call_database(self._pool.release, connection)
+
+    async def leave_server(self) -> None:
+        """Use no open connection to this database again, in any pool of the process, so that the next use looks for a
+        server that accepts writes: one that became read-only, or whose machine is gone, closes none."""
+        for database in list(_open_databases):
+            if database._url == self._url and database._loop is self._loop:
+                await database._drop_connections()
+
+    async def _drop_connections(self) -> None:
+        # asyncpg would end idle ones with a farewell in a task of its own, which a server that hangs lets fail.
+        await self._pool.expire_connections()
+        for holder in self._pool._holders:
+            if holder.is_idle():
+                holder.terminate()
 
     @contextlib.asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncGenerator[Any]:
@@ -232,6 +264,9 @@ class Database:
                 await _roll_back(connection)
                 raise
             await _call_database(connection.execute, "COMMIT")
+
+
+_open_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 
 
 async def _connect_pooled(address: DatabaseAddress, _dsn: None, **options: Any) -> Any:
@@ -286,5 +321,7 @@ async def _call_database(call: Callable[..., Awaitable[_T]], *args: Any, **optio
         return await call(*args, **options)
     except ssl.SSLCertVerificationError as error:
         raise DatabaseNotTrusted from error
+    except asyncpg.ReadOnlySQLTransactionError as error:
+        raise DatabaseReadOnly from error
     except CONNECTION_ERRORS as error:
         raise Unavailable() from error

@@ -19,6 +19,8 @@ _SAYS_READ_ONLY = os.strerror(errno.EROFS)
 class DiskFull(Unavailable):
     """Raised where nothing can be stored until the operator makes room."""
 
+    component_state = "disk full"
+
     def __init__(self) -> None:
         super().__init__(
             "MCPist cannot store anything: its database's disk is full; the operator has to free space", 30.0

@@ -63,6 +63,8 @@ class Unavailable(MCPistError):
     """A part that the product needs (database, broker) is away for now; try again after `retry_after` seconds."""
 
     status, code, exit_code = 503, "unavailable", 7
+    component_state: ClassVar[str] = "down"
+    """State that `/readyz` gives the part."""
 
     def __init__(
         self, message: str = "MCPist is not ready: its database is unavailable", retry_after: float = 2.0

@@ -5,6 +5,10 @@ by NOTIFY. An announcement is a hint: any login of the database can send one, so
 itself by announcements of its own, which a pooler in transaction mode does not deliver. While it is down, a poll takes
 over; while both fail, nothing cached is trusted.
 
+Numbers of one database server say nothing about another: a standby that became the primary may lack the last changes of
+the old one, and gives their numbers again to others. Whenever the server is another one, or was restarted, nothing that
+was cached before counts.
+
 A refresh raises none: it makes nothing wrong that is cached, but where the vendor ends the access token before at once.
 Then that one version is announced, and its leases count no more.
 """
@@ -16,6 +20,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Collection
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -38,7 +43,12 @@ MAX_HINTS = 10_000
 LISTEN_RETRY_SECONDS = 30.0
 """Seconds until listening is tried again where announcements were not delivered."""
 
-_READ = "SELECT tenant_id, value FROM core.generations"
+SERVER_FACTOR = 2**40
+"""What is added to a tenant's number for each server before the present one: more than it will ever be."""
+
+# A server that is another one, or was restarted, has another start; it is told even where no tenant is asked for.
+_READ = """SELECT s.start, g.tenant_id, g.value
+    FROM (SELECT pg_postmaster_start_time() AS start) s LEFT JOIN core.generations g ON true"""
 # An announcement is not worth a flush to disk.
 _PROVE = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 
@@ -59,10 +69,13 @@ class Generations:
         self._database = database
         self._interval = interval
         self._values: dict[UUID, int] = {}
+        self._server = 0
+        self._server_start: datetime | None = None
         self._trusted = False
         self._listening = False
         self._is_used = False
         self._rest_end = asyncio.Event()
+        self._listen_at = 0.0
         self._logged_state = ""
         self._dropped: dict[tuple[UUID, int], float] = {}
         self._connection_lost = asyncio.Event()
@@ -96,12 +109,22 @@ class Generations:
             self._rest_end.set()
         return self._values.get(tenant_id) if self._trusted else None
 
-    def observe(self, tenant_id: UUID, value: int) -> None:
-        """Take in a generation that was read from the database; an older one changes nothing."""
-        if value > self._values.get(tenant_id, 0):
+    @property
+    def server(self) -> int:
+        """Number of database servers that were left. Whoever reads a generation looks it up before."""
+        return self._server
+
+    def observe(self, tenant_id: UUID, value: int, server: int | None = None) -> int:
+        """Take in a generation that was read from the database, with `server` from before the reading (default: the
+        present one), and return it as :meth:`current` would. One that is older, or of a server that was left, changes
+        nothing."""
+        generation = value + SERVER_FACTOR * (self._server if server is None else server)
+        known = self._values.get(tenant_id, SERVER_FACTOR * self._server)
+        if generation > known:
             if len(self._values) >= MAX_TENANTS:
                 self._values.clear()
-            self._values[tenant_id] = value
+            self._values[tenant_id] = generation
+        return generation
 
     def is_dropped(self, tenant_id: UUID, version: int) -> bool:
         """Check whether the end of a credential of this version was announced. While announcements do not arrive this
@@ -117,17 +140,17 @@ class Generations:
 
     async def run(self) -> None:
         """Listen, poll when that fails, until cancelled."""
-        listen_at = 0.0
         try:
             while True:
-                if asyncio.get_running_loop().time() >= listen_at:
+                if asyncio.get_running_loop().time() >= self._listen_at:
                     try:
                         await self._listen()
                     except AnnouncementNotDelivered as error:
-                        listen_at = asyncio.get_running_loop().time() + LISTEN_RETRY_SECONDS
+                        self._listen_at = asyncio.get_running_loop().time() + LISTEN_RETRY_SECONDS
                         self._log_fallback(error)
                     except (*CONNECTION_ERRORS, asyncpg.PostgresError, Unavailable) as error:
                         self._log_fallback(error)
+                        await self._database.leave_server()  # a machine that is gone closes no connection
                 await self._poll_in_time()
                 await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
         finally:
@@ -279,13 +302,28 @@ class Generations:
             rows = await self._database.lookup("lookup_tenants", ",".join(map(str, requested)), _READ)
         except (Unavailable, asyncpg.PostgresError):
             return False
-        alive = {row["tenant_id"]: row["value"] for row in rows}
+        self._note_server(rows[0]["start"])
+        alive = {row["tenant_id"]: row["value"] for row in rows if row["tenant_id"] is not None}
         for tenant_id in requested:
             if tenant_id not in alive:
                 self._values.pop(tenant_id, None)
         for tenant_id, value in alive.items():
             self.observe(tenant_id, value)
         return True
+
+    def _note_server(self, start: datetime) -> None:
+        """Forget what another server gave, and listen to this one."""
+        left, self._server_start = self._server_start, start
+        if left == start or (left is None and not self._values):
+            return
+        self._server += 1
+        self._values.clear()
+        self._dropped.clear()
+        self._listen_at = 0.0
+        log.warning(
+            "the database server is another one or was restarted; nothing that was cached before counts",
+            extra={"event": "database_server_changed"},
+        )
 
 
 def _parse_uuid(text: str) -> UUID | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, NoReturn
 
 import asyncpg
 
+from core.database_login import log_in
 from core.database_url import DatabaseAddress
 from core.db import connect
 from core.errors import MCPistError
@@ -238,9 +239,7 @@ def get_head_revision() -> str:
 
 
 async def _connect(admin: DatabaseAddress) -> Any:
-    return await asyncpg.connect(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        **admin.connect_args()  # unit-of-work: the administrator's, before there is a tenant
-    )
+    return await log_in(admin)  # unit-of-work: the administrator's, before there is a tenant
 
 
 async def _harden(connection: Any) -> None:

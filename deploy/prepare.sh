@@ -1,7 +1,7 @@
 #!/bin/sh
-# Make the keys, passwords and settings of deploy/compose.yaml, once: sudo sh deploy/prepare.sh PUBLIC_URL [FOLDER]
-# FOLDER (/srv/mcpist) then has data/ (broker and control plane), gateway/, postgres/, backups/ and compose.env.
-# Needs openssl. What is there already stays as it is: a second run changes nothing.
+# Make the keys, passwords and settings of deploy/compose.yaml: sudo sh deploy/prepare.sh PUBLIC_URL [FOLDER]
+# FOLDER (/srv/mcpist) then has data/ (broker), console/, gateway/, postgres/, backups/ and compose.env.
+# Needs openssl. What is there already stays as it is: another run makes only what a newer version needs beside it.
 set -eu
 umask 077
 OWNER=${OWNER:-10001:10001} # of the image's processes
@@ -15,9 +15,34 @@ make_password() {
     openssl rand -hex 32
 }
 
+# The value of a setting that an earlier run has made.
+read_setting() {
+    sed -n "s/^$1=//p" "$settings"
+}
+
+# A role's password, as an earlier run has given it to the database.
+read_role_password() {
+    sed -n "s/.*\"$1\": *\[* *\"\([^\"]*\)\".*/\1/p" "$folder/data/keys/database-roles.json"
+}
+
+# A private key, and the public one for the broker: make_key_pair FILE PUBLIC_FILE
+make_key_pair() {
+    [ -e "$1" ] || openssl genpkey -algorithm ed25519 -out "$1"
+    [ -e "$2" ] || openssl pkey -in "$1" -pubout -out "$2"
+}
+
+# A setting that is not there yet: add_setting NAME VALUE
+add_setting() {
+    [ -z "$(read_setting "$1")" ] || return 0
+    [ -n "$2" ] || fail "$folder/data/keys/database-roles.json has no value for $1: restore that file"
+    printf '%s=%s\n' "$1" "$2" >>"$settings"
+    echo "prepare: added $1 to $settings" >&2
+}
+
 [ $# -ge 1 ] || fail "name the URL that clients use: sh deploy/prepare.sh https://mcp.example.com [FOLDER]"
 url=$1
 folder=${2:-/srv/mcpist}
+settings=$folder/compose.env
 case $url in
     http://?* | https://?*) ;;
     *) fail "'$url' is no URL such as https://mcp.example.com" ;;
@@ -26,29 +51,32 @@ case ${url#*://} in
     */*) fail "'$url' has a path; name scheme and host only, such as https://mcp.example.com" ;;
 esac
 command -v openssl >/dev/null || fail "openssl is missing: apt-get install openssl"
-if [ -e "$folder/compose.env" ]; then
-    echo "prepare: $folder is prepared already; to change a setting, edit $folder/compose.env" >&2
-    exit 0
-fi
-[ ! -e "$folder/data/keys" ] || fail "$folder/data has keys but no $folder/compose.env: restore that file, or name another folder"
-mkdir -p "$folder/data/keys" "$folder/gateway/keys" "$folder/postgres" "$folder/backups"
+[ -e "$settings" ] || [ ! -e "$folder/data/keys/database-roles.json" ] ||
+    fail "$folder/data has keys but no $settings: restore that file, or name another folder"
+mkdir -p "$folder/data/keys" "$folder/console/keys" "$folder/gateway/keys" "$folder/postgres" "$folder/backups"
 
-admin=$(make_password) broker=$(make_password) gateway=$(make_password) console=$(make_password)
-printf '{"mcpist_gateway": "%s", "mcpist_console": "%s", "mcpist_broker": "%s"}' "$gateway" "$console" "$broker" \
-    >"$folder/data/keys/database-roles.json"
-printf '{"key": "%s"}' "$(make_password)" >"$folder/data/keys/audit-digest.json"
-openssl genpkey -algorithm ed25519 -out "$folder/gateway/keys/gateway.pem"
-openssl pkey -in "$folder/gateway/keys/gateway.pem" -pubout -out "$folder/data/keys/gateways.pem"
-cp "$folder/data/keys/audit-digest.json" "$folder/gateway/keys/audit-digest.json"
-chown -R "$OWNER" "$folder/data" "$folder/gateway" "$folder/backups"
-
-# Last: by this file a prepared folder is known.
-cat >"$folder/compose.env.new" <<END
+if [ ! -e "$settings" ]; then
+    admin=$(make_password) broker=$(make_password) gateway=$(make_password) console=$(make_password)
+    cat >"$settings.new" <<END
 PUBLIC_URL=$url
 DATA=$folder
 ADMIN_PASSWORD=$admin
 BROKER_PASSWORD=$broker
 GATEWAY_PASSWORD=$gateway
+CONSOLE_PASSWORD=$console
+VALKEY_PASSWORD=$(make_password)
 END
-mv "$folder/compose.env.new" "$folder/compose.env"
-echo "prepare: $folder is ready. Keep a copy of $folder/data/keys and $folder/compose.env apart from backups of the database." >&2
+    printf '{"mcpist_gateway": "%s", "mcpist_console": "%s", "mcpist_broker": "%s"}' "$gateway" "$console" "$broker" \
+        >"$folder/data/keys/database-roles.json"
+    printf '{"key": "%s"}' "$(make_password)" >"$folder/data/keys/audit-digest.json"
+    cp "$folder/data/keys/audit-digest.json" "$folder/gateway/keys/audit-digest.json"
+    mv "$settings.new" "$settings"
+    echo "prepare: $folder is ready. Keep a copy of $folder/data/keys and $settings apart from backups of the database." >&2
+else
+    echo "prepare: $folder is prepared already; to change a setting, edit $settings" >&2
+    add_setting CONSOLE_PASSWORD "$(read_role_password mcpist_console)"
+    add_setting VALKEY_PASSWORD "$(make_password)"
+fi
+make_key_pair "$folder/gateway/keys/gateway.pem" "$folder/data/keys/gateways.pem"
+make_key_pair "$folder/console/keys/console.pem" "$folder/data/keys/consoles.pem"
+chown -R "$OWNER" "$folder/data" "$folder/console" "$folder/gateway" "$folder/backups"

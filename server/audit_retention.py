@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from core.audit.retention import drop_old_partitions
@@ -11,9 +11,12 @@ from core.concurrency.periodic import PeriodicTask
 from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory.audit_retention import AuditRetentionStore
+from server.health import DEGRADED, Check
 
 RETENTION_SECONDS = 300.0
 """Within so long a change of the retention has its effect; most turns are two short questions."""
+LATE = timedelta(days=1)
+"""How long after it should be gone a month may be there before somebody is told."""
 
 
 class AdministeredDatabase(Protocol):
@@ -38,6 +41,21 @@ async def apply_retention(deployment: AdministeredDatabase, retention: AuditRete
         return await drop_old_partitions(database, kept, now, actor="retention")
     finally:
         await database.close()
+
+
+def create_retention_check(retention: AuditRetentionStore, clock: Callable[[], datetime]) -> Check:
+    """Create the check of a process that must not drop months itself: ``degraded`` where nobody does."""
+
+    async def is_applied() -> bool | str:
+        kept, before = await retention.fetch(), clock() - LATE
+        changed_at = kept.version.changed_at
+        if kept.keep_months is None or (changed_at is not None and changed_at > before):
+            return True
+        if (await retention.preview(kept.keep_months, before)).days == 0:
+            return True
+        return f"{DEGRADED}: months that are not kept are still there; let a timer run mcpist audit retention apply"
+
+    return is_applied
 
 
 @contextlib.asynccontextmanager

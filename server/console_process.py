@@ -24,12 +24,14 @@ from core.api.security import ApiSecurity
 from core.concurrency.background import list_failing_tasks
 from core.config.settings import Settings
 from core.db import Database
+from core.directory.audit_retention import AuditRetentionStore
 from core.errors import Invalid, Unavailable
 from core.http_server.asgi import PathDispatcher
 from core.observability.metrics import Metrics
 from core.protected_resource import build_metadata_url
 from gateway.catalogue import load_installed_modules
 from server.audit_maintenance import run_audit_maintenance
+from server.audit_retention import create_retention_check
 from server.data_folder import Report
 from server.deployment import Deployment
 from server.health import HealthMonitor, build_health_routes, check_background_tasks
@@ -96,7 +98,7 @@ async def _open_application(
         settings, load_identity_settings(settings), get_utc_now, home_path=CONSOLE_PATH
     )
     app = await asyncio.to_thread(_build_application, settings, control_plane, dependencies, broker)
-    health = _build_health(database, broker)
+    health = _build_health(database, broker, AuditRetentionStore(database, settings.audit_keep_months))
     dispatcher = PathDispatcher(build_health_routes(health))
     dispatcher.otherwise = app
     try:
@@ -137,7 +139,7 @@ def _build_application(
     return build_identity_app(dependencies, routes)
 
 
-def _build_health(database: Database, broker: ConsoleBroker) -> HealthMonitor:
+def _build_health(database: Database, broker: ConsoleBroker, retention: AuditRetentionStore) -> HealthMonitor:
     """Without the broker nobody can be let in, so a control plane that it does not answer is not ready."""
 
     async def is_database_up() -> bool:
@@ -147,8 +149,13 @@ def _build_health(database: Database, broker: ConsoleBroker) -> HealthMonitor:
         try:
             await broker.check()
         except Unavailable:
-            return f"down: {broker.cause}"
+            return f"down: {broker.problem.cause}" if broker.problem is not None else False
         return True
 
-    checks = {"database": is_database_up, "broker": is_broker_up, "background tasks": check_background_tasks}
+    checks = {
+        "database": is_database_up,
+        "broker": is_broker_up,
+        "background tasks": check_background_tasks,
+        "audit retention": create_retention_check(retention, get_utc_now),
+    }
     return HealthMonitor(checks, clock=time.monotonic)

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from core.concurrency.background import list_failing_tasks
 from core.concurrency.single_flight import SingleFlight
 from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
+from core.errors import Unavailable
 
 Check = Callable[[], Awaitable[bool | str]]
 Clock = Callable[[], float]
@@ -90,11 +91,13 @@ class HealthMonitor:
         return self._parts
 
 
-def create_disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:
-    """``full`` where the embedded database has no room for the next segment of its log."""
+def create_disk_check(home: Path, *, has_database: bool) -> Callable[[], Coroutine[Any, Any, bool | str]]:
+    """``full`` where the embedded database has no room for the next segment of its log. Without a database in the
+    folder it is `DEGRADED`: only new tokens that the database cannot take for now need the room."""
+    full = "full" if has_database else f"{DEGRADED}: full"
 
     async def has_room() -> bool | str:
-        return True if await asyncio.to_thread(get_free_bytes, home) >= MIN_FREE_BYTES else "full"
+        return True if await asyncio.to_thread(get_free_bytes, home) >= MIN_FREE_BYTES else full
 
     return has_room
 
@@ -125,6 +128,8 @@ def _classify_result(result: bool | str | BaseException) -> str:
         return "slow"
     if isinstance(result, str):
         return result
+    if isinstance(result, Unavailable):
+        return result.component_state
     return "up" if result is True else "down"
 
 

@@ -18,7 +18,7 @@ from core.config.settings import Settings
 from core.directory.audit_retention import AuditRetentionStore
 from core.http_server.asgi import Application
 from core.migrations import migrate
-from core.observability.logs import resolve_format
+from core.observability.logs import get_log_file, resolve_format
 from core.observability.metrics import Metrics
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
@@ -205,8 +205,12 @@ async def _run_logged_gateway(
     worker: Worker = ONLY_WORKER,
     metrics: Metrics | None = None,
 ) -> AsyncGenerator[Gateway]:
+    file = get_log_file()
     call_log = CallLog(
-        create_writer(sys.stderr.fileno()), clock=time.time, form=resolve_format(settings.log_format, sys.stderr)
+        create_writer(sys.stderr.fileno()),
+        clock=time.time,
+        form=resolve_format(settings.log_format, sys.stderr),
+        keep=None if file is None else file.write,
     )
     try:
         async with open_gateway(settings, deployment, broker, catalogue, call_log, worker, metrics) as gateway:

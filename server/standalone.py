@@ -17,7 +17,7 @@ from broker.api.console_rpc import ConsoleServices, build_console_rpc
 from broker.interface import Broker
 from broker.rpc.app import BrokerApp
 from broker.rpc.codec import PATHS
-from broker.rpc.gateway_keys import load_private_key, make_key_pair
+from broker.rpc.gateway_keys import TrustedGateways, load_private_key, make_key_pair
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
 from core.audit.failed_auth import AuthFailureLog
@@ -26,7 +26,7 @@ from core.concurrency.background import list_failing_tasks
 from core.concurrency.rate_limits import AttemptLimits
 from core.config.parsers import UNIX_PREFIX
 from core.config.settings import Settings
-from core.database_login import LoginRefused, PasswordFile
+from core.database_login import ClientCertificateRefused, LoginRefused, PasswordFile
 from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
@@ -40,6 +40,7 @@ from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
 from server.metrics_server import serve_process_metrics
+from server.postgres.login_errors import explain_refused_entry
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
 from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_consoles, load_served_gateways
 from server.wiring.broker import open_broker_runtime
@@ -156,9 +157,15 @@ async def _open_single_role_deployment(
         await check_schema(address)
         if has_digest_key:
             await _check_digest_key(deployment, role)
-    except (LoginRefused, asyncpg.InvalidAuthorizationSpecificationError):
+    except LoginRefused as error:
+        if not isinstance(error.__cause__, asyncpg.InvalidPasswordError):
+            raise Invalid(explain_refused_entry(role)) from None
         where = "MCPIST_DATABASE_PASSWORD_FILE" if settings.database_password_file else "MCPIST_DATABASE_URL"
-        raise Invalid(f"the database refuses the login of {role}; check the password in {where}") from None
+        certificate = " and the client certificate, whose common name has to be the role"
+        shown = certificate if "sslcert=" in settings.database_url.reveal() else ""
+        raise Invalid(f"the database refuses the login of {role}; check the password in {where}{shown}") from None
+    except ClientCertificateRefused as error:
+        raise Invalid(str(error)) from None
     except Unavailable:
         return deployment
     return deployment
@@ -185,21 +192,29 @@ async def _open_broker_app(
             "database": lambda: _is_database_up(zone.database),
             "background tasks": check_background_tasks,
         }
-        if settings.database_url is None:
-            checks["disk"] = create_disk_check(settings.home)
+        checks["disk"] = create_disk_check(settings.home, has_database=settings.database_url is None)
         health = HealthMonitor(checks, clock=time.monotonic)
         paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
-        consoles = load_served_consoles(settings)
-
-        def serve_consoles(services: ConsoleServices) -> None:
-            if consoles is not None:
-                rpc = build_console_rpc(services, ServiceTokenVerifier(consoles))
-                paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
-
-        async with open_web_application(zone, settings, refusals, manifests, console_rpc=serve_consoles) as pages:
+        async with open_web_application(
+            zone, settings, refusals, manifests, console_rpc=_create_console_rpc(load_served_consoles(settings), paths)
+        ) as pages:
             app = PathDispatcher(paths)
             app.otherwise = pages
             yield app, health
+
+
+def _create_console_rpc(
+    consoles: TrustedGateways | None, paths: dict[str, Application]
+) -> Callable[[ConsoleServices], None] | None:
+    """Create the function that serves control planes under `paths`; None where there is none to serve."""
+    if consoles is None:
+        return None
+
+    def serve(services: ConsoleServices) -> None:
+        rpc = build_console_rpc(services, ServiceTokenVerifier(consoles))
+        paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
+
+    return serve
 
 
 @contextlib.asynccontextmanager

@@ -37,6 +37,7 @@ PROGRAMS = (
     ),
     Program(("nginx", "/usr/sbin/nginx"), "-v", (1, 18), "the proxy before MCPist of the tests"),
     Program(("pgbouncer", "/usr/sbin/pgbouncer"), "--version", (1, 12), "the pooler before PostgreSQL of the tests"),
+    Program(("psql",), "--version", (14,), "the server with TLS that the tests of client certificates start"),
     Program(("promtool",), "--version", (2, 40), "the tests of deploy/prometheus"),
     Program(("wrk",), "-v", (4, 1), "the numbers of `make bench`"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ import msgspec
 from starlette.requests import Request
 
 from broker.api import console_messages as messages
+from broker.interface import BrokerProblem
 from broker.rpc.rpc_client import RpcClient, open_rpc_session
 from broker.rpc.service_token import ServiceTokenSigner
 from core.api.principal import PASSIVE_REQUEST, AuthenticationRequired, Principal
@@ -33,15 +34,15 @@ class ConsoleBroker:
         self.base_url = base_url
 
     @property
-    def cause(self) -> str:
-        """Return why the last request failed; empty if it did not."""
-        return self._rpc.cause
+    def problem(self) -> BrokerProblem | None:
+        """Return why the last request failed; None if it did not."""
+        return self._rpc.problem
 
     async def check(self) -> None:
         """Make sure that the broker answers this control plane.
 
         Raises:
-            core.errors.Unavailable: it does not; :attr:`cause` says why.
+            core.errors.Unavailable: it does not; :attr:`problem` says why.
         """
         await self._ask(messages.CHECK, messages.CheckRequest())
 

@@ -41,7 +41,11 @@ VERSION_HINT = "do the gateway and the broker run the same version of MCPist?"
 CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 PROBE_SECONDS = 1.0
 _NO_TOKEN = Secret("probe")
-_REFUSALS = ("401", "404")
+_REFUSAL_HINTS: Mapping[int, str] = {
+    401: "is this process's public key in the broker's file, and do the clocks agree?",
+    404: VERSION_HINT,
+}
+"""What an answer says that does not go away by itself, and what to look at."""
 _T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
@@ -62,17 +66,12 @@ class RpcClient:
         self._base_url = base_url
         self._key = key
         self._session = session
-        self._cause = ""
+        self._problem: BrokerProblem | None = None
 
     @property
-    def reachable(self) -> bool:
-        """Check whether the last request was answered."""
-        return not self._cause
-
-    @property
-    def cause(self) -> str:
-        """Return why the last request failed; empty if it did not. It begins with 401 where the broker refuses us."""
-        return self._cause
+    def problem(self) -> BrokerProblem | None:
+        """Return why the last request failed; None if it did not."""
+        return self._problem
 
     async def ask(self, path: str, body: bytes, decode: Callable[[bytes], _T], *, seconds: float | None = None) -> _T:
         """Post a body and decode the answer's; `seconds` is the time limit, 8 unless it is given.
@@ -83,12 +82,11 @@ class RpcClient:
         try:
             outcome = await self._post_with_retry(path, body, decode, seconds)
         except (aiohttp.ClientError, OSError, TimeoutError, MalformedMessage) as error:
-            self._log_cause(
-                f"Malformed: {VERSION_HINT}" if isinstance(error, MalformedMessage) else type(error).__name__
-            )
+            cause = f"Malformed: {VERSION_HINT}" if isinstance(error, MalformedMessage) else type(error).__name__
+            self._note(BrokerProblem(cause, is_refusal=False))
             kind = BrokerUnreachable if isinstance(error, CONNECT_ERRORS) else Unavailable
             raise kind(BROKER_UNAVAILABLE, RETRY_AFTER) from None
-        self._log_cause("")
+        self._note(None)
         return outcome
 
     async def _post_with_retry(
@@ -122,23 +120,21 @@ class RpcClient:
 
     def _raise_refusal(self, response: aiohttp.ClientResponse) -> None:
         """Whatever it was, the caller can do no more than try again; the operator reads what to do."""
-        if response.status == 401:
-            self._log_cause("401: is this gateway's public key in the broker's file, and do the clocks agree?")
-        elif response.status == 404:
-            self._log_cause(f"404: {VERSION_HINT}")
-        else:
-            self._log_cause(str(response.status))
+        hint = _REFUSAL_HINTS.get(response.status)
+        cause = str(response.status) if hint is None else f"{response.status}: {hint}"
+        self._note(BrokerProblem(cause, is_refusal=hint is not None))
         text = BROKER_REFUSES if response.status == 401 else BROKER_UNAVAILABLE
         raise Unavailable(text, _parse_retry_after(response))
 
-    def _log_cause(self, cause: str) -> None:
-        if cause == self._cause:
+    def _note(self, problem: BrokerProblem | None) -> None:
+        """Keep what became of the last request, and log what is new."""
+        if problem == self._problem:
             return
-        if cause:
-            log.warning("broker requests fail", extra={"event": "broker_unavailable", "cause": cause})
+        if problem is not None:
+            log.warning("broker requests fail", extra={"event": "broker_unavailable", "cause": problem.cause})
         else:
             log.info("broker requests succeed again", extra={"event": "broker_recovered"})
-        self._cause = cause
+        self._problem = problem
 
 
 class HttpBroker(RpcClient):
@@ -152,7 +148,7 @@ class HttpBroker(RpcClient):
         except TimeoutError:
             return BrokerProblem("no answer in time", is_refusal=False)
         except Unavailable:
-            return BrokerProblem(self.cause, is_refusal=self.cause.startswith(_REFUSALS))
+            return self.problem
         return None
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:

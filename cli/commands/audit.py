@@ -8,7 +8,7 @@ import typer
 from cli.commands import audit_export, audit_retention, audit_stream
 from cli.failures import CommandExit
 from cli.options import JsonOption, TenantOption
-from cli.output import escape_control_characters, print_line, print_note, print_result, print_table
+from cli.output import escape_control_characters, print_note, print_result, print_table
 from cli.runner import run_api_command, run_local_or_remote, run_on_data_folder
 from core.errors import Invalid
 
@@ -190,12 +190,7 @@ def drop(
         finally:
             await administrator.close()
 
-    dropped = [name.removeprefix("events_").replace("_", "-") for name in run_on_data_folder(work)]
-    print_result(
-        as_json,
-        {"dropped_months": dropped},
-        lambda: print_line(f"Deleted {', '.join(dropped)}." if dropped else "Nothing is older."),
-    )
+    audit_retention.print_dropped_months(run_on_data_folder(work), as_json)
 
 
 async def _list_chains(context: "OperatorContext", slug: str | None) -> list[tuple[str, UUID]]:

@@ -6,12 +6,16 @@ import typer
 
 from cli.options import JsonOption, TenantOption
 from cli.output import format_local_time, print_line, print_result
-from cli.runner import run_api_command
+from cli.progress import Report
+from cli.runner import run_api_command, run_local
 from core.errors import Invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cli.client.admin_api import AdminApiClient
     from cli.client.audit_retention import AuditRetentionEntry, DeploymentRetention
+    from core.config.settings import Settings
 
 app = typer.Typer(
     help="How long audit logs are kept.",
@@ -86,6 +90,36 @@ def reset(as_json: JsonOption = False) -> None:
         return reset_retention(api)
 
     _print_deployment_retention(run_api_command(call_api, needs_tenant=False), as_json)
+
+
+@app.command("apply", epilog="Example: mcpist audit retention apply")
+def apply(as_json: JsonOption = False) -> None:
+    """Delete the months that are not kept, now: for a timer, where no `mcpist up` runs, which does it by itself.
+
+    It needs the administrator's login of the database, which no other process of a split deployment has.
+    """
+
+    async def work(settings: "Settings", report: Report) -> list[str]:
+        from core.directory.audit_retention import AuditRetentionStore
+        from server.audit_retention import apply_retention
+        from server.data_folder import attach_database
+        from server.role_database import CONSOLE_ROLE, get_utc_now, open_role_database
+
+        async with (
+            attach_database(settings, report) as deployment,
+            open_role_database(deployment, CONSOLE_ROLE, max_connections=1) as console,
+        ):
+            retention = AuditRetentionStore(console, settings.audit_keep_months)
+            return await apply_retention(deployment, retention, get_utc_now())
+
+    print_dropped_months(run_local(work), as_json)
+
+
+def print_dropped_months(partitions: "Sequence[str]", as_json: bool) -> None:
+    """Print the months whose partitions were dropped."""
+    months = [name.removeprefix("events_").replace("_", "-") for name in partitions]
+    text = f"Deleted {', '.join(months)}." if months else "Nothing is older."
+    print_result(as_json, {"dropped_months": months}, lambda: print_line(text))
 
 
 def _fetch_deployment(api: "AdminApiClient") -> "DeploymentRetention":

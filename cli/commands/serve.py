@@ -11,13 +11,16 @@ from cli import client_snippets
 from cli.options import JsonOption
 from cli.output import print_json, print_line, print_note, print_result
 from cli.progress import Report, show_progress
-from cli.runner import get_program_name, load_settings, run_local
+from cli.runner import get_program_name, load_settings, open_log_file, run_local
 from core.concurrency.event_loop import run_event_loop
 from core.config.settings import MAX_WORKERS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from core.config.settings import Settings
     from core.migrations import SchemaChange
+    from server.deployment import Deployment
     from server.ready import ServerReady
 
 WorkersOption = Annotated[
@@ -30,9 +33,17 @@ WorkersOption = Annotated[
         show_default=False,
     ),
 ]
-Runner = Callable[["Settings", Report, "Callable[[ServerReady], None]"], Awaitable[None]]
+FirstAccessOption = Annotated[
+    bool,
+    typer.Option(
+        "--first-access",
+        help="Make the keys, a tenant, its administrator and their first access too, where there are none.",
+    ),
+]
 
 _ReadyT = TypeVar("_ReadyT")
+
+_FIRST_ACCESS = "The API token and a link to sign in by, once and within 15 minutes:"
 
 EXAMPLE_CALL = (
     """call knowledge_graph create_entities --params """
@@ -46,7 +57,7 @@ def register(app: typer.Typer) -> None:
     app.command("gateway", epilog="Example: MCPIST_PORT=8082 mcpist gateway")(gateway)
     app.command("broker", epilog="Example: MCPIST_PORT=8090 mcpist broker")(broker)
     app.command("console", epilog="Example: MCPIST_PORT=8091 mcpist console")(console)
-    app.command("migrate", epilog="Example: mcpist migrate --json")(migrate)
+    app.command("migrate", epilog="Example: mcpist migrate --first-access")(migrate)
 
 
 def up(as_json: JsonOption = False, workers: WorkersOption = None) -> None:
@@ -58,7 +69,7 @@ def up(as_json: JsonOption = False, workers: WorkersOption = None) -> None:
     """
     from server.all_in_one import run_all_in_one
 
-    _run_gateway_command(run_all_in_one, as_json, _print_welcome, workers=workers)
+    _run_until_stopped(run_all_in_one, as_json, _build_document, _print_welcome, workers=workers, keeps_log=True)
 
 
 def gateway(as_json: JsonOption = False) -> None:
@@ -69,7 +80,9 @@ def gateway(as_json: JsonOption = False) -> None:
     """
     from server.all_in_one import run_gateway
 
-    _run_gateway_command(run_gateway, as_json, lambda ready: print_line(f"This gateway listens on {ready.mcp_url}"))
+    _run_until_stopped(
+        run_gateway, as_json, _build_document, lambda ready: print_line(f"This gateway listens on {ready.mcp_url}")
+    )
 
 
 def broker(as_json: JsonOption = False) -> None:
@@ -102,14 +115,17 @@ def console(as_json: JsonOption = False) -> None:
     )
 
 
-def migrate(as_json: JsonOption = False) -> None:
+def migrate(first_access: FirstAccessOption = False, as_json: JsonOption = False) -> None:
     """Bring the database to this version's schema.
 
     `mcpist up` does it by itself in the database of its data folder; one that MCPIST_DATABASE_URL names is changed by
     this command alone. MCPist may run meanwhile. Make a backup first: there is no way back but to restore it.
+
+    With --first-access it also makes what a deployment without `mcpist up` begins with. The API token and the link to
+    sign in by are in the file first-access.json of the data folder then.
     """
 
-    async def work(settings: "Settings", report: Report) -> "SchemaChange":
+    async def work(settings: "Settings", report: Report) -> "tuple[SchemaChange, Path | None]":
         from core.migrations import migrate as to_head
         from server.data_folder import attach_database
         from server.deployment import KEYS_FOLDER, PASSWORDS_FILE, rotate_role_passwords
@@ -119,11 +135,19 @@ def migrate(as_json: JsonOption = False) -> None:
             report("Checking the schema")
             change = await to_head(deployment.admin, deployment.passwords)
             if rotates and known and change.before is not None:
-                await rotate_role_passwords(deployment)
-            return change
+                deployment = await rotate_role_passwords(deployment)
+            return change, await prepare(settings, deployment, report) if first_access else None
+
+    async def prepare(settings: "Settings", deployment: "Deployment", report: Report) -> "Path | None":
+        from server.first_access_file import write_first_access
+        from server.preparation import prepare_deployment
+
+        report("Making the keys and the first access")
+        made = await prepare_deployment(settings, deployment)
+        return write_first_access(deployment.home, made.token, made.sign_in_link)
 
     rotates = load_settings().new_role_passwords == "yes"
-    change = run_local(work)
+    change, path = run_local(work)
     if rotates and change.before is not None:
         print_note(
             "The database roles have new passwords. Processes on this data folder go on; give each other process its "
@@ -136,14 +160,15 @@ def migrate(as_json: JsonOption = False) -> None:
         text += " already."
     else:
         text += " now." if change.before is None else f" now; it was at {change.before}."
-    document = {"changed": change.before != change.after, "revision": change.after, "before": change.before}
+    document: dict[str, object] = {
+        "changed": change.before != change.after,
+        "revision": change.after,
+        "before": change.before,
+    }
+    if path is not None:
+        document["first_access_file"] = str(path)
+        text += f"\n\n{_FIRST_ACCESS} {path}\nRead that file, then delete it."
     print_result(as_json, document, lambda: print_line(text))
-
-
-def _run_gateway_command(
-    runner: Runner, as_json: bool, human: "Callable[[ServerReady], None]", *, workers: int | None = None
-) -> None:
-    _run_until_stopped(runner, as_json, _build_document, human, workers=workers)
 
 
 def _run_until_stopped(
@@ -153,13 +178,14 @@ def _run_until_stopped(
     human: Callable[[_ReadyT], None],
     *,
     workers: int | None = None,
+    keeps_log: bool = False,
 ) -> None:
     from core.observability.logs import configure_logs
 
     settings = load_settings()
     if workers is not None:
         settings = replace(settings, workers=workers)
-    configure_logs(settings.log_level, settings.log_format)
+    configure_logs(settings.log_level, settings.log_format, file=open_log_file(settings) if keeps_log else None)
     with show_progress(always=True) as (report, end):
 
         def on_ready(ready: _ReadyT) -> None:
@@ -186,7 +212,7 @@ def _build_document(ready: "ServerReady") -> dict[str, object]:
         "home": str(ready.home),
         "admin_email": ready.admin_email,
     }
-    if (path := write_first_access(ready)) is not None:
+    if (path := write_first_access(ready.home, ready.api_token, ready.sign_in_link)) is not None:
         document["first_access_file"] = str(path)
     return document
 
@@ -202,7 +228,8 @@ def _print_welcome(ready: "ServerReady") -> None:
     if ready.console_url:
         print_line(f"  Console        {ready.console_url}")
     if ready.api_token is not None and not sys.stdout.isatty():
-        print_line(f"\nThe API token and a link to sign in by, once and within 15 minutes: {write_first_access(ready)}")
+        path = write_first_access(ready.home, ready.api_token, ready.sign_in_link)
+        print_line(f"\n{_FIRST_ACCESS} {path}")
         print_line("Read that file, then delete it.\n\nCtrl-C stops it.")
         return
     if ready.sign_in_link is not None:

@@ -104,15 +104,15 @@ class ChangeFeed:
             await asyncio.sleep(self._poll_seconds)
 
     async def _listen(self) -> None:
-        """Read at every announcement, and now and then, for as long as the connection lives."""
+        """Read at every announcement, and now and then, for as long as the connection lives and reading works: a server
+        whose machine is gone closes no connection."""
         if self._address is None:
             return
         connection = await connect(self._address, timeout=LISTEN_SECONDS, command_timeout=LISTEN_SECONDS)
         try:
             await connection.add_listener(SEALED_CHANNEL, self._on_sealed)
             await connection.add_listener(GENERATION_CHANNEL, self._on_generation)
-            while not connection.is_closed():
-                await self._read_heads()
+            while not connection.is_closed() and await self._read_heads():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._hinted.wait(), self._poll_seconds)
                 self._hinted.clear()
@@ -128,19 +128,20 @@ class ChangeFeed:
         for watch in self._watches.get(tenant, ()) if tenant else ():
             watch.tell(rights_changed=True)
 
-    async def _read_heads(self) -> None:
-        """Read the newest numbers of the watched tenants; wake those with news."""
+    async def _read_heads(self) -> bool:
+        """Read the newest numbers of the watched tenants; wake those with news. Return whether it succeeded."""
         tenants = list(self._watches)
         try:
             rows = await self._database.fetch(_HEADS, tenants)
         except (Unavailable, asyncpg.PostgresError):
-            return
+            return False
         for row in rows:
             tenant, newest = row["tenant"], row["newest"]
             if self._known.get(tenant) != newest:
                 self._known[tenant] = newest
                 for watch in self._watches.get(tenant, ()):
                     watch.tell()
+        return True
 
 
 def _parse_tenant(payload: Any) -> UUID | None:

@@ -31,6 +31,9 @@ SYNCHRONOUS_COMMIT_QUERY = """SELECT set_config('synchronous_commit', 'on', fals
     WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"""
 MAX_WAITING_BYTES = 32 * 1024 * 1024
 MAX_BACKOFF_SECONDS = 1.0
+DISK_FULL_SECONDS = 30.0
+"""So long a full disk is reported after the last record that it refused: whether there is room again shows only when
+somebody writes, and a process that is not ready is sent nothing to write."""
 HOLD_SECONDS = 0.005
 GATHER_SECONDS = 0.001
 
@@ -83,6 +86,7 @@ class AuditWriter:
         """Number of callers at which gathering ends: those of the last flush, and those who waited when it ended."""
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
+        self._disk_full_until = 0.0
         self._failures = 0
         self._connection_end: asyncio.Future[None] | None = None
         self._is_closing = False
@@ -118,6 +122,11 @@ class AuditWriter:
     def stalled(self) -> bool:
         """The database has been away for longer than its wait timeout: what is written now is refused."""
         return self._away_since is not None and time.monotonic() - self._away_since > self._wait_timeout
+
+    @property
+    def meets_full_disk(self) -> bool:
+        """The database's disk had no room for the last records."""
+        return time.monotonic() < self._disk_full_until
 
     async def write(self, event: AuditEvent) -> None:
         """Return when `event` is durable.
@@ -233,6 +242,7 @@ class AuditWriter:
         waiting = self._waiting
         self.written += waiting.in_flight - len(refused)
         self.flushes += 1
+        self._disk_full_until = 0.0
         settled = waiting.settle_batch(refused)
         if self._failures or self._unreported_losses:
             self._handle_recovery()
@@ -283,6 +293,8 @@ class AuditWriter:
         """Handle a failed flush. The first failure may be an old connection, so the next attempt follows at once."""
         self._failures += 1
         is_full = is_disk_full(error)
+        if is_full:
+            self._disk_full_until = time.monotonic() + DISK_FULL_SECONDS
         self._waiting.reason = DiskFull if is_full else Unavailable
         if self._failures == 2:
             reason = "the database's disk is full" if is_full else "the database is unavailable"

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from core.database_url import list_servers
 from core.secret import Secret
 
 UNIX_PREFIX = "unix:"
@@ -22,6 +23,8 @@ _KEY_PROVIDER = re.compile(
     r"|gcp-kms:projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}"
     r"|vault-transit:https?://[^/\s@?#,]+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,6}"
 )
+_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_WRITING_SESSIONS = ("any", "primary", "read-write")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -147,6 +150,15 @@ def parse_database_url(text: str) -> Secret:
     """Parse a libpq URL (PostgreSQL manual §34.1.1.2)."""
     if not re.match(r"postgres(ql)?://", text):
         raise ValueError
+    try:
+        list_servers(text)
+    except ValueError:
+        raise SettingFormatError("each of its hosts has to have a port that is a number, or none has one") from None
+    options = parse_qs(urlsplit(text).query)
+    if options.get("target_session_attrs", ["any"])[-1] not in _WRITING_SESSIONS:
+        raise SettingFormatError("MCPist writes: target_session_attrs has to be read-write")
+    if options.get("sslmode", ["prefer"])[-1] not in _SSL_MODES:
+        raise SettingFormatError(f"sslmode has to be one of {', '.join(_SSL_MODES)}")
     return Secret(text)
 
 

@@ -319,6 +319,14 @@ class Settings:
         "The form of the log on standard error; `auto` is text on a terminal, else JSON lines.",
         "auto",
     )
+    log_file: str = declare_setting(
+        "MCPIST_LOG_FILE",
+        values.make_choice_parser("auto", "yes", "no"),
+        "auto, yes or no",
+        "For `mcpist up`: keep the newest 32 MB of the log in the data folder, for `mcpist logs`; `auto` does unless "
+        "systemd's journal takes standard error.",
+        "auto",
+    )
     log_level: str = declare_setting(
         "MCPIST_LOG_LEVEL",
         values.make_choice_parser("debug", "info", "warning", "error"),

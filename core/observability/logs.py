@@ -16,6 +16,7 @@ from uuid import UUID
 
 import orjson
 
+from core.observability.log_file import LogFile
 from core.observability.redaction import MAX_LENGTH, is_secret_name, redact
 from core.secret import MASK, Secret
 
@@ -39,8 +40,9 @@ _QUIET = ("alembic.runtime.plugins", "httpx2")  # a line for each plugin at ever
 _NEVER_DEBUG = ("authlib", "urllib3", "httpcore2", "hpack")
 
 
-def configure_logs(level: str, form: str, stream: TextIO | None = None) -> LogFormat:
-    """Send every logger's lines to `stream` (standard error) as ``json`` or ``text``; give back which.
+def configure_logs(level: str, form: str, stream: TextIO | None = None, *, file: LogFile | None = None) -> LogFormat:
+    """Send every logger's lines to `stream` (standard error) as ``json`` or ``text``, and to `file` as JSON; give back
+    which.
 
     `form` is ``json``, ``text`` or ``auto``: text on a terminal, else JSON.
     """
@@ -52,6 +54,8 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> LogFo
     for old in root.handlers[:]:
         root.removeHandler(old)
     root.addHandler(handler)
+    if file is not None:
+        root.addHandler(_LogFileHandler(file))
     root.setLevel(level.upper())
     for name in _NEVER_DEBUG:
         logging.getLogger(name).setLevel(max(logging.INFO, root.level))
@@ -73,6 +77,25 @@ def resolve_format(form: str, stream: TextIO) -> LogFormat:
     if form == "auto":
         return "text" if stream.isatty() else "json"
     return "text" if form == "text" else "json"
+
+
+def get_log_file() -> LogFile | None:
+    """Return the file that :func:`configure_logs` was given."""
+    kept = (handler.file for handler in logging.getLogger().handlers if isinstance(handler, _LogFileHandler))
+    return next(kept, None)
+
+
+class _LogFileHandler(logging.Handler):
+    def __init__(self, file: LogFile) -> None:
+        super().__init__()
+        self.file = file
+        self.setFormatter(JsonLineFormatter())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self.file.write(self.format(record).encode() + b"\n")
+        except Exception:  # noqa: BLE001 as logging's own handlers: no caller fails because it logs
+            self.handleError(record)
 
 
 class JsonLineFormatter(logging.Formatter):

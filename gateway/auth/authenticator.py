@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from broker.interface import CredentialRefusal, Verifier
 from core.audit.failed_auth import AuthFailureLog
@@ -105,6 +105,7 @@ class CallerAuthenticator:
             digest not in self._cached_callers
         ):  # one that was good may come from an address that has sent many wrong ones
             self._refusals.admit(client)
+        server = self._generations.server
         try:
             credential = await self._verify(authorization, client)
         except Unauthenticated:
@@ -113,8 +114,10 @@ class CallerAuthenticator:
         result = await load_caller(self._database, credential)
         if result is None:
             raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
-        caller, generation = result
-        self._generations.observe(caller.tenant_id, generation)
+        caller, value = result
+        generation = self._generations.observe(caller.tenant_id, value, server)
+        if generation != value:
+            caller = replace(caller, credential=replace(credential, generation=generation))
         cached = _CachedCaller(caller, self._compute_expiry(credential))
         self._cached_callers.put(digest, cached, credential.tenant_id, generation)
         return caller

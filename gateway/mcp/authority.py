@@ -12,7 +12,7 @@ from core.errors import MCPistError
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
 
 REVOKED = "the credential of this call was revoked, or its user suspended"
-UNVERIFIED = "your permissions may have changed and cannot be checked: MCPist's broker is unavailable"
+UNVERIFIED = "your permissions may have changed and cannot be checked: "
 RECHECK_SECONDS = 0.25
 UNVERIFIED_SECONDS = 5.0
 """How long a running request may go on after a change that cannot be looked at."""
@@ -83,10 +83,10 @@ class Authority(msgspec.Struct, eq=False):
             self._unverified_since = None
         except (Unauthenticated, InsufficientScope):
             self._end(REVOKED)
-        except MCPistError:  # the broker or the database is away
+        except MCPistError as error:  # the broker or the database is away
             self._unverified_since = self._unverified_since or loop.time()
             if loop.time() - self._unverified_since > UNVERIFIED_SECONDS:
-                self._end(UNVERIFIED)
+                self._end(f"{UNVERIFIED}{error}")
         finally:
             self._renewing, self._next_check = None, loop.time() + RECHECK_SECONDS
 

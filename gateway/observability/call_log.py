@@ -49,10 +49,12 @@ class CallLog:
         *,
         clock: Clock,
         form: Literal["json", "text"] = "json",
+        keep: Callable[[bytes], Any] | None = None,
         flush_after: float = FLUSH_SECONDS,
         max_lines: int = MAX_LINES,
     ) -> None:
-        """`write` takes a block of lines and may wait; `clock` gives Unix seconds; `flush_after` is in seconds.
+        """`write` takes a block of lines and may wait, and so may `keep`, which gets them as JSON in any case; `clock`
+        gives Unix seconds; `flush_after` is in seconds.
 
         Beyond `max_lines` waiting lines, lines are dropped and counted in `dropped`.
         """
@@ -60,6 +62,7 @@ class CallLog:
         self._write = write
         self._clock = clock
         self._json = form == "json"
+        self._keep = keep
         self._flush_after = flush_after
         self._max_lines = max_lines
         self._lines: list[_Run] = []
@@ -128,8 +131,11 @@ class CallLog:
 
     def _write_out(self, runs: list["_Run"]) -> None:
         lines = [self._build_line(*run) for run in runs]
+        encoded = _encoder.encode_lines(lines) if self._json or self._keep is not None else b""
+        if self._keep is not None:
+            self._keep(encoded)
         try:
-            self._write(_encoder.encode_lines(lines) if self._json else b"".join(map(_format_text, lines)))
+            self._write(encoded if self._json else b"".join(map(_format_text, lines)))
         except OSError:
             self.dropped += len(lines)
 

@@ -4,6 +4,7 @@ import contextlib
 import socket
 from collections.abc import AsyncGenerator
 from datetime import datetime
+from typing import Any
 
 import asyncpg
 
@@ -36,6 +37,10 @@ from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_ro
 
 MAX_UNSEALED_EVENTS = 10_000
 MAX_CLOCK_SKEW = 5.0
+_TAKE_ROOM = """CREATE TABLE pg_temp.mcpist_room (content text);
+    ALTER TABLE pg_temp.mcpist_room ALTER content SET STORAGE PLAIN;
+    INSERT INTO pg_temp.mcpist_room SELECT repeat('x', 7000) FROM generate_series(1, 128)"""
+"""A mebibyte."""
 _REQUIRED_CHECKS = frozenset({"data folder", "keys"})
 """What the database cannot be opened without."""
 
@@ -149,6 +154,8 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
         yield Finding("database", "ok", say("PostgreSQL {release}", "PostgreSQL {release} を使用中", release=release))
         yield _check_clock(await connection.fetchval("SELECT clock_timestamp()"))
         current = await get_current_revision(connection)
+        if (disk := await _check_database_disk(connection)) is not None:
+            yield disk
         schema = _check_schema(current, is_served=current is not None and await is_compatible(connection, current))
         yield schema
         if schema.state == "error":
@@ -161,6 +168,25 @@ async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
         yield finding
     if (finding := await _check_digest_key(deployment)) is not None:
         yield finding
+
+
+async def _check_database_disk(connection: Any) -> Finding | None:
+    """Look for room by a table that is rolled back: PostgreSQL has no function that tells how full its disk is."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        await connection.execute(_TAKE_ROOM)
+    except asyncpg.DiskFullError:
+        text = say(
+            "the disk of the database server is full: free space there, or enlarge it; nothing has to be restarted",
+            "データベースサーバーのディスクに空きがありません。空きを作るか拡張してください。再起動は不要です",
+        )
+        return Finding("database disk", "error", text)
+    except asyncpg.PostgresError:
+        return None  # no right to make tables, or a limit: calls tell when there is no room
+    finally:
+        await transaction.rollback()
+    return None
 
 
 async def _count_unsealed_events(deployment: Deployment) -> int:

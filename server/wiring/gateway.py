@@ -19,6 +19,7 @@ from core.concurrency.rate_limits import CallerLimits
 from core.concurrency.replicated_limits import ReplicatedCallerLimits
 from core.config.settings import Settings
 from core.db import Database
+from core.disk_errors import DiskFull
 from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
@@ -267,7 +268,9 @@ def _build_health_checks(
     async def are_generations_current() -> bool:
         return dependencies.generations.trusted
 
-    async def is_audit_writing() -> bool:
+    async def is_audit_writing() -> bool | str:
+        if dependencies.audit.meets_full_disk:
+            return DiskFull.component_state
         return not dependencies.audit.stalled
 
     checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
@@ -293,12 +296,10 @@ def _build_health_checks(
             return f"refused: {problem.cause}" if problem.is_refusal else f"{DEGRADED}: {problem.cause}"
 
         checks["broker"] = is_broker_answering
-    # An own server's disk is elsewhere.
-    return (
-        checks
-        if dependencies.settings.database_url is not None
-        else {**checks, "disk": create_disk_check(dependencies.settings.home)}
-    )
+    settings = dependencies.settings
+    if settings.database_url is None or not isinstance(broker, RemoteBroker):
+        checks["disk"] = create_disk_check(settings.home, has_database=settings.database_url is None)
+    return checks
 
 
 def _register_gauges(metrics: Metrics, dependencies: _GatewayDependencies, authenticate: CallerAuthenticator) -> None:

@@ -59,7 +59,7 @@ async def open_web_application(
     """Open the application of every path but the gateway's own, and run its maintenance meanwhile.
 
     Without `control_plane` the admin API is the broker's own part of it. `console_rpc` is called with the services that
-    a control plane in a process of its own asks for.
+    a control plane in a process of its own asks for: the console is there then, and people begin at it.
     """
     async with contextlib.AsyncExitStack() as stack:
         if worker.runs_maintenance:
@@ -69,7 +69,9 @@ async def open_web_application(
         connect = await stack.enter_async_context(open_connect_services(zone, settings, manifests, worker))
         if console_rpc is not None:
             console_rpc(_build_console_services(zone, settings, refusals, connect))
-        yield _build_application(zone, settings, refusals, connect, control_plane, worker)
+        has_console = console_rpc is not None if control_plane is None else control_plane.has_console()
+        home = CONSOLE_PATH if has_console else ACCOUNT_PATH
+        yield _build_application(zone, settings, refusals, connect, control_plane, worker, home)
 
 
 def _build_console_services(
@@ -100,6 +102,7 @@ def _build_application(
     connect: ConnectServices,
     control_plane: ControlPlaneApi | None,
     worker: Worker,
+    home: str,
 ) -> ASGIApp:
 
     def build_api() -> ASGIApp:
@@ -116,7 +119,6 @@ def _build_application(
             tokens.verify, connect.account_revoker, lambda request: get_client_address(request, dependencies.proxies)
         )
 
-    home = CONSOLE_PATH if control_plane is not None and control_plane.has_console() else ACCOUNT_PATH
     dependencies = build_web_dependencies(settings, zone.identity, zone.clock, home_path=home)
     grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None

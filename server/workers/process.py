@@ -14,6 +14,7 @@ from core.concurrency.event_loop import run_event_loop
 from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
 from core.errors import MCPistError
+from core.observability.log_file import LogFile, get_log_path, is_log_kept
 from core.observability.logs import configure_logs
 from core.observability.metrics import Metrics
 from core.secret import Secret
@@ -30,7 +31,9 @@ log = logging.getLogger(__name__)
 def main() -> int:
     """Run a worker by the plan that standard input, a socket, begins with; return the exit status."""
     settings = Settings.from_environment(os.environ)  # reads-environment: a program of its own, as a command is
-    configure_logs(settings.log_level, settings.log_format)
+    keeps_log = is_log_kept(settings.log_file, os.environ, sys.stderr.fileno())  # reads-environment: the same
+    file = LogFile(get_log_path(settings.home)) if keeps_log else None
+    configure_logs(settings.log_level, settings.log_format, file=file)
     try:
         run_event_loop(_run(settings, socket.socket(fileno=os.dup(0))))
     except (MCPistError, PostgresError) as error:

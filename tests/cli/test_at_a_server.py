@@ -334,7 +334,9 @@ ONLY_HERE = [
     ("up",),
     ("gateway",),
     ("broker",),
+    ("console",),
     ("migrate",),
+    ("logs",),
     ("backup", "x"),
     ("restore", "x"),
     ("stdio",),
@@ -344,6 +346,7 @@ ONLY_HERE = [
     ("keys", "signing", "rotate"),
     ("audit", "anchors"),
     ("audit", "drop", "--keep-months", "12"),
+    ("audit", "retention", "apply"),
 ]
 
 

@@ -40,3 +40,9 @@ def test_retention_is_shown_set_and_reset(cli: Home, tenant: str, monkeypatch: p
     assert cli.run(*keep[:3], "--keep-months", "0").code == 2
     assert cli.run(*keep[:2], "--deployment", "--tenant", tenant).code == 2
     assert cli.run(*keep[:2], "reset", "--json").json()["keep_months"] is None
+
+    # For a timer where no `mcpist up` runs, with what counts there.
+    apply = ("audit", "retention", "apply", "--json")
+    assert cli.run(*apply, MCPIST_AUDIT_KEEP_MONTHS="1200").json() == {"dropped_months": []}
+    assert "2001-05" in cli.run(*apply, MCPIST_AUDIT_KEEP_MONTHS="24").json()["dropped_months"]
+    assert cli.run(*apply, MCPIST_AUDIT_KEEP_MONTHS="24").json() == {"dropped_months": []}

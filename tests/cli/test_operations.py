@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tests.cli.conftest import Home
+import httpx2
+
+from tests.cli.conftest import Home, running
 from tests.cli.hub import hub_installed
+from tests.support.canary import SUITE
 
 ADA = json.dumps({"entities": [{"name": "Ada", "entityType": "person", "observations": []}]})
 
@@ -148,6 +151,33 @@ def test_doctor_finds_keys_that_others_can_read(cli: Home) -> None:
     assert [f"chmod go= '{copy}'" in found[0], f"chmod 600 {key}" in found[1]] == [True, True]
     assert failed.code == 2
     assert "chmod" in failed.err
+
+
+def test_migrate_makes_what_a_deployment_without_up_begins_with(fresh: Home) -> None:
+    made = fresh.run("migrate", "--first-access", "--json").json()
+    path = Path(made.pop("first_access_file"))
+    assert path.parent == fresh.path
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert made["changed"]
+    for name in ("keys/vault-kek.json", "keys/token-peppers.json", "keys/audit-digest.json", "deployment-id"):
+        assert (fresh.path / name).exists(), name
+    first = json.loads(path.read_text())
+    SUITE.hear_output("the file of the first access", path.read_bytes())
+    keys = {file: file.read_bytes() for file in (fresh.path / "keys").iterdir()}
+
+    again = fresh.run("migrate", "--first-access", "--json").json()
+    assert (again["changed"], "first_access_file" in again) == (False, False)
+    assert keys == {file: file.read_bytes() for file in (fresh.path / "keys").iterdir()}
+    assert json.loads(path.read_text()) == first, "what nobody has read yet stays"
+    with running(fresh) as product:
+        assert "api_token" not in product.ready, "this is no first start"
+        me = httpx2.get(
+            f"http://127.0.0.1:{fresh.port}/api/v1/me",
+            headers={"Authorization": f"Bearer {first['api_token']}"},
+            trust_env=False,
+        )
+        assert me.json()["email"] == "admin@localhost"
+        assert fresh.run("doctor").code == 0
 
 
 def test_doctor_finds_a_taken_port_and_an_old_schema(fresh: Home) -> None:

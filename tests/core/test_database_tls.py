@@ -39,5 +39,6 @@ async def test_a_name_that_the_certificate_does_not_have(database: ScratchDataba
 
 
 async def test_a_server_without_tls_is_refused(database: ScratchDatabase, tmp_path: Path) -> None:
+    options = f"sslmode=verify-full&sslrootcert={self_signed(tmp_path).certificate}"
     with pytest.raises(Unavailable):
-        await check_sessions(at("postgresql://postgres@127.0.0.1:1/postgres", "sslmode=verify-full"))
+        await check_sessions(at("postgresql://postgres@127.0.0.1:1/postgres", options))

@@ -38,15 +38,28 @@ SWITCHES: dict[str, tuple[dict[str, Any], ...]] = {
     "gateway api": ({}, {"gatewayApi": {"enabled": True, "parentRefs": [{"name": "public", "namespace": "infra"}]}}),
     "policies": (
         {"networkPolicy": {"enabled": False}},
-        {"networkPolicy": {"ingressFrom": PEER, "metricsFrom": PEER, "extraEgress": [{"ports": [{"port": 4318}]}]}},
+        {
+            "networkPolicy": {
+                "ingressFrom": PEER,
+                "metricsFrom": PEER,
+                "extraEgress": [{"ports": [{"port": 4318}]}],
+                "valkey": {"port": 6380, "to": PEER},
+            }
+        },
     ),
     "metrics": ({"metrics": {"enabled": False}}, {"metrics": {"serviceMonitor": {"enabled": True}}}),
     "scaling": (
         {"gateway": {"podDisruptionBudget": {"enabled": False}}},
         {"gateway": {"autoscaling": {"enabled": True}, "tolerations": [{"key": "a"}], "nodeSelector": {"a": "b"}}},
     ),
-    "migrate": ({"migrate": {"enabled": False}}, {"image": {"digest": f"sha256:{'a' * 64}", "pullSecrets": ["pull"]}}),
+    "jobs": (
+        {"migrate": {"enabled": False}, "auditRetention": {"enabled": False}},
+        {"image": {"digest": f"sha256:{'a' * 64}", "pullSecrets": ["pull"]}},
+    ),
+    "valkey": ({}, {"valkey": {"existingSecret": "limits", "urlKey": "url", "caKey": "ca.crt"}}),
 }
+POLICY_WITH_VALKEY = {"valkey": {"port": 6380, "to": PEER}}
+SERVING = {"gateway", "broker", "console"}
 COMBINATIONS = list(itertools.product(*SWITCHES.values()))
 EVERYTHING = {name: value for switch in SWITCHES.values() for name, value in switch[1].items()}
 
@@ -68,9 +81,16 @@ def render(values: dict[str, Any], chart: Path = CHART) -> list[dict[str, Any]]:
 
 def pods(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The pod of each process kind."""
-    found = (one for one in documents if one["kind"] in ("Deployment", "Job"))
-    templates = [one["spec"]["template"] for one in found]
+    found = [one["spec"] for one in documents if one["kind"] in ("Deployment", "Job")]
+    found += [one["spec"]["jobTemplate"]["spec"] for one in documents if one["kind"] == "CronJob"]
+    templates = [spec["template"] for spec in found]
     return {one["metadata"]["labels"]["app.kubernetes.io/component"]: one["spec"] for one in templates}
+
+
+def of_policy(documents: list[dict[str, Any]], kind: str) -> dict[str, Any]:
+    """The rules of a process kind."""
+    found = {policy["metadata"]["name"]: policy["spec"] for policy in of_kind(documents, "NetworkPolicy")}
+    return found[f"release-mcpist-{kind}"]
 
 
 def of_kind(documents: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -107,14 +127,14 @@ def test_the_schemas_would_name_what_is_wrong(everything: list[dict[str, Any]]) 
 def test_every_setting_and_command_is_the_products(everything: list[dict[str, Any]]) -> None:
     known = {variable.name for variable in list_variables(Settings).values()}
     commands = get_command(build_app()).commands  # pyright: ignore[reportAttributeAccessIssue]
-    assert pods(everything).keys() == {"gateway", "broker", "console", "migrate"}
+    assert pods(everything).keys() == {"gateway", "broker", "console", "migrate", "retention"}
     for kind, pod in pods(everything).items():
         (container,) = pod["containers"]
         plain = {one["name"]: one["value"] for one in container["env"] if "value" in one}
         assert {one["name"] for one in container["env"]} <= known, kind
         settings = Settings.from_environment(plain)
         assert container["args"][0] in commands
-        if kind != "migrate":
+        if kind in SERVING:
             ports = {port["name"]: port["containerPort"] for port in container["ports"]}
             assert ports == {"http": settings.port, "metrics": settings.metrics_port}
             assert pod["terminationGracePeriodSeconds"] >= settings.drain_delay + settings.call_timeout + 10
@@ -123,9 +143,13 @@ def test_every_setting_and_command_is_the_products(everything: list[dict[str, An
 def test_each_process_has_its_own_account_and_secret(everything: list[dict[str, Any]]) -> None:
     accounts = {pod["serviceAccountName"] for pod in pods(everything).values()}
     assert accounts == {account["metadata"]["name"] for account in of_kind(everything, "ServiceAccount")}
-    secrets = [{volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
-               for pod in pods(everything).values()]  # fmt: skip
-    assert len(accounts) == len(set[str]().union(*secrets)) == 4
+    secrets = {kind: {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
+               for kind, pod in pods(everything).items()}  # fmt: skip
+    assert len(accounts) == 5
+    assert secrets.pop("retention") == secrets["migrate"], "both are the administrator of the database"
+    assert secrets.pop("gateway") == {"mcpist-gateway", "limits"}
+    assert list(map(len, secrets.values())) == [1, 1, 1]
+    assert len({"mcpist-gateway"}.union(*secrets.values())) == 4
     assert not any(pod["automountServiceAccountToken"] for pod in pods(everything).values())
 
 
@@ -192,10 +216,10 @@ def test_the_paths_of_the_broker_are_those_of_a_split_deployment(everything: lis
 
 def test_a_policy_lets_nothing_in_that_is_not_named(everything: list[dict[str, Any]]) -> None:
     closed = {policy["metadata"]["name"]: policy["spec"] for policy in of_kind(render({}), "NetworkPolicy")}
-    assert len(closed) == 4
+    assert len(closed) == 5
     assert all(policy["policyTypes"] == ["Ingress", "Egress"] for policy in closed.values())
     sources = {name.rpartition("-")[2]: policy["ingress"] or [] for name, policy in closed.items()}
-    assert [sources[kind] for kind in ("gateway", "console", "migrate")] == [[], [], []]
+    assert [sources[kind] for kind in ("gateway", "console", "migrate", "retention")] == [[]] * 4
     (source,) = sources["broker"]
     labels = [one["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for one in source["from"]]
     assert labels == ["gateway", "console"]
@@ -204,7 +228,40 @@ def test_a_policy_lets_nothing_in_that_is_not_named(everything: list[dict[str, A
         "http",
         "metrics",
     }
-    assert not any("443" in str(rule) for rule in closed["release-mcpist-migrate"]["egress"])
+    for kind in ("migrate", "retention"):
+        assert not any("443" in str(rule) for rule in closed[f"release-mcpist-{kind}"]["egress"])
+
+
+def test_valkey_is_reached_by_gateways_alone_and_only_where_there_is_one(everything: list[dict[str, Any]]) -> None:
+    for documents, reaching in ((everything, {"gateway"}), (render({"networkPolicy": POLICY_WITH_VALKEY}), set[str]())):
+        opened = {policy["metadata"]["name"].rpartition("-")[2]: policy["spec"]["egress"]
+                  for policy in of_kind(documents, "NetworkPolicy")}  # fmt: skip
+        assert {kind for kind, rules in opened.items() if '"port": 6380' in json.dumps(rules)} == reaching
+        having = {kind for kind, pod in pods(documents).items() if "MCPIST_REDIS" in json.dumps(pod)}
+        assert having == reaching
+    (rule,) = (rule for rule in of_policy(everything, "gateway")["egress"] if rule.get("to") == PEER)
+    assert rule["ports"] == [{"protocol": "TCP", "port": 6380}]
+    environment = {one["name"]: one for one in pods(everything)["gateway"]["containers"][0]["env"]}
+    assert environment["MCPIST_REDIS_URL"]["valueFrom"] == {"secretKeyRef": {"name": "limits", "key": "url"}}
+    assert environment["MCPIST_REDIS_CA_FILE"]["value"] == "/run/valkey/ca.pem"
+    (mount,) = (one for one in pods(everything)["gateway"]["containers"][0]["volumeMounts"] if "valkey" in one["name"])
+    assert mount == {"name": "valkey-ca", "mountPath": "/run/valkey", "readOnly": True}
+
+
+def test_a_gateway_without_a_certificate_of_its_own_has_no_file_of_it() -> None:
+    pod = pods(render({"valkey": {"existingSecret": "limits"}}))["gateway"]
+    environment = {one["name"]: one for one in pod["containers"][0]["env"]}
+    assert environment["MCPIST_REDIS_URL"]["valueFrom"]["secretKeyRef"]["key"] == "redis-url"
+    assert "valkey-ca" not in json.dumps(pod)
+
+
+def test_the_cron_job_shortens_the_audit_log_as_the_products_command_does(everything: list[dict[str, Any]]) -> None:
+    (container,) = pods(everything)["retention"]["containers"]
+    *words, option = container["args"]
+    command: Any = get_command(build_app())
+    for word in words:
+        command = command.commands[word]
+    assert option in {name for parameter in command.params for name in parameter.opts}
 
 
 def test_the_job_and_what_it_needs_come_before_everything_else(everything: list[dict[str, Any]]) -> None:
@@ -217,7 +274,7 @@ def test_the_job_and_what_it_needs_come_before_everything_else(everything: list[
 
 def test_a_tag_of_the_brokers_own_moves_the_schema_and_the_broker_before_the_others() -> None:
     images = {kind: pod["containers"][0]["image"] for kind, pod in pods(render({"broker": {"tag": "9.9.9"}})).items()}
-    assert images.pop("migrate") == images.pop("broker") == "mcpist:9.9.9"
+    assert images.pop("migrate") == images.pop("retention") == images.pop("broker") == "mcpist:9.9.9"
     assert set(images.values()) == {"mcpist:0.1.0"}
 
 
@@ -252,6 +309,16 @@ def wrong_values() -> Iterator[Any]:
     yield pytest.param(URL | {"settings": {"MCPIST_WORKERS": 2}}, "MCPIST_WORKERS", id="a number for a text")
     yield pytest.param(URL | {"gatewayApi": {"enabled": True}}, "/gatewayApi/parentRefs", id="no parent")
     yield pytest.param(URL | {"metrics": {"port": 8080}}, "/metrics/port", id="the same port")
+    yield pytest.param(
+        URL | {"settings": {"MCPIST_REDIS_URL": "redis://x"}}, "MCPIST_REDIS_URL", id="a password in plain"
+    )
+    yield pytest.param(
+        URL | {"valkey": {"existingSecret": "Limits"}}, "/valkey/existingSecret", id="no name of a secret"
+    )
+    yield pytest.param(URL | {"valkey": {"urlKey": "a/b"}}, "/valkey/urlKey", id="no entry of a secret")
+    yield pytest.param(URL | {"valkey": {"url": "redis://x"}}, "url", id="a URL in plain")
+    yield pytest.param(URL | {"networkPolicy": {"valkey": {"port": 0}}}, "/networkPolicy/valkey/port", id="no port")
+    yield pytest.param(URL | {"auditRetention": {"schedule": "hourly"}}, "/auditRetention/schedule", id="no schedule")
     yield pytest.param(URL | {"trustedProxies": ["proxy.internal"]}, "/trustedProxies/0", id="a name for an address")
     yield pytest.param(
         URL | {"gateway": {"autoscaling": {"enabled": True, "minReplicas": 5, "maxReplicas": 2}}},

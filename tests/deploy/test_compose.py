@@ -1,7 +1,9 @@
 """deploy/compose*.yaml: right by the Compose specification, and true of the product."""
 
+import ipaddress
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,22 @@ from core.config.env import list_variables
 from core.config.settings import Settings
 from tests.deploy.compose_files import DEPLOY, FILES, interpolate, read, read_env_file
 
-MADE = {"PUBLIC_URL": "https://mcp.example.com", "ADMIN_PASSWORD": "a", "BROKER_PASSWORD": "b", "GATEWAY_PASSWORD": "g"}
+MADE = {
+    "PUBLIC_URL": "https://mcp.example.com",
+    "ADMIN_PASSWORD": "of-the-admin",
+    "BROKER_PASSWORD": "of-the-broker",
+    "GATEWAY_PASSWORD": "of-the-gateway",
+    "CONSOLE_PASSWORD": "of-the-console",
+    "VALKEY_PASSWORD": "of-valkey",
+}
+SECRETS_OF = {
+    "broker": {"of-the-broker"},
+    "control": {"of-the-console"},
+    "gateway": {"of-the-gateway", "of-valkey"},
+    "valkey": {"of-valkey"},
+    "proxy": set[str](),
+}
+"""The passwords that each process that serves knows; PostgreSQL and the operator's own have the administrator's."""
 OUR_IMAGE = "mcpist"
 SETTINGS = {variable.name for variable in list_variables(Settings).values()}
 COMMANDS = set(get_command(build_app()).commands)  # pyright: ignore[reportAttributeAccessIssue]
@@ -61,7 +78,8 @@ def test_every_port_is_the_one_that_the_image_listens_on(name: str) -> None:
             assert port.startswith("127.0.0.1:")
             assert port.endswith(f":{PORT_OF_THE_IMAGE}")
     if name == "compose.yaml":
-        assert services(name)["gateway"]["environment"]["MCPIST_BROKER_URL"] == f"http://broker:{PORT_OF_THE_IMAGE}"
+        for asking in ("gateway", "control"):
+            assert services(name)[asking]["environment"]["MCPIST_BROKER_URL"] == f"http://broker:{PORT_OF_THE_IMAGE}"
         assert f"proxy_pass http://$process:{PORT_OF_THE_IMAGE};" in (DEPLOY / "nginx.conf").read_text()
 
 
@@ -81,7 +99,7 @@ def test_every_other_image_is_named_by_its_digest() -> None:
 
 def test_the_grace_period_is_longer_than_a_drain() -> None:
     for service in ours("compose.yaml").values():
-        if service["restart"] != "unless-stopped":
+        if service["restart"] != "unless-stopped" or "entrypoint" in service:
             continue
         settings = Settings.from_environment(
             {name: str(value) for name, value in service["environment"].items() if name.startswith("MCPIST_")}
@@ -98,13 +116,51 @@ def test_the_database_is_reached_by_nobody_else() -> None:
     assert "ports" not in document["services"]["postgres"]
 
 
-def test_a_gateway_gets_neither_the_brokers_folder_nor_the_admins_password() -> None:
-    text = (DEPLOY / "compose.yaml").read_text()
-    gateway = read("compose.yaml", {**MADE, "ADMIN_PASSWORD": "of-the-admin"})["services"]["gateway"]
-    assert "of-the-admin" in str(read("compose.yaml", {**MADE, "ADMIN_PASSWORD": "of-the-admin"}))
-    assert "of-the-admin" not in str(gateway)
-    assert not [volume for volume in gateway["volumes"] if "/data:" in volume]
-    assert text.count("/data:/var/lib/mcpist") == 4  # migrate, control, broker and backup
+@pytest.mark.parametrize("name", SECRETS_OF)
+def test_a_process_that_serves_knows_no_password_but_its_own(name: str) -> None:
+    service = services("compose.yaml")[name]
+    assert {secret for secret in MADE.values() if secret in str(service)} - {MADE["PUBLIC_URL"]} == SECRETS_OF[name]
+
+
+def test_the_brokers_folder_is_its_own_and_the_operators() -> None:
+    having = {
+        name for name, one in services("compose.yaml").items() if "/data:/var/lib/mcpist" in str(one.get("volumes"))
+    }
+    assert having == {"broker", "migrate", "retention", "operator", "backup"}
+    folders = [str(services("compose.yaml")[name]["volumes"]) for name in ("broker", "control", "gateway")]
+    assert len(set(folders)) == len(folders)
+
+
+def test_whatever_has_the_administrators_login_listens_to_nobody() -> None:
+    for name, service in ours("compose.yaml").items():
+        if "of-the-admin" in str(service):
+            assert name in {"migrate", "retention", "operator", "backup"}
+            assert "inside" not in service["networks"], name
+            assert service["healthcheck"] == {"disable": True}, name
+
+
+def test_the_broker_trusts_the_address_of_the_proxy_and_of_the_control_plane() -> None:
+    everything = services("compose.yaml")
+    addresses = [everything[name]["networks"]["inside"]["ipv4_address"] for name in ("proxy", "control")]
+    assert everything["broker"]["environment"]["MCPIST_TRUSTED_PROXIES"] == ",".join(addresses)
+    for name in ("control", "gateway"):
+        assert everything[name]["environment"]["MCPIST_TRUSTED_PROXIES"] == addresses[0]
+    (pool,) = read("compose.yaml", MADE)["networks"]["inside"]["ipam"]["config"]
+    assert all(ipaddress.ip_address(one) in ipaddress.ip_network(pool["subnet"]) for one in addresses)
+    assert not any(ipaddress.ip_address(one) in ipaddress.ip_network(pool["ip_range"]) for one in addresses)
+
+
+def test_valkey_is_reached_by_gateways_alone() -> None:
+    document = read("compose.yaml", MADE)
+    assert document["networks"]["limits"]["internal"] is True
+    assert {name for name, one in document["services"].items() if "limits" in one["networks"]} == {"valkey", "gateway"}
+
+
+def test_each_process_keeps_the_audit_log_as_long_as_the_one_that_shortens_it() -> None:
+    everything = read("compose.yaml", {**MADE, "AUDIT_KEEP_MONTHS": "24"})["services"]
+    kept = {name: everything[name]["environment"].get("MCPIST_AUDIT_KEEP_MONTHS") for name in ("control", "retention")}
+    assert kept == {"control": "24", "retention": "24"}
+    assert read("compose.yaml", MADE)["services"]["retention"]["environment"]["MCPIST_AUDIT_KEEP_MONTHS"] == "0"
 
 
 def test_a_missing_preparation_is_named() -> None:
@@ -126,7 +182,9 @@ def test_preparing_makes_private_files_once(tmp_path: Path) -> None:
         "compose.env",
         "gateway/keys/audit-digest.json",
         "gateway/keys/gateway.pem",
+        "console/keys/console.pem",
         "data/keys/audit-digest.json",
+        "data/keys/consoles.pem",
         "data/keys/database-roles.json",
         "data/keys/gateways.pem",
     }
@@ -136,6 +194,26 @@ def test_preparing_makes_private_files_once(tmp_path: Path) -> None:
     assert "prepared already" in again.stderr
     assert files == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert read("compose.yaml", read_env_file(folder / "compose.env"))["services"]
+
+
+def test_preparing_adds_what_a_newer_version_needs(tmp_path: Path) -> None:
+    folder = tmp_path / "srv"
+    assert prepare("https://mcp.example.com", str(folder)).returncode == 0
+    settings = folder / "compose.env"
+    before = read_env_file(settings)
+    lines = [line for line in settings.read_text().splitlines() if not line.startswith(("CONSOLE_", "VALKEY_"))]
+    settings.write_text("\n".join(lines) + "\n")
+    shutil.rmtree(folder / "console")
+    (folder / "data" / "keys" / "consoles.pem").unlink()
+    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path != settings}
+
+    assert prepare("https://mcp.example.com", str(folder)).returncode == 0
+    after = read_env_file(settings)
+    assert after.pop("VALKEY_PASSWORD")
+    del before["VALKEY_PASSWORD"]
+    assert after == before, "the control plane's password is the one that the database has"
+    assert (folder / "console" / "keys" / "console.pem").exists()
+    assert kept == {path: path.read_bytes() for path in kept}
 
 
 @pytest.mark.parametrize(
@@ -155,6 +233,7 @@ def test_preparing_names_what_is_wrong(arguments: tuple[str, ...], told: str, tm
 
 def test_keys_without_their_settings_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "data" / "keys").mkdir(parents=True)
+    (tmp_path / "data" / "keys" / "database-roles.json").write_text("{}")
     ended = prepare("https://mcp.example.com", str(tmp_path))
     assert ended.returncode == 1
     assert "restore that file" in ended.stderr

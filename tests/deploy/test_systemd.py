@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from cli.app import build_app
 from core.config.env import list_variables
 from core.config.settings import Settings
 
 UNITS = Path(__file__).resolve().parents[2] / "deploy" / "systemd"
 SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
+TIMERS = sorted(path.name for path in UNITS.glob("*.timer"))
 PROGRAM = "/opt/mcpist/bin/mcpist"
 MOST_EXPOSURE = 1.5
 """Of 10; systemd calls less than 2 "OK", and 9.6 is what a unit without any of these lines has."""
@@ -42,7 +45,7 @@ def folder() -> Iterator[Path]:
 
 
 @needs_systemd
-@pytest.mark.parametrize("name", [*SERVICES, "mcpist-backup.timer"])
+@pytest.mark.parametrize("name", [*SERVICES, *TIMERS])
 def test_systemd_accepts_the_unit(name: str, folder: Path) -> None:
     command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", str(folder / name)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -90,12 +93,28 @@ def test_the_unit_owns_its_data_folder_and_stops_after_what_runs(name: str) -> N
         assert service["ExecStart"].split()[0] == PROGRAM
 
 
-def test_the_gateways_account_is_not_the_brokers() -> None:
-    gateway, broker = (read(f"mcpist-{kind}.service")["Service"] for kind in ("gateway", "broker"))
-    assert gateway["User"] != broker["User"]
-    assert gateway["StateDirectory"] != broker["StateDirectory"]
+def test_processes_with_other_keys_have_other_accounts_folders_and_ports() -> None:
+    units = [read(f"mcpist-{kind}.service")["Service"] for kind in ("broker", "gateway", "console")]
+    for name in ("User", "StateDirectory", "EnvironmentFile"):
+        assert len({unit[name] for unit in units}) == len(units), name
+    ports = {re.search(r"MCPIST_PORT=\d+", unit["Environment"])[0] for unit in units}  # pyright: ignore
+    assert len(ports) == len(units)
     accounts = (UNITS / "mcpist.sysusers.conf").read_text()
-    assert all(re.search(rf"^u {unit['User']} ", accounts, re.MULTILINE) for unit in (gateway, broker))
+    assert all(re.search(rf"^u {unit['User']} ", accounts, re.MULTILINE) for unit in units)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_unit_runs_a_command_of_the_product(name: str) -> None:
+    commands = get_command(build_app()).commands  # pyright: ignore[reportAttributeAccessIssue]
+    (word,) = re.findall(rf"{PROGRAM} (\w+)", read(name)["Service"]["ExecStart"])
+    assert word in commands
+
+
+@pytest.mark.parametrize("name", TIMERS)
+def test_a_timer_has_its_service(name: str) -> None:
+    service = read(name.replace(".timer", ".service"))
+    assert service["Service"]["Type"] == "oneshot"
+    assert not service.has_section("Install"), "the timer is what is enabled"
 
 
 def list_variables_of_the_product() -> set[str]:

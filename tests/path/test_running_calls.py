@@ -203,4 +203,4 @@ async def test_what_nobody_can_look_at_does_not_go_on_for_ever(
         proxy.hang_up()
         await asyncio.wait_for(lab.cancelled.wait(), 10)
         proxy.resume()
-        assert UNVERIFIED in (await running).text
+        assert f"{UNVERIFIED}MCPist is not ready: its database is unavailable" in (await running).text

@@ -1,4 +1,5 @@
-"""A full disk, and one that is read-only, are told as that: at the first start, at later ones, and while MCPist runs.
+"""A full disk, and one that is read-only, are told as that: at the first start, at later ones, and while MCPist runs,
+on its own database and on one of the operator's.
 Each test has a small file system of its own, which only root may mount."""
 
 import asyncio
@@ -18,11 +19,13 @@ import pytest
 
 from tests.support.eventually import within
 from tests.support.fork_server import create_forked_process
+from tests.support.postgres_process import running_server, server_user
 from tests.support.running_product import (
     MCPIST,
     START_SECONDS,
     Product,
     client,
+    data_folder,
     environment,
     free_port,
     hear_command,
@@ -190,6 +193,77 @@ async def test_a_database_that_ends_because_of_it(filled: tuple[SmallDisk, Produ
     await within(30, lambda: is_ready(product))
     async with client(product.url, product.ready["api_token"]) as caller:
         assert await works(caller)
+
+
+@pytest.fixture
+async def own_database() -> AsyncIterator[tuple[SmallDisk, Product, str]]:
+    """A product on a server of the operator's that has room for everything but this database's tables."""
+    with small_disk(60) as disk, running_server() as url, data_folder(migrated=False) as home:
+        tables = disk.path / "tables"
+        tables.mkdir(mode=0o700)
+        if user := server_user():
+            os.chown(tables, user.pw_uid, user.pw_gid)
+        connection = await asyncpg.connect(url)
+        await connection.execute(f"CREATE TABLESPACE small LOCATION '{tables}'")
+        await connection.execute("CREATE DATABASE mcpist TABLESPACE small")
+        await connection.close()
+        url = url.replace("/postgres?", "/mcpist?")
+        async with running(home, MCPIST_DATABASE_URL=url) as product:
+            yield disk, product, url
+        disk.free()
+
+
+async def test_the_disk_of_an_own_database_that_becomes_full(own_database: tuple[SmallDisk, Product, str]) -> None:
+    """PostgreSQL goes on (SQLSTATE 53100), so only what is written fails."""
+    disk, product, url = own_database
+    kept: list[str] = []
+    async with client(product.url, product.ready["api_token"]) as caller:
+
+        async def is_told() -> bool:
+            one = entity()
+            try:
+                await caller.call("create_entities", entities=[one])
+            except Exception as error:  # noqa: BLE001 whatever it is, its text is looked at
+                return "its database's disk is full" in str(error) or await is_503(product)
+            kept.append(one["name"])
+            return False
+
+        assert await works(caller)
+        disk.fill()
+        await within(60, is_told)
+
+        async def is_known() -> bool:
+            await is_told()
+            return (await readiness(product))["audit"] == "disk full"
+
+        await within(60, is_known)
+        assert "database's disk is full" in disk.log.read_text()
+        found = await refused_doctor_of(product, url)
+        assert any("the disk of the database server is full: free space there" in one for one in found), found
+        disk.free()
+        await within(20, lambda: works(caller))
+        await within(40, lambda: is_ready(product))
+        for name in kept:
+            assert (await caller.call("get_nodes", names=[name]))["entities"], name
+
+
+async def is_503(product: Product) -> bool:
+    """Whether a write is refused as unavailable, and by that name."""
+    arguments = {"module": "knowledge_graph", "tool_name": "create_entities", "params": {"entities": [entity()]}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "call", "arguments": arguments}}
+    headers = {"Authorization": f"Bearer {product.ready['api_token']}", "Accept": "application/json, text/event-stream"}
+    async with aiohttp.ClientSession() as http, http.post(product.url, json=message, headers=headers) as answer:
+        return answer.status == 503 and "its database's disk is full" in await answer.text()
+
+
+async def refused_doctor_of(product: Product, url: str) -> list[str]:
+    """What the doctor finds wrong beside a product that runs."""
+    process = await create_forked_process(
+        str(MCPIST), "doctor", "--json", env=environment(product.home, product.port, MCPIST_DATABASE_URL=url),
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, _ = await process.communicate()
+    return [one["message"] for one in json.loads(out)["checks"] if one["state"] == "error"]
 
 
 async def fill_log(disk: SmallDisk) -> None:

@@ -1,9 +1,10 @@
 """What the operator stores, within MCPIST_AUDIT_KEEP_MONTHS, takes effect: the first process deletes what is older."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
+import asyncpg
 import pytest
 
 from core.audit.event import AuditEvent, AuditEventKind
@@ -16,7 +17,7 @@ from core.db import Database
 from core.directory.audit_retention import AuditRetentionStore
 from core.directory.audit_trail import Actor
 from core.directory.tenants import Tenant
-from server.audit_retention import apply_retention, run_retention
+from server.audit_retention import LATE, apply_retention, create_retention_check, run_retention
 from tests.support.directory import create_tenant
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
@@ -118,3 +119,33 @@ async def test_the_first_process_looks_at_its_start(
 
     async with run_retention(Admin(database.admin), AuditRetentionStore(console, 1), lambda: MAY):
         await within(20, is_done)
+
+
+async def test_a_process_that_must_not_shorten_the_log_says_that_nobody_does(
+    database: ScratchDatabase, console: Database, tenants: list[Tenant]
+) -> None:
+    now = MAY
+
+    def is_told(retention: AuditRetentionStore) -> Awaitable[bool | str]:
+        return create_retention_check(retention, lambda: now)()
+
+    retention = AuditRetentionStore(console, 0)
+    assert await is_told(retention) is True, "everything is kept"
+    assert str(await is_told(AuditRetentionStore(console, 2))).startswith("degraded: months that are not kept")
+    await retention.put(ACTOR, 2, MAY)
+    now = MAY + LATE - timedelta(seconds=1)
+    assert await is_told(retention) is True, "a timer has some time"
+    now = MAY + LATE
+    assert "mcpist audit retention apply" in str(await is_told(retention))
+    assert await apply_retention(Admin(database.admin), retention, now)
+    assert await is_told(retention) is True
+    now = datetime(2025, 6, 1, tzinfo=UTC) + LATE - timedelta(seconds=1)
+    assert await is_told(retention) is True, "and at the end of a month"
+    now += timedelta(seconds=1)
+    assert await is_told(retention) is not True
+
+
+async def test_the_control_planes_login_cannot_shorten_the_log(console: Database, tenants: list[Tenant]) -> None:
+    """So `mcpist console` leaves it to a job with the administrator's."""
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await console.call("SELECT audit.drop_before(1, now())")

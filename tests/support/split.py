@@ -184,10 +184,12 @@ async def split_on(
     program: tuple[str, ...] = PROGRAM,
     variables: Mapping[str, str] = MappingProxyType({}),
     hosts: Sequence[str] = (),
+    prepare: Callable[[Process], None] | None = None,
 ) -> AsyncIterator[Split]:
     """A deployment in `folder`, its shop, and every process ready. With `unix` the broker listens on a socket there,
     and nowhere else. With `executed` the processes are not forked, so that /proc tells of them alone. `program` runs in
-    them, with `variables` in their environment; they may ask `hosts` on this machine beside the shop's."""
+    them, with `variables` in their environment; they may ask `hosts` on this machine beside the shop's. `prepare` may
+    change each before it starts."""
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
@@ -208,6 +210,8 @@ async def split_on(
         for process in (broker, *nodes):
             process.program = program
             process.variables.update(variables)
+            if prepare is not None:
+                prepare(process)
         if executed:
             for process in (broker, *nodes):
                 process.create = asyncio.create_subprocess_exec

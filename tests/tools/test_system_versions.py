@@ -53,6 +53,7 @@ def test_all_that_is_installed_by_apt_is_looked_at() -> None:
     asked = (ROOT / ".ci" / "run").read_text() + (ROOT / "Makefile").read_text()
     installed = {line.split()[1].removesuffix("-light") for line in asked.splitlines() if line.startswith("need ")}
     installed |= {"wrk"}
-    installed = {"promtool" if name == "prometheus" else name for name in installed}
+    programs = {"prometheus": "promtool", "postgresql": "psql"}
+    installed = {programs.get(name, name) for name in installed}
     assert installed - {"python3-venv"} == {one.names[0] for one in PROGRAMS}, "tools/setup looks at Python itself"
     assert "tools.system_versions" in asked

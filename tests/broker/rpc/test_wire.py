@@ -322,7 +322,8 @@ async def test_an_unknown_key_is_unavailable_and_told(tcp: Served, caplog: pytes
         for _ in range(3):
             with pytest.raises(Unavailable):
                 await stranger.lease(ASKS)
-        assert not stranger.reachable
+        assert stranger.problem is not None
+        assert stranger.problem.is_refusal
     told = [record for record in caplog.records if record.name == "broker.rpc.rpc_client"]
     assert len(told) == 1
     assert "public key" in told[0].__dict__["cause"]
@@ -389,7 +390,8 @@ async def test_whatever_else_listens_there(what: str) -> None:
         assert not isinstance(away.value, BrokerUnreachable), "the request may have arrived"
         assert away.value.retry_after <= 60
         assert away.value.__cause__ is None
-        assert not client.reachable
+        assert client.problem is not None
+        assert not client.problem.is_refusal
 
 
 OLD_LEASE = (
@@ -413,6 +415,15 @@ async def test_a_broker_of_another_version_is_named_in_the_log(
     (record,) = [record for record in caplog.records if record.name == "broker.rpc.rpc_client"]
     assert "the same version of MCPist" in record.__dict__["cause"]
     assert "ghp_" not in str(record.__dict__)
+
+
+@pytest.mark.parametrize(("status", "is_refusal"), [(401, True), (404, True), (400, False), (429, False), (503, False)])
+async def test_a_refusal_is_told_from_what_goes_away_by_itself(status: int, is_refusal: bool) -> None:
+    async with impostor(says(f"HTTP/1.1 {status} X\nContent-Length: 0")) as client:
+        problem = await client.find_problem()
+        assert problem is not None
+        assert (problem.cause.startswith(str(status)), problem.is_refusal) == (True, is_refusal)
+        assert client.problem == problem
 
 
 async def test_a_gateway_of_another_version_gets_nothing_and_is_named_in_the_log(
@@ -462,7 +473,7 @@ async def test_a_kept_connection_that_died_is_made_anew(scripted: Scripted) -> N
         for _ in range(4):
             assert await client.verify(ASKS.subject) == CredentialRefusal(RefusalReason.UNKNOWN)
         assert connections == 4
-        assert client.reachable
+        assert client.problem is None
 
 
 async def test_a_slow_body_is_cut(tcp: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,24 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
-{{/* Of a component: (dict "root" $ "kind" "gateway"). The migration is the broker's version, which is the first to change. */}}
+{{/* Of a component: (dict "root" $ "kind" "gateway"). Migration and retention are the broker's version, the first to change. */}}
 {{- define "mcpist.image" -}}
 {{- $image := .root.Values.image }}
-{{- $kind := eq .kind "migrate" | ternary "broker" .kind }}
+{{- $kind := has .kind (list "migrate" "retention") | ternary "broker" .kind }}
 {{- $tag := dig $kind "tag" "" (.root.Values | merge (dict)) }}
 {{- if $tag }}{{ $image.repository }}:{{ $tag }}
 {{- else if $image.digest }}{{ $image.repository }}@{{ $image.digest }}
 {{- else }}{{ $image.repository }}:{{ $image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{/* The secret of a component; the retention has the administrator's login, as the migration. */}}
+{{- define "mcpist.secret" -}}
+{{- index .root.Values.secrets (eq .kind "retention" | ternary "migrate" .kind) }}
+{{- end }}
+
+{{/* A file that only gateways have, from the secret of Valkey. */}}
+{{- define "mcpist.valkeyCa" -}}
+{{- if and (eq .kind "gateway") .root.Values.valkey.existingSecret }}{{ .root.Values.valkey.caKey }}{{ end }}
 {{- end }}
 
 {{- define "mcpist.publicHost" -}}
@@ -63,8 +73,14 @@ imagePullSecrets:
 volumes:
   - name: secret
     secret:
-      secretName: {{ index .root.Values.secrets .kind }}
+      secretName: {{ include "mcpist.secret" . }}
       defaultMode: 0440
+  {{- with include "mcpist.valkeyCa" . }}
+  - name: valkey-ca
+    secret:
+      secretName: {{ $.root.Values.valkey.existingSecret }}
+      items: [{key: {{ . }}, path: ca.pem}]
+  {{- end }}
   - name: home
     emptyDir: {medium: Memory, sizeLimit: 64Mi}
   - name: tmp
@@ -106,8 +122,16 @@ initContainers:
 - {name: MCPIST_HOME, value: /var/lib/mcpist/home}
 - name: MCPIST_DATABASE_URL
   valueFrom:
-    secretKeyRef: {name: {{ index $values.secrets .kind }}, key: database-url}
-{{- if ne .kind "migrate" }}
+    secretKeyRef: {name: {{ include "mcpist.secret" . }}, key: database-url}
+{{- if and (eq .kind "gateway") $values.valkey.existingSecret }}
+- name: MCPIST_REDIS_URL
+  valueFrom:
+    secretKeyRef: {name: {{ $values.valkey.existingSecret }}, key: {{ $values.valkey.urlKey }}}
+{{- if $values.valkey.caKey }}
+- {name: MCPIST_REDIS_CA_FILE, value: /run/valkey/ca.pem}
+{{- end }}
+{{- end }}
+{{- if not (has .kind (list "migrate" "retention")) }}
 - {name: MCPIST_HOST, value: "0.0.0.0"}
 - {name: MCPIST_PORT, value: "8080"}
 - {name: MCPIST_PUBLIC_URL, value: {{ $values.publicUrl | quote }}}

@@ -98,6 +98,9 @@ spec:
           volumeMounts:
             - {name: home, mountPath: /var/lib/mcpist}
             - {name: tmp, mountPath: /tmp}
+            {{- if include "mcpist.valkeyCa" . }}
+            - {name: valkey-ca, mountPath: /run/valkey, readOnly: true}
+            {{- end }}
       {{- with $own.nodeSelector }}
       nodeSelector: {{- toYaml . | nindent 8 }}
       {{- end }}

@@ -50,6 +50,7 @@ export const doctor = {
     'data folder': 'Data folder',
     keys: 'Keys folder',
     database: 'Database',
+    'database disk': 'Disk of the database',
     clock: 'Clock',
     schema: 'Schema',
     'token keys': 'Token keys',

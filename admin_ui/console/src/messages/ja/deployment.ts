@@ -47,6 +47,7 @@ export const doctor: Messages['doctor'] = {
     'data folder': 'データフォルダー',
     keys: '鍵フォルダー',
     database: 'データベース',
+    'database disk': 'データベースのディスク',
     clock: '時計',
     schema: 'スキーマ',
     'token keys': 'トークン用の鍵',
