@@ -73,13 +73,6 @@ async def test_an_administrator_sets_what_counts_for_the_company(app: ConsoleApp
     seen = await app.open(app.admin, "/settings?view=mappings", **VIEWS[SHORT_VIEW])
     await seen.get_by_text("acme.test →").wait_for()
     await app.look(seen, f"settings-mappings-{SHORT_VIEW}")
-    tabs = seen.get_by_role("navigation", name="設定").get_by_role("link")
-    places = [await tab.bounding_box() for tab in await tabs.all()]
-    assert len({place["y"] for place in places if place}) == 1, "tabs stand on one line"
-    selected = await tabs.and_(seen.locator("[aria-current=page]")).bounding_box()
-    assert selected is not None
-    assert selected["x"] >= 0
-    assert selected["x"] + selected["width"] <= NARROW["width"], "the selected one is in sight"
     await page.get_by_role("button", name="Remove: acme.test gives Engineers").click()
     await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
     await page.get_by_text("Nothing is mapped").wait_for()
@@ -114,6 +107,20 @@ async def test_an_identity_provider_gets_a_token_for_provisioning(app: ConsoleAp
     await seal_pending_events(app.product.console, get_utc_now)
     await seen.get_by_text("Entra <b>ID</b>").wait_for(state="detached")
     assert (await page.request.get(f"{url}/ServiceProviderConfig", headers=asked)).status == 401
+
+
+async def test_tabs_of_narrow_screens_scroll_to_the_selected_one(app: ConsoleApp) -> None:
+    page = await app.open(app.admin, "/settings?view=collector", viewport=NARROW)
+    tabs = page.get_by_role("navigation", name="Settings").get_by_role("link")
+    await page.get_by_role("heading", name="Log collector").wait_for()
+    await expect(tabs).to_have_count(4)
+    places = [await tab.bounding_box() for tab in await tabs.all()]
+    assert len({place["y"] for place in places if place}) == 1, "tabs stand on one line"
+    selected = places[-1]
+    assert selected is not None
+    assert selected["x"] >= 0
+    assert selected["x"] + selected["width"] <= NARROW["width"], "the selected one is in sight"
+    await app.look(page, "settings-tabs-narrow")
 
 
 async def test_settings_are_for_administrators_of_the_tenant(app: ConsoleApp) -> None:
