@@ -219,6 +219,14 @@ class Database:
         async with self.connection() as connection:
             return await _call_database(connection.fetchval, sql, *args)
 
+    async def ping(self) -> bool:
+        """Ask the database for nothing; return True.
+
+        Raises:
+            Unavailable: it does not answer.
+        """
+        return await self.call("SELECT true")
+
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
         """Run one statement on a table that belongs to no tenant (``auth.sign_ins``), in a transaction of its own."""
         async with self.connection() as connection:

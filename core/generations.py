@@ -40,6 +40,7 @@ MAX_TENANTS = 200_000
 HINT_PAUSE_SECONDS = 0.02
 """Seconds between two looks at what was announced, however many announcements come."""
 MAX_HINTS = 10_000
+PROOF_SLICES = 8
 LISTEN_RETRY_SECONDS = 30.0
 """Seconds until listening is tried again where announcements were not delivered."""
 
@@ -215,8 +216,7 @@ class Generations:
         self._proof = secrets.token_hex(8)
         announcing = asyncio.create_task(self._announce())
         try:
-            async with asyncio.timeout(self._interval * 0.8):
-                await self._proven.wait()
+            await self._wait_for_proof()
         except TimeoutError:
             if announcing.done() and announcing.exception() is None:
                 raise AnnouncementNotDelivered from None
@@ -225,6 +225,20 @@ class Generations:
             announcing.cancel()  # not waited for: a silent database keeps a connection that is released
         if self._connection_lost.is_set():
             raise ConnectionResetError
+
+    async def _wait_for_proof(self) -> None:
+        """Wait for our own announcement. In slices: time in which this process stands still, as while it builds its
+        applications at a start, counts as one slice, because nothing could have arrived in it.
+
+        Raises:
+            TimeoutError: it does not arrive in time.
+        """
+        for _ in range(PROOF_SLICES):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._interval * 0.8 / PROOF_SLICES):
+                    await self._proven.wait()
+                    return
+        raise TimeoutError
 
     async def _announce(self) -> None:
         with contextlib.suppress(Unavailable, asyncpg.PostgresError):

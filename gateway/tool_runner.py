@@ -23,6 +23,7 @@ from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.log_events import describe_error
 from core.observability.redaction import redact
+from core.observability.tracing import Tracer
 from core.secret import Secret
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.auth.tool_scopes import require_scope
@@ -40,7 +41,6 @@ from gateway.lookup_recorder import (
 )
 from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext
-from gateway.observability.tracing import Tracer
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ConfirmationNeeded, TaskExecution, ToolContext

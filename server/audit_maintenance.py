@@ -9,13 +9,15 @@ from core.concurrency.background import run_in_background
 from core.concurrency.periodic import PeriodicTask
 from core.db import Database
 from core.errors import Unavailable
+from core.observability.metrics import Metrics
 from server.role_database import get_utc_now
 
 
 @contextlib.asynccontextmanager
-async def run_audit_maintenance(console: Database) -> AsyncGenerator[None]:
+async def run_audit_maintenance(console: Database, metrics: Metrics) -> AsyncGenerator[None]:
     """Seal the audit log and count its calls by the hour; at the end everything is sealed."""
     sealer, counter = AuditSealer(console, get_utc_now), CallCounter(console)
+    metrics.register_observable("mcpist_audit_seal_lag_seconds", lambda: sealer.lag_seconds)
     counting = PeriodicTask("counting calls by the hour", counter.count_pending, COUNT_SECONDS)
     forgetting = PeriodicTask("deleting old counts of calls", counter.forget_old, FORGET_SECONDS)
     try:

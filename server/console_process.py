@@ -21,20 +21,21 @@ from broker.web.request_parsing import get_client_address
 from broker.web.web_dependencies import WebDependencies, build_web_dependencies
 from core.api.app import OPENAPI_PATH
 from core.api.security import ApiSecurity
-from core.concurrency.background import list_failing_tasks
 from core.config.settings import Settings
 from core.db import Database
 from core.directory.audit_retention import AuditRetentionStore
 from core.errors import Invalid, Unavailable
 from core.http_server.asgi import PathDispatcher
+from core.http_server.traced_application import trace_application
 from core.observability.metrics import Metrics
+from core.observability.tracing import Tracer, open_tracer
 from core.protected_resource import build_metadata_url
 from gateway.catalogue import load_installed_modules
 from server.audit_maintenance import run_audit_maintenance
 from server.audit_retention import create_retention_check
 from server.data_folder import Report
 from server.deployment import Deployment
-from server.health import HealthMonitor, build_health_routes, check_background_tasks
+from server.health import HealthMonitor, build_health_routes, check_background_tasks, register_health_metrics
 from server.listen_port import open_port
 from server.listener import serve_application, wait_drain_delay, watch_stop_signals
 from server.metrics_server import serve_process_metrics
@@ -65,14 +66,16 @@ async def run_console(settings: Settings, report: Report, on_ready: Callable[[Co
     """
     if not settings.broker_url:
         raise Invalid("mcpist console needs the address of the broker: set MCPIST_BROKER_URL")
+    metrics = Metrics()
     with watch_stop_signals() as stop, open_port(settings) as listener:
         async with (
             open_console_deployment(settings, report) as deployment,
             open_role_database(deployment, CONSOLE_ROLE, max_connections=CONSOLE_CONNECTIONS) as database,
-            open_console_broker(settings.broker_url, load_console_key(settings)) as broker,
-            run_audit_maintenance(database),
-            _open_application(settings, deployment, database, broker) as (app, health),
-            serve_process_metrics(settings, _build_metrics(database)),
+            open_tracer(settings.tracing, version("mcpist")) as tracer,
+            open_console_broker(settings.broker_url, load_console_key(settings), tracer) as broker,
+            run_audit_maintenance(database, metrics),
+            _open_application(settings, deployment, database, broker, tracer) as (app, health),
+            _serve_metrics(settings, metrics, database, health),
             serve_application(app, listener, settings),
         ):
             on_ready(ConsoleReady(settings.public_url + CONSOLE_PATH))
@@ -81,26 +84,27 @@ async def run_console(settings: Settings, report: Report, on_ready: Callable[[Co
             await wait_drain_delay(settings)
 
 
-def _build_metrics(database: Database) -> Metrics:
-    metrics = Metrics()
-    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
+def _serve_metrics(
+    settings: Settings, metrics: Metrics, database: Database, health: HealthMonitor
+) -> contextlib.AbstractAsyncContextManager[None]:
+    register_health_metrics(metrics, health)
     metrics.register_labelled("mcpist_database_connections", database.count_connections)
-    return metrics
+    return serve_process_metrics(settings, metrics)
 
 
 @contextlib.asynccontextmanager
 async def _open_application(
-    settings: Settings, deployment: Deployment, database: Database, broker: ConsoleBroker
+    settings: Settings, deployment: Deployment, database: Database, broker: ConsoleBroker, tracer: Tracer
 ) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
     catalogue = await asyncio.to_thread(load_installed_modules)
     control_plane = ControlPlane(settings, database, catalogue, deployment)
     dependencies = build_web_dependencies(
         settings, load_identity_settings(settings), get_utc_now, home_path=CONSOLE_PATH
     )
-    app = await asyncio.to_thread(_build_application, settings, control_plane, dependencies, broker)
+    app = await asyncio.to_thread(_build_application, settings, control_plane, dependencies, broker, tracer)
     health = _build_health(database, broker, AuditRetentionStore(database, settings.audit_keep_months))
     dispatcher = PathDispatcher(build_health_routes(health))
-    dispatcher.otherwise = app
+    dispatcher.otherwise = trace_application(app, tracer)
     try:
         yield dispatcher, health
     finally:
@@ -108,7 +112,11 @@ async def _open_application(
 
 
 def _build_application(
-    settings: Settings, control_plane: ControlPlane, dependencies: WebDependencies, broker: ConsoleBroker
+    settings: Settings,
+    control_plane: ControlPlane,
+    dependencies: WebDependencies,
+    broker: ConsoleBroker,
+    tracer: Tracer,
 ) -> ASGIApp:
     def get_address(request: Request) -> str:
         return get_client_address(request, dependencies.proxies)
@@ -124,7 +132,7 @@ def _build_application(
     own = control_plane.build_api(
         security, None, broker.revoke_accounts, broker.read_connections, (), version("mcpist")
     )
-    proxy = BrokerProxy(broker.session, broker.base_url, urlsplit(settings.public_url).netloc, get_address)
+    proxy = BrokerProxy(broker.session, broker.base_url, urlsplit(settings.public_url).netloc, get_address, tracer)
 
     async def api(scope: dict[str, object], receive: object, send: object) -> None:
         is_own = scope["path"] != OPENAPI_PATH and has_route(ROUTERS, scope)
@@ -142,9 +150,6 @@ def _build_application(
 def _build_health(database: Database, broker: ConsoleBroker, retention: AuditRetentionStore) -> HealthMonitor:
     """Without the broker nobody can be let in, so a control plane that it does not answer is not ready."""
 
-    async def is_database_up() -> bool:
-        return await database.call("SELECT true")
-
     async def is_broker_up() -> bool | str:
         try:
             await broker.check()
@@ -153,7 +158,7 @@ def _build_health(database: Database, broker: ConsoleBroker, retention: AuditRet
         return True
 
     checks = {
-        "database": is_database_up,
+        "database": database.ping,
         "broker": is_broker_up,
         "background tasks": check_background_tasks,
         "audit retention": create_retention_check(retention, get_utc_now),

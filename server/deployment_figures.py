@@ -1,4 +1,5 @@
-"""Metrics of the whole deployment, which its broker reads: accounts, OAuth clients, notifications, and the spool."""
+"""Metrics of the whole deployment, which its broker reads: accounts, OAuth clients, notifications,
+audit streams, and the spool."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
@@ -8,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from broker.audit_streams.stream_settings import count_late_streams
 from broker.refresh.decision import RefreshTiming
 from broker.refresh.spool import count_outcomes
 from broker.vault.vault import Vault
@@ -15,6 +17,7 @@ from core.concurrency.background import run_in_background
 from core.concurrency.periodic import PeriodicTask
 from core.db import Database
 from core.observability.metrics import Metrics
+from server.role_database import get_utc_now
 
 INTERVAL_SECONDS = 15.0
 LATE = timedelta(minutes=10)
@@ -36,7 +39,9 @@ class DeploymentFigures:
         Raises:
             core.errors.Unavailable: the database is away.
         """
-        self._figures = orjson.loads(await self._database.call(_FIGURES, USED_WITHIN, LATE))
+        streams_late = await count_late_streams(self._database, get_utc_now() - LATE)
+        figures = orjson.loads(await self._database.call(_FIGURES, USED_WITHIN, LATE))
+        self._figures = {**figures, "audit_streams_late": streams_late}
 
     def get_number(self, name: str) -> float:
         """Return one number."""
@@ -52,7 +57,7 @@ async def watch_deployment(metrics: Metrics, database: Database, vault: Vault, s
     """Keep the deployment's figures in `metrics` until the block is left."""
     figures = DeploymentFigures(database)
     metrics.register_labelled("mcpist_accounts", figures.get_accounts)
-    for name in ("accounts_overdue", "oauth_clients_rejected", "notices_waiting"):
+    for name in ("accounts_overdue", "audit_streams_late", "oauth_clients_rejected", "notices_waiting"):
         metrics.register_observable(f"mcpist_{name}", lambda name=name: figures.get_number(name))
     metrics.register_observable("mcpist_refresh_answers_spooled", lambda: count_outcomes(spool))
     metrics.register_observable("mcpist_deployment_is_copy", lambda: not vault.outbound_allowed)

@@ -10,10 +10,12 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from core.audit.writer import AuditWriter
 from core.concurrency.background import list_failing_tasks
 from core.concurrency.single_flight import SingleFlight
 from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
 from core.errors import Unavailable
+from core.observability.metrics import Metrics
 
 Check = Callable[[], Awaitable[bool | str]]
 Clock = Callable[[], float]
@@ -71,6 +73,14 @@ class HealthMonitor:
         """Report unready from now on, so that load balancers send no new requests while running ones finish."""
         self._is_draining = True
 
+    def has_component(self, name: str) -> bool:
+        """Return whether the component `name` is looked at."""
+        return name in self._checks
+
+    def is_up(self, name: str) -> bool:
+        """Return whether the component `name` was up at the last look; True before the first."""
+        return all(part.state == "up" for part in self._parts if part.name == name)
+
     async def check_components(self) -> tuple[ComponentHealth, ...]:
         """Check every component; a draining process is reported first."""
         if self._is_draining:
@@ -100,6 +110,25 @@ def create_disk_check(home: Path, *, has_database: bool) -> Callable[[], Corouti
         return True if await asyncio.to_thread(get_free_bytes, home) >= MIN_FREE_BYTES else full
 
     return has_room
+
+
+def register_health_metrics(
+    metrics: Metrics, health: HealthMonitor, *, can_write: Callable[[], bool] = lambda: True
+) -> None:
+    """Show how the parts of this process are. They are looked at with each scrape: a process that nobody calls would
+    else not notice that its database or broker is away. `can_write` is False while records cannot be written."""
+    metrics.register_look(health.check_components)
+    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
+    metrics.register_observable("mcpist_database_up", lambda: health.is_up("database") and can_write())
+    if health.has_component("broker"):
+        metrics.register_observable("mcpist_broker_up", lambda: health.is_up("broker"))
+
+
+def register_audit_metrics(metrics: Metrics, audit: AuditWriter) -> None:
+    """Show what waits to be written to the audit log, and how long a write takes."""
+    metrics.register_observable("mcpist_audit_queue_records", lambda: audit.waiting)
+    metrics.register_observable("mcpist_audit_records", lambda: audit.written)
+    metrics.register_observable("mcpist_audit_flush_seconds", lambda: audit.flush_seconds)
 
 
 async def check_background_tasks() -> bool | str:

@@ -16,6 +16,7 @@ from core.config.settings import Settings
 from core.db import Database
 from core.errors import NotFound, Unavailable
 from core.generations import Generations
+from core.observability.tracing import NoopTracer
 from core.secret import Secret
 from gateway.auth.caller_loader import load_caller
 from gateway.catalogue import Catalogue, CatalogueTool
@@ -26,7 +27,6 @@ from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.module_lifespans import open_module_lifespans
 from gateway.module_manifests import build_module_manifests
-from gateway.observability.tracing import NoopTracer
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
 from gateway.tool_run import ToolRun

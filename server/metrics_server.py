@@ -29,7 +29,7 @@ LIMITS = HttpLimits(connections=MAX_CONNECTIONS, connections_per_address=MAX_CON
 
 @contextlib.asynccontextmanager
 async def serve_metrics(
-    host: str, port: int, registry: "CollectorRegistry", read_workers: ReadWorkers | None = None
+    host: str, port: int, metrics: Metrics, read_workers: ReadWorkers | None = None
 ) -> AsyncGenerator[int]:
     """Serve until the block is left; gives the port, which matters where `port` is 0. `read_workers` gives the metrics
     of the other workers of this process, if it has any.
@@ -38,7 +38,7 @@ async def serve_metrics(
         Unavailable: the port is taken, or the address is not this machine's.
     """
     listener = open_metrics_socket(host, port)
-    server = HttpServer(create_metrics_app(registry, read_workers), limits=LIMITS)
+    server = HttpServer(create_metrics_app(metrics, read_workers), limits=LIMITS)
     async with run_http_server(server, listener):
         yield listener.getsockname()[1]
 
@@ -56,20 +56,18 @@ async def serve_process_metrics(
     if not settings.metrics_port:
         yield
         return
-    from core.observability.exposition import build_registry  # 50 ms of import that only metrics need
-
-    registry = build_registry(metrics)
-    async with serve_metrics(settings.metrics_host, settings.metrics_port, registry, read_workers):
+    async with serve_metrics(settings.metrics_host, settings.metrics_port, metrics, read_workers):
         yield
 
 
-def create_metrics_app(registry: "CollectorRegistry", read_workers: ReadWorkers | None = None) -> Starlette:
+def create_metrics_app(numbers: Metrics, read_workers: ReadWorkers | None = None) -> Starlette:
     """Create the application of /metrics; text is made in a thread, one at a time, so that a scrape delays no call."""
     # 50 ms of import that only metrics need
     from prometheus_client.exposition import choose_encoder
 
-    from core.observability.exposition import dump_metrics, merge_workers
+    from core.observability.exposition import build_registry, dump_metrics, merge_workers
 
+    registry = build_registry(numbers)
     one_at_a_time = asyncio.Lock()
 
     def render(encode: "Callable[[CollectorRegistry], bytes]", workers: "Mapping[int, Any] | None") -> bytes:
@@ -78,6 +76,7 @@ def create_metrics_app(registry: "CollectorRegistry", read_workers: ReadWorkers 
     async def metrics(request: Request) -> Response:
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
         async with one_at_a_time:
+            await numbers.look()
             workers = await read_workers() if read_workers is not None else None
             body = await asyncio.to_thread(render, encode, workers)
         return Response(body, headers={"content-type": content_type, "cache-control": "no-store"})

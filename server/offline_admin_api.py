@@ -38,7 +38,15 @@ if TYPE_CHECKING:
     from gateway.catalogue import Catalogue
 
 OFFLINE_URL = "http://127.0.0.1"
-CONNECT_PATHS = ("/providers", "/oauth-clients", "/credentials", "/connections", "/connect-sessions", "/services/")
+CONNECT_PATHS = (
+    "/providers",
+    "/oauth-clients",
+    "/credentials",
+    "/connections",
+    "/connect-sessions",
+    "/services/",
+    "/audit-stream",
+)
 """Prefixes of the routes of connecting that the control plane has not itself; the others are identity's."""
 
 DEPLOYMENT_PATHS = ("/deployment/", "/tenants/")

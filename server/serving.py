@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
+from importlib.metadata import version
 
 from admin_ui.console_files import is_console_built
 from broker.interface import Broker
@@ -20,6 +21,7 @@ from core.http_server.asgi import Application
 from core.migrations import migrate
 from core.observability.logs import get_log_file, resolve_format
 from core.observability.metrics import Metrics
+from core.observability.tracing import NOOP_TRACER, Tracer, open_tracer
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.module_manifests import build_module_manifests
 from gateway.observability.call_log import CallLog, create_writer
@@ -60,7 +62,8 @@ async def serve_product(
     """
     report("Checking the database")
     await _prepare_schema(settings, deployment)
-    async with open_operator_context_on(deployment) as context, _run_sealer(context, settings):
+    metrics = Metrics()
+    async with open_operator_context_on(deployment) as context, _run_sealer(context, settings, metrics):
         access = await create_first_access(
             context.console,
             context.tokens,
@@ -72,7 +75,7 @@ async def serve_product(
         operator = create_operator_access(settings, listener)
         async with (
             _run_further_workers(settings, listener, operator) as (worker, workers),
-            _run_broker_and_gateway(settings, context, worker, operator) as gateway,
+            _run_broker_and_gateway(settings, context, worker, operator, metrics) as gateway,
             _serve_gateway(settings, gateway, listener, access, worker, workers) as ready,
         ):
             if workers is not None:
@@ -109,7 +112,7 @@ async def open_product_application(settings: Settings, deployment: Deployment) -
     await _prepare_schema(settings, deployment)
     async with (
         open_operator_context_on(deployment) as context,
-        _run_sealer(context, settings),
+        _run_sealer(context, settings, Metrics()),
         _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
     ):
         yield gateway.app
@@ -168,7 +171,10 @@ async def serve_gateway_alone(
 ) -> AsyncGenerator[ServerReady]:
     """Run one more gateway that asks the broker that the settings name."""
     async with (
-        _run_logged_gateway(settings, deployment, open_remote_broker(settings), load_installed_modules()) as gateway,
+        open_tracer(settings.tracing, version("mcpist")) as tracer,
+        _run_logged_gateway(
+            settings, deployment, open_remote_broker(settings, tracer), load_installed_modules(), tracer=tracer
+        ) as gateway,
         _serve_gateway(settings, gateway, listener) as ready,
     ):
         yield ready
@@ -176,17 +182,22 @@ async def serve_gateway_alone(
 
 @contextlib.asynccontextmanager
 async def _run_broker_and_gateway(
-    settings: Settings, context: OperatorContext, worker: Worker, operator: OperatorAccess | None = None
+    settings: Settings,
+    context: OperatorContext,
+    worker: Worker,
+    operator: OperatorAccess | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncGenerator[Gateway]:
     """Trust zone, gateway, pages and admin API as one application."""
     deployment, catalogue = context.deployment, context.catalogue
     manifests = build_module_manifests(catalogue)
-    metrics = Metrics()
+    metrics = metrics or Metrics()
     control_plane = ControlPlane(settings, context.console, catalogue, deployment, operator)
     async with (
-        open_broker_runtime(deployment, settings, manifests, worker=worker, metrics=metrics) as zone,
+        open_tracer(settings.tracing, version("mcpist")) as tracer,
+        open_broker_runtime(deployment, settings, manifests, worker=worker, metrics=metrics, tracer=tracer) as zone,
         _run_logged_gateway(
-            settings, deployment, contextlib.nullcontext(zone.broker), catalogue, worker, metrics
+            settings, deployment, contextlib.nullcontext(zone.broker), catalogue, worker, metrics, tracer
         ) as gateway,
         open_web_application(zone, settings, gateway.refusals, manifests, control_plane, worker) as app,
     ):
@@ -204,6 +215,7 @@ async def _run_logged_gateway(
     catalogue: Catalogue,
     worker: Worker = ONLY_WORKER,
     metrics: Metrics | None = None,
+    tracer: Tracer = NOOP_TRACER,
 ) -> AsyncGenerator[Gateway]:
     file = get_log_file()
     call_log = CallLog(
@@ -213,7 +225,7 @@ async def _run_logged_gateway(
         keep=None if file is None else file.write,
     )
     try:
-        async with open_gateway(settings, deployment, broker, catalogue, call_log, worker, metrics) as gateway:
+        async with open_gateway(settings, deployment, broker, catalogue, call_log, worker, metrics, tracer) as gateway:
             yield gateway
     finally:
         call_log.close()
@@ -256,8 +268,11 @@ async def _drain(gateway: Gateway, settings: Settings) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _run_sealer(context: OperatorContext, settings: Settings) -> AsyncGenerator[None]:
+async def _run_sealer(context: OperatorContext, settings: Settings, metrics: Metrics) -> AsyncGenerator[None]:
     """Run the maintenance of the audit log: sealing, counting, and deleting old events."""
     retention = AuditRetentionStore(context.console, settings.audit_keep_months)
-    async with run_audit_maintenance(context.console), run_retention(context.deployment, retention, get_utc_now):
+    async with (
+        run_audit_maintenance(context.console, metrics),
+        run_retention(context.deployment, retention, get_utc_now),
+    ):
         yield

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,7 +23,6 @@ from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.writer import AuditWriter
-from core.concurrency.background import list_failing_tasks
 from core.concurrency.rate_limits import AttemptLimits
 from core.config.parsers import UNIX_PREFIX
 from core.config.settings import Settings
@@ -31,11 +31,21 @@ from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
 from core.http_server.asgi import Application, PathDispatcher
+from core.http_server.traced_application import trace_application
 from core.migrations import check_schema, migrate
 from core.observability.metrics import Metrics
+from core.observability.tracing import NOOP_TRACER, Tracer, open_tracer
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
-from server.health import Check, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
+from server.health import (
+    Check,
+    HealthMonitor,
+    build_health_routes,
+    check_background_tasks,
+    create_disk_check,
+    register_audit_metrics,
+    register_health_metrics,
+)
 from server.installed_manifests import load_installed_manifests
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, wait_drain_delay, watch_stop_signals
@@ -68,7 +78,8 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
         async with _open_broker_deployment(settings, report) as deployment:
             tokens, metrics = ServiceTokenVerifier(load_served_gateways(settings)), Metrics()
             async with (
-                _open_broker_app(settings, deployment, tokens, metrics) as (app, health),
+                open_tracer(settings.tracing, version("mcpist")) as tracer,
+                _open_broker_app(settings, deployment, tokens, metrics, tracer) as (app, health),
                 serve_process_metrics(settings, metrics),
                 serve_application(app, listener, settings),
             ):
@@ -107,7 +118,7 @@ async def open_console_deployment(settings: Settings, report: Report) -> AsyncGe
 
 
 @contextlib.asynccontextmanager
-async def open_remote_broker(settings: Settings) -> AsyncGenerator[Broker]:
+async def open_remote_broker(settings: Settings, tracer: Tracer = NOOP_TRACER) -> AsyncGenerator[Broker]:
     """Open the broker that the settings name, asked with this gateway's key.
 
     Raises:
@@ -125,7 +136,7 @@ async def open_remote_broker(settings: Settings) -> AsyncGenerator[Broker]:
         )
     from broker.rpc.rpc_client import open_http_broker  # 90 ms of import (aiohttp) that only this needs
 
-    async with open_http_broker(settings.broker_url, key) as client:
+    async with open_http_broker(settings.broker_url, key, tracer) as client:
         yield client
 
 
@@ -178,66 +189,69 @@ async def _check_digest_key(deployment: Deployment, role: str) -> None:
 
 @contextlib.asynccontextmanager
 async def _open_broker_app(
-    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier, metrics: Metrics
+    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier, metrics: Metrics, tracer: Tracer
 ) -> AsyncGenerator[tuple[PathDispatcher, HealthMonitor]]:
     """Open the application that serves gateways, and the identity pages and endpoints, with its health. The control
     plane's part of the admin API is not here: it has a database role of its own."""
     manifests = load_installed_manifests()
     async with (
-        open_broker_runtime(deployment, settings, manifests, metrics=metrics) as zone,
-        _open_refusals(settings, zone.database, metrics) as refusals,
+        open_broker_runtime(deployment, settings, manifests, metrics=metrics, tracer=tracer) as zone,
+        _open_audit_writer(zone.database, metrics) as audit,
+        _open_refusals(settings, audit, metrics) as refusals,
     ):
-        broker = BrokerApp(zone.broker, service_tokens)
-        checks: dict[str, Check] = {
-            "database": lambda: _is_database_up(zone.database),
-            "background tasks": check_background_tasks,
-        }
+        broker = BrokerApp(zone.broker, service_tokens, tracer=tracer)
+        checks: dict[str, Check] = {"database": zone.database.ping, "background tasks": check_background_tasks}
         checks["disk"] = create_disk_check(settings.home, has_database=settings.database_url is None)
         health = HealthMonitor(checks, clock=time.monotonic)
+        register_health_metrics(metrics, health, can_write=lambda: not audit.stalled)
         paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
         async with open_web_application(
-            zone, settings, refusals, manifests, console_rpc=_create_console_rpc(load_served_consoles(settings), paths)
+            zone,
+            settings,
+            refusals,
+            manifests,
+            console_rpc=_create_console_rpc(load_served_consoles(settings), paths, tracer),
         ) as pages:
             app = PathDispatcher(paths)
-            app.otherwise = pages
+            app.otherwise = trace_application(pages, tracer)
             yield app, health
 
 
 def _create_console_rpc(
-    consoles: TrustedGateways | None, paths: dict[str, Application]
+    consoles: TrustedGateways | None, paths: dict[str, Application], tracer: Tracer
 ) -> Callable[[ConsoleServices], None] | None:
     """Create the function that serves control planes under `paths`; None where there is none to serve."""
     if consoles is None:
         return None
 
     def serve(services: ConsoleServices) -> None:
-        rpc = build_console_rpc(services, ServiceTokenVerifier(consoles))
+        rpc = build_console_rpc(services, ServiceTokenVerifier(consoles), tracer)
         paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
 
     return serve
 
 
 @contextlib.asynccontextmanager
-async def _open_refusals(settings: Settings, database: Database, metrics: Metrics) -> AsyncGenerator[AuthFailureLog]:
-    """Open the audit of refused credentials, as a gateway has it."""
+async def _open_audit_writer(database: Database, metrics: Metrics) -> AsyncGenerator[AuditWriter]:
     audit = AuditWriter(database)
-    metrics.register_observable("mcpist_audit_queue_records", lambda: audit.waiting)
-    metrics.register_observable("mcpist_audit_records", lambda: audit.written)
-    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
-    metrics.register_observable("mcpist_database_up", lambda: not audit.stalled)
+    register_audit_metrics(metrics, audit)
     writing = asyncio.create_task(audit.run(), name="audit writer")
+    try:
+        yield audit
+    finally:
+        await audit.close()
+        await writing
+
+
+@contextlib.asynccontextmanager
+async def _open_refusals(settings: Settings, audit: AuditWriter, metrics: Metrics) -> AsyncGenerator[AuthFailureLog]:
+    """Open the audit of refused credentials, as a gateway has it."""
     per_minute = settings.failed_auth_per_minute
     refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), metrics)
     try:
         yield refusals
     finally:
         refusals.flush()
-        await audit.close()
-        await writing
-
-
-async def _is_database_up(database: Database) -> bool:
-    return await database.call("SELECT true")
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from core.directory.account_revocation import RevocationResult
 from core.directory.audit_trail import Actor
 from core.directory.scim import ScimCaller
 from core.errors import LimitReached
+from core.observability.tracing import NOOP_TRACER, Tracer
 from core.secret import Secret
 
 REVOKE_SECONDS = 30.0
@@ -104,7 +105,9 @@ class RemoteAuthenticator:
 
 
 @contextlib.asynccontextmanager
-async def open_console_broker(url: str, key: ServiceTokenSigner) -> AsyncGenerator[ConsoleBroker]:
+async def open_console_broker(
+    url: str, key: ServiceTokenSigner, tracer: Tracer = NOOP_TRACER
+) -> AsyncGenerator[ConsoleBroker]:
     """Open the way to the broker; `url` as in :func:`broker.rpc.rpc_client.open_rpc_session`."""
     async with open_rpc_session(url) as (base_url, session):
-        yield ConsoleBroker(RpcClient(base_url, key, session), session, base_url)
+        yield ConsoleBroker(RpcClient(base_url, key, session, tracer), session, base_url)

@@ -14,6 +14,7 @@ from core.connection_state import UserConnectionReader
 from core.directory.account_revocation import AccountRevoker
 from core.directory.scim import ScimCaller
 from core.errors import LimitReached
+from core.observability.tracing import NOOP_TRACER, Tracer
 from core.secret import Secret
 
 
@@ -27,7 +28,7 @@ class ConsoleServices:
     read_connections: UserConnectionReader
 
 
-def build_console_rpc(services: ConsoleServices, tokens: ServiceTokenVerifier) -> RpcApp:
+def build_console_rpc(services: ConsoleServices, tokens: ServiceTokenVerifier, tracer: Tracer = NOOP_TRACER) -> RpcApp:
     """Build the application of :data:`broker.api.console_messages.CONSOLE_PATHS`; `tokens` knows control planes only,
     because a gateway may ask for nothing here."""
 
@@ -63,7 +64,7 @@ def build_console_rpc(services: ConsoleServices, tokens: ServiceTokenVerifier) -
         messages.REVOKE: revoke,
         messages.CONNECTIONS: connections,
     }
-    return RpcApp(handlers, tokens)
+    return RpcApp(handlers, tokens, tracer=tracer)
 
 
 async def _authenticate(

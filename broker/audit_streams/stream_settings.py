@@ -22,6 +22,7 @@ from core.secret import Secret
 
 STREAMS_TABLE = "vault.audit_streams"
 MAX_URL_LENGTH = 2_000
+MAX_COUNTED_STREAMS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,20 @@ async def find_stream(database: Database, tenant_id: UUID) -> AuditStream | None
     async with database.tenant(tenant_id) as work:
         row = await work.fetchrow(_STATE)
     return None if row is None else _build_stream(row)
+
+
+async def count_late_streams(database: Database, before: datetime) -> int:
+    """Count the streams that are on and whose oldest record was sealed before `before`; those of the oldest
+    :data:`MAX_COUNTED_STREAMS` tenants that stream."""
+    tenants = (await list_streaming_tenants(database))[:MAX_COUNTED_STREAMS]
+    streams = [await find_stream(database, tenant_id) for tenant_id in tenants]
+    return sum(
+        stream is not None
+        and stream.enabled
+        and stream.oldest_pending_at is not None
+        and stream.oldest_pending_at < before
+        for stream in streams
+    )
 
 
 async def _get_stream(work: UnitOfWork) -> AuditStream:

@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import urlsplit
 
 from broker.oauth_client.types import ErrorClass, allow_sending
 from broker.providers import error_reasons
 from core.http.guarded_client import ConnectFailure, GuardedClient, SendWithdrawn
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, Lookup
 from core.http.single_exchange import ExchangeError, UnreadableBody
+from core.observability.tracing import NOOP_TRACER, Span, Tracer
 
 CONNECT_SECONDS = 3.0
 TOTAL_SECONDS = 10.0
@@ -64,8 +66,10 @@ class VendorHttpClient(GuardedClient):
         clock: Clock = time.monotonic,
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
+        tracer: Tracer = NOOP_TRACER,
     ) -> None:
         super().__init__(allow, connections=MOST_CONNECTIONS, lookup=lookup, tls=tls)
+        self._tracer = tracer
         self._connect_seconds = connect_seconds
         self._seconds = seconds
         self.clock = clock
@@ -76,6 +80,14 @@ class VendorHttpClient(GuardedClient):
         """Send `request` once. `may_send` is asked with the connection open and nothing written on it."""
         if not self.is_askable(request.url):
             return TransportFailure(ErrorClass.SERVICE, error_reasons.URL_REFUSED)
+        with self._tracer.span(request.method, "client") as span:
+            reply = await self._send_in_time(request, may_send)
+            _describe_exchange(span, request, reply)
+            return reply
+
+    async def _send_in_time(
+        self, request: VendorRequest, may_send: Callable[[], bool]
+    ) -> VendorResponse | TransportFailure:
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._send(request, may_send)
@@ -105,6 +117,20 @@ class VendorHttpClient(GuardedClient):
         except ValueError:
             return TransportFailure(ErrorClass.NOT_SENT, error_reasons.ADDRESS)
         return VendorResponse(response.status, dict(response.headers), response.body)
+
+
+def _describe_exchange(span: Span, request: VendorRequest, reply: VendorResponse | TransportFailure) -> None:
+    """Name method, host and status alone: a path or a query may hold a secret. The vendor is told of no trace."""
+    parts = urlsplit(request.url)
+    span.set_attribute("http.request.method", request.method)
+    span.set_attribute("server.address", parts.hostname or "")
+    span.set_attribute("server.port", parts.port or (443 if parts.scheme == "https" else 80))
+    if reply.status is not None:
+        span.set_attribute("http.response.status_code", reply.status)
+    if isinstance(reply, TransportFailure):
+        span.mark_failed(reply.reason)
+    elif reply.status >= 400:
+        span.mark_failed(str(reply.status))
 
 
 def _classify_connect_error(error: OSError) -> str:

@@ -33,6 +33,7 @@ from core.concurrency.rate_limits import CallerLimits
 from core.errors import LimitReached, Unavailable
 from core.log_events import describe_error
 from core.observability.logs import current_request
+from core.observability.tracing import NOOP_TRACER, TRACEPARENT, Tracer
 
 BODY_SECONDS = 5.0
 RATE, BURST, CONCURRENCY = 1_000.0, 2_000, 256
@@ -60,8 +61,10 @@ class RpcApp:
         tokens: ServiceTokenVerifier,
         *,
         clock: Callable[[], float] = time.monotonic,
+        tracer: Tracer = NOOP_TRACER,
     ) -> None:
         self._tokens = tokens
+        self._tracer = tracer
         self._clock = clock
         self._limits = CallerLimits(RATE, BURST, CONCURRENCY, clock=clock)
         self._told: dict[str, float] = {}
@@ -94,12 +97,26 @@ class RpcApp:
         except LimitReached as error:
             return 429, b'{"error":"too_many_requests"}', error.retry_after
         try:
-            return await self._dispatch(claims, scope["path"], await _read_body(receive))
+            body = await _read_body(receive)
+            self._tokens.consume(claims, body)
+            return await self._trace(scope, claims, body)
         finally:
             leave()
 
+    async def _trace(self, scope: Scope, claims: Claims, body: bytes) -> tuple[int, bytes, float | None]:
+        """Answer inside a span that continues the trace of the process that asks; nobody without a service token gets
+        this far."""
+        path = scope["path"]
+        attributes = {"http.request.method": "POST", "http.route": path, "url.path": path}
+        parent = _read_header(scope, TRACEPARENT)
+        with self._tracer.span(f"POST {path}", "server", parent=parent, attributes=attributes) as span:
+            answer = await self._dispatch(claims, path, body)
+            span.set_attribute("http.response.status_code", answer[0])
+            if answer[0] >= 500:
+                span.mark_failed(str(answer[0]))
+            return answer
+
     async def _dispatch(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
-        self._tokens.consume(claims, body)
         log.debug("broker request", extra={"event": "rpc_request", "path": path, "gateway": claims.iss})
         try:
             return 200, await self._paths[path](body), None
@@ -130,7 +147,12 @@ class BrokerApp(RpcApp):
     """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a subject token, too."""
 
     def __init__(
-        self, broker: Broker, tokens: ServiceTokenVerifier, *, clock: Callable[[], float] = time.monotonic
+        self,
+        broker: Broker,
+        tokens: ServiceTokenVerifier,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        tracer: Tracer = NOOP_TRACER,
     ) -> None:
         async def verify(body: bytes) -> bytes:
             return encode_result(await broker.verify(decode_subject_request(body)))
@@ -141,7 +163,7 @@ class BrokerApp(RpcApp):
         async def lease(body: bytes) -> bytes:
             return encode_result(await broker.lease(decode_lease_request(body)))
 
-        super().__init__({VERIFY: verify, STATUS: get_connections, EXCHANGE: lease}, tokens, clock=clock)
+        super().__init__({VERIFY: verify, STATUS: get_connections, EXCHANGE: lease}, tokens, clock=clock, tracer=tracer)
 
 
 def _read_bearer_token(scope: Scope) -> str:
@@ -153,14 +175,18 @@ def _read_bearer_token(scope: Scope) -> str:
 
 def _read_request_id(scope: Scope) -> str:
     """Return the id of the call that a request is for; empty where it has none of our form."""
-    name = REQUEST_HEADER.lower().encode()
-    values = [value.decode("latin-1") for header, value in scope["headers"] if header == name]
-    return values[0] if len(values) == 1 and _REQUEST_ID.fullmatch(values[0]) else ""
+    value = _read_header(scope, REQUEST_HEADER)
+    return value if _REQUEST_ID.fullmatch(value) else ""
 
 
 def _read_authorization(scope: Scope) -> str:
-    """Return the Authorization header; empty if there is none or more than one."""
-    values = [value for name, value in scope["headers"] if name == b"authorization"]
+    return _read_header(scope, "authorization")
+
+
+def _read_header(scope: Scope, name: str) -> str:
+    """Return a header; empty if there is none or more than one."""
+    wanted = name.lower().encode()
+    values = [value for header, value in scope["headers"] if header == wanted]
     return values[0].decode("latin-1") if len(values) == 1 else ""
 
 

@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -26,6 +27,7 @@ from core.config.parsers import UNIX_PREFIX
 from core.connection_state import ModuleConnection
 from core.errors import Unavailable
 from core.observability.logs import current_request
+from core.observability.tracing import NOOP_TRACER, TRACEPARENT, Span, Tracer
 from core.secret import Secret
 
 CONNECT_SECONDS = 2.0
@@ -62,10 +64,14 @@ class RpcClient:
     whoever calls has the deadline. :class:`broker.interface.BrokerUnreachable` tells them that nothing was sent.
     """
 
-    def __init__(self, base_url: str, key: ServiceTokenSigner, session: aiohttp.ClientSession) -> None:
+    def __init__(
+        self, base_url: str, key: ServiceTokenSigner, session: aiohttp.ClientSession, tracer: Tracer = NOOP_TRACER
+    ) -> None:
         self._base_url = base_url
         self._key = key
         self._session = session
+        self._tracer = tracer
+        self._span_attributes = {"http.request.method": "POST", **_describe_server(base_url)}
         self._problem: BrokerProblem | None = None
 
     @property
@@ -100,10 +106,16 @@ class RpcClient:
             return decode(await self._post(path, body, seconds))
 
     async def _post(self, path: str, body: bytes, seconds: float | None) -> bytes:
+        with self._tracer.span(f"POST {path}", "client", attributes=self._span_attributes) as span:
+            return await self._post_in_span(span, path, body, seconds)
+
+    async def _post_in_span(self, span: Span, path: str, body: bytes, seconds: float | None) -> bytes:
         token = self._key.sign("POST", path, body)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         if request_id := current_request.get():
             headers[REQUEST_HEADER] = request_id
+        if traceparent := self._tracer.get_traceparent():
+            headers[TRACEPARENT] = traceparent
         options: dict[str, Any] = {}
         if seconds is not None:
             options["timeout"] = aiohttp.ClientTimeout(total=seconds, connect=CONNECT_SECONDS)
@@ -111,6 +123,7 @@ class RpcClient:
             self._base_url + path, data=body, headers=headers, allow_redirects=False, **options
         )
         async with request as response:
+            span.set_attribute("http.response.status_code", response.status)
             if response.headers.get(ANSWER_HEADER) != compute_answer_mark(token):
                 response.close()  # every later answer on this connection is another request's too
                 raise _MismatchedAnswer
@@ -173,10 +186,12 @@ class HttpBroker(RpcClient):
 
 
 @contextlib.asynccontextmanager
-async def open_http_broker(url: str, key: ServiceTokenSigner) -> AsyncGenerator[HttpBroker]:
+async def open_http_broker(
+    url: str, key: ServiceTokenSigner, tracer: Tracer = NOOP_TRACER
+) -> AsyncGenerator[HttpBroker]:
     """A client over one kept session; `url` as in :func:`open_rpc_session`."""
     async with open_rpc_session(url) as (base_url, session):
-        yield HttpBroker(base_url, key, session)
+        yield HttpBroker(base_url, key, session, tracer)
 
 
 @contextlib.asynccontextmanager
@@ -199,6 +214,15 @@ async def open_rpc_session(url: str) -> AsyncGenerator[tuple[str, aiohttp.Client
         timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS, connect=CONNECT_SECONDS),
     ) as session:
         yield url, session
+
+
+def _describe_server(url: str) -> dict[str, str | int]:
+    """Describe where requests go, as OpenTelemetry names it."""
+    parts = urlsplit(url)
+    return {
+        "server.address": parts.hostname or "",
+        "server.port": parts.port or (443 if parts.scheme == "https" else 80),
+    }
 
 
 async def _read_body(response: aiohttp.ClientResponse) -> bytes:

@@ -67,7 +67,8 @@ class _IdentityApp:
         try:
             moved = self._check_request(request)
             # Starlette raises for a wrong method, rather than answering by itself, where there is an "app".
-            await (moved or self._router)({**scope, "app": self}, receive, answer)
+            scope["app"] = self
+            await (moved or self._router)(scope, receive, answer)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor its text logged

@@ -84,7 +84,13 @@ class AuditSealer:
         self._waited_seconds = 0.0
         """Of the last batch: what other work took between its slices."""
         self._woken = asyncio.Event()
+        self._caught_up_at = time.monotonic()
         self._prepared_month: tuple[int, int] | None = None
+
+    @property
+    def lag_seconds(self) -> float:
+        """Seconds since no record was left: :meth:`run` looks every few seconds."""
+        return time.monotonic() - self._caught_up_at
 
     def wake(self) -> None:
         """Wake the sealer: a record is ready to be sealed."""
@@ -173,6 +179,8 @@ class AuditSealer:
             report_turn(failed=True)
             return 0, False
         report_turn(failed=False)
+        if not taken[1]:
+            self._caught_up_at = time.monotonic()
         return taken
 
     async def _wait_for_work(self, pause: float) -> None:

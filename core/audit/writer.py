@@ -36,6 +36,8 @@ DISK_FULL_SECONDS = 30.0
 somebody writes, and a process that is not ready is sent nothing to write."""
 HOLD_SECONDS = 0.005
 GATHER_SECONDS = 0.001
+REST_SECONDS = 60.0
+"""Seconds for which the duration of a flush counts."""
 
 log = logging.getLogger(__name__)
 
@@ -94,6 +96,8 @@ class AuditWriter:
         self._has_stopped = False
         self._stopped = asyncio.Event()
         self._unreported_losses = 0
+        self._flush_started_at = self._flush_ended_at = float("-inf")
+        self._flush_seconds = 0.0
         self.flushes = 0
         self.written = 0
         self.lost = 0
@@ -117,6 +121,14 @@ class AuditWriter:
     def waiting(self) -> int:
         """Number of records that are not durable yet."""
         return len(self._waiting)
+
+    @property
+    def flush_seconds(self) -> float:
+        """Seconds that the newest flush took, or that the one under way takes where that is more; 0 where none ended
+        within a minute."""
+        now = time.monotonic()
+        newest = self._flush_seconds if now - self._flush_ended_at < REST_SECONDS else 0.0
+        return max(newest, now - self._flush_started_at) if self._is_flushing else newest
 
     @property
     def stalled(self) -> bool:
@@ -231,6 +243,7 @@ class AuditWriter:
         tenants, records, _, _ = zip(*batch, strict=True)
         passes = () if self._pass_of is None else tuple(map(self._pass_of, tenants))
         self._is_flushing = True
+        self._flush_started_at = time.monotonic()
         self._hang_timer.start(self._wait_timeout)
         self._channel.append(tenants, passes, records, self._settle)
 
@@ -239,6 +252,8 @@ class AuditWriter:
         which the next call's may come."""
         self._hang_timer.stop()
         self._is_flushing = False
+        self._flush_ended_at = time.monotonic()
+        self._flush_seconds = self._flush_ended_at - self._flush_started_at
         waiting = self._waiting
         self.written += waiting.in_flight - len(refused)
         self.flushes += 1

@@ -3,8 +3,9 @@
 Labels come from the catalogue and from fixed words, never from what a client sent, and never name a tenant or person.
 """
 
+import asyncio
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +13,8 @@ CounterName = Literal["denied", "auth_refused", "limited", "responses", "refresh
 
 # Seconds. Our own work is some 20 µs a call, a vendor takes 50 ms to 30 s.
 DURATION_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+LOOK_SECONDS = 0.7
+"""Longest time that a scrape waits for what it looks at."""
 MAX_SERIES = 2000
 MAX_LABELS = 64
 OTHER = "other"
@@ -32,7 +35,15 @@ OBSERVABLE_METRICS = (
     ObservableMetric("mcpist_accounts_overdue", "Accounts in use that should have been refreshed 10 minutes ago."),
     ObservableMetric("mcpist_audit_queue_records", "Audit records that wait to be written."),
     ObservableMetric("mcpist_audit_records", "Audit records written.", "counter"),
+    ObservableMetric("mcpist_audit_flush_seconds", "Duration of the newest write of audit records."),
+    ObservableMetric(
+        "mcpist_audit_seal_lag_seconds", "Seconds since this process last found all audit records sealed."
+    ),
+    ObservableMetric(
+        "mcpist_audit_streams_late", "Audit streams whose oldest record should have been delivered 10 minutes ago."
+    ),
     ObservableMetric("mcpist_background_tasks_failing", "Background tasks that died or keep failing."),
+    ObservableMetric("mcpist_broker_up", "1 while the broker of this process answers it."),
     ObservableMetric("mcpist_credentials_cached", "Verified credentials in the cache."),
     ObservableMetric("mcpist_database_connections", "Connections of the pools to the database.", label="state"),
     ObservableMetric("mcpist_database_up", "1 while the database answers."),
@@ -44,7 +55,7 @@ OBSERVABLE_METRICS = (
     ObservableMetric("mcpist_tenants_active", "Tenants that called in the last 10 to 20 seconds."),
     ObservableMetric("mcpist_limited_callers", "Users that the caller limits remember."),
     ObservableMetric(
-        "mcpist_limits_shared", "1 while all processes share limits; 0 without MCPIST_REDIS_URL, or while it is away."
+        "mcpist_limits_shared", "1 while all processes share limits, 0 while the server of MCPIST_REDIS_URL is away."
     ),
     ObservableMetric(
         "mcpist_log_lines_dropped", "Lines of the call log dropped because the reader was too slow.", "counter"
@@ -86,6 +97,7 @@ class Metrics:
         self.counters: dict[CounterName, dict[str, int]] = {name: {} for name in COUNTERS}
         self.observables: dict[str, Callable[[], float]] = {}
         self.labelled: dict[str, list[Callable[[], Mapping[str, float]]]] = {}
+        self._looks: list[Callable[[], Awaitable[object]]] = []
 
     def count_call(self, module: str, tool: str, outcome: str, seconds: float) -> None:
         """Count one finished run of a tool of the catalogue; `outcome` is one of few fixed words."""
@@ -130,6 +142,16 @@ class Metrics:
         if not _OBSERVABLE_NAMES.get(name):
             raise ValueError(f"{name} is not declared in OBSERVABLE_METRICS with a label")
         self.labelled.setdefault(name, []).append(read)
+
+    def register_look(self, look: Callable[[], Awaitable[object]]) -> None:
+        """Have `look` awaited before the numbers are read; it must not raise."""
+        self._looks.append(look)
+
+    async def look(self) -> None:
+        """Await what was registered, for at most :data:`LOOK_SECONDS`: what takes longer goes on, and its numbers are
+        those of the look before."""
+        if self._looks:
+            await asyncio.wait([asyncio.ensure_future(look()) for look in self._looks], timeout=LOOK_SECONDS)
 
     def _find_series(self, module: str, tool: str, outcome: str) -> CallSeries:
         key = (module, tool, outcome) if len(self.calls) < MAX_SERIES else (OTHER, OTHER, outcome)

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Mapping
 
 from core.observability.logs import current_request
+from core.observability.tracing import NoopTracer, Tracer
 from gateway.mcp.request_context import Handler, Params, RequestContext, Result
-from gateway.observability.tracing import NoopTracer, Tracer
 
 
 def wrap_handlers(handlers: Mapping[str, Handler], traces: Tracer) -> dict[str, Handler]:

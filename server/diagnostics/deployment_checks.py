@@ -283,7 +283,7 @@ def _check_schema(current: str | None, *, is_served: bool) -> Finding:
 async def _check_role(deployment: Deployment, role: str) -> Finding:
     try:
         async with open_role_database(deployment, role, max_connections=1) as database:
-            await database.call("SELECT true")
+            await database.ping()
     except LoginRefused as error:
         return Finding(f"role {role}", "error", explain_refused_login(error.__cause__ or error))
     except (MCPistError, asyncpg.PostgresError, OSError) as error:

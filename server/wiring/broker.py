@@ -33,6 +33,7 @@ from core.db import Database
 from core.http.json_documents import JsonDocumentFetcher
 from core.module_manifest import ModuleManifest, list_vendor_manifests
 from core.observability.metrics import Metrics
+from core.observability.tracing import NOOP_TRACER, Tracer
 from core.protected_resource import build_resource_identifier
 from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment
@@ -88,6 +89,7 @@ async def open_broker_runtime(
     only_for: InProcessSubject | None = None,
     worker: Worker = ONLY_WORKER,
     metrics: Metrics | None = None,
+    tracer: Tracer = NOOP_TRACER,
 ) -> AsyncGenerator[BrokerRuntime]:
     """Open the vault, whose key file is made at the first start, and read the identity file. With `only_for` its broker
     serves that user alone, and knows no token. Refreshes are counted in `metrics`, which get the deployment's figures
@@ -126,7 +128,7 @@ async def open_broker_runtime(
         )
         async with (
             run_maintenance(vault, database, guard),
-            open_vendor_http(settings) as http,
+            open_vendor_http(settings, tracer) as http,
             open_vendor_accounts(deployment, database, vault, http, worker, metrics or Metrics()) as accounts,
             _watch_deployment(settings, deployment, metrics, database, vault, worker),
         ):

@@ -10,6 +10,8 @@ import orjson
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from core.observability.tracing import NOOP_TRACER, TRACEPARENT, Span, Tracer
+
 MAX_BODY_BYTES = 4 * 1024 * 1024
 BODY_SECONDS = 20.0
 ANSWER_SECONDS = 60.0
@@ -31,12 +33,18 @@ class BrokerProxy:
     of the connection. `host` is the public one, which the broker expects."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, base_url: str, host: str, get_client_address: Callable[[Request], str]
+        self,
+        session: aiohttp.ClientSession,
+        base_url: str,
+        host: str,
+        get_client_address: Callable[[Request], str],
+        tracer: Tracer = NOOP_TRACER,
     ) -> None:
         self._session = session
         self._base_url = base_url
         self._host = host
         self._get_client_address = get_client_address
+        self._tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -52,7 +60,8 @@ class BrokerProxy:
             await _send_problem(send, 413, "too_large", "the body is too large, or came too slowly")
             return
         try:
-            await self._pass_on(request, body, send)
+            with self._tracer.span(request.method, "client") as span:
+                await self._pass_on(request, body, send, span)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             log.warning(
                 "the broker does not answer a request of the admin API",
@@ -60,7 +69,7 @@ class BrokerProxy:
             )
             await _send_problem(send, 503, "unavailable", "MCPist is not ready: its broker is unavailable")
 
-    async def _pass_on(self, request: Request, body: bytes, send: Send) -> None:
+    async def _pass_on(self, request: Request, body: bytes, send: Send, span: Span) -> None:
         path: bytes = request.scope["raw_path"]
         query: bytes = request.scope["query_string"]
         url = self._base_url + (path + b"?" * bool(query) + query).decode("latin-1")
@@ -73,6 +82,7 @@ class BrokerProxy:
             timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS),
         )
         async with asking as response:
+            span.set_attribute("http.response.status_code", response.status)
             answer = await response.read()
             headers = [
                 (name.lower().encode("latin-1"), value.encode("latin-1"))
@@ -86,6 +96,9 @@ class BrokerProxy:
     def _build_headers(self, request: Request) -> list[tuple[str, str]]:
         headers = [(name, value) for name, value in request.headers.items() if name not in _OF_ONE_HOP]
         headers.append(("Host", self._host))
+        if traceparent := self._tracer.get_traceparent():
+            headers = [(name, value) for name, value in headers if name != TRACEPARENT]
+            headers.append((TRACEPARENT, traceparent))
         if address := self._get_client_address(request):
             headers.append(("X-Forwarded-For", address))
         return headers

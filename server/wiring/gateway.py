@@ -13,7 +13,7 @@ from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
-from core.concurrency.background import list_failing_tasks, run_in_background
+from core.concurrency.background import run_in_background
 from core.concurrency.fair_queue import FairQueue
 from core.concurrency.rate_limits import CallerLimits
 from core.concurrency.replicated_limits import ReplicatedCallerLimits
@@ -25,6 +25,7 @@ from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
 from core.http_server.asgi import PathDispatcher
 from core.observability.metrics import Metrics
+from core.observability.tracing import NOOP_TRACER, Tracer
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
 from gateway.auth.authenticator import CallerAuthenticator
@@ -39,7 +40,6 @@ from gateway.meta_tools.handlers import MetaTools
 from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
-from gateway.observability.tracing import Tracer, start_tracer
 from gateway.observability.tracing_handlers import wrap_handlers
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
@@ -47,7 +47,15 @@ from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
-from server.health import DEGRADED, HealthMonitor, build_health_routes, check_background_tasks, create_disk_check
+from server.health import (
+    DEGRADED,
+    HealthMonitor,
+    build_health_routes,
+    check_background_tasks,
+    create_disk_check,
+    register_audit_metrics,
+    register_health_metrics,
+)
 from server.role_database import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
 from server.workers.worker import ONLY_WORKER, Worker
@@ -83,6 +91,7 @@ async def open_gateway(
     call_log: CallLog,
     worker: Worker = ONLY_WORKER,
     metrics: Metrics | None = None,
+    tracer: Tracer = NOOP_TRACER,
 ) -> AsyncGenerator[Gateway]:
     """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written.
 
@@ -96,7 +105,6 @@ async def open_gateway(
         _open_caller_limits(settings, worker) as limits,
         _run_background_tasks() as start,
     ):
-        traces = start_tracer(settings.tracing, version("mcpist"))
         generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
@@ -110,7 +118,7 @@ async def open_gateway(
             broker,
             sieve,
             call_log,
-            traces,
+            tracer,
             database,
             generations,
             audit,
@@ -125,7 +133,6 @@ async def open_gateway(
         yield gateway
         gateway.refusals.flush()
         await audit.close()
-        await traces.close()
 
 
 @contextlib.asynccontextmanager
@@ -196,6 +203,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         turns=_create_turns(dependencies.settings, metrics),
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
+    register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)
     _register_gauges(metrics, dependencies, authenticate)
     metadata = ProtectedResourceMetadata(
         dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
@@ -262,9 +270,6 @@ def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller
 def _build_health_checks(
     dependencies: _GatewayDependencies,
 ) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
-    async def is_database_reachable() -> bool:
-        return await dependencies.database.call("SELECT true")
-
     async def are_generations_current() -> bool:
         return dependencies.generations.trusted
 
@@ -274,7 +279,7 @@ def _build_health_checks(
         return not dependencies.audit.stalled
 
     checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
-        "database": is_database_reachable,
+        "database": dependencies.database.ping,
         "generations": are_generations_current,
         "audit": is_audit_writing,
         "background tasks": check_background_tasks,
@@ -303,15 +308,13 @@ def _build_health_checks(
 
 
 def _register_gauges(metrics: Metrics, dependencies: _GatewayDependencies, authenticate: CallerAuthenticator) -> None:
-    metrics.register_observable("mcpist_audit_queue_records", lambda: dependencies.audit.waiting)
-    metrics.register_observable("mcpist_audit_records", lambda: dependencies.audit.written)
-    metrics.register_observable("mcpist_background_tasks_failing", lambda: len(list_failing_tasks()))
+    register_audit_metrics(metrics, dependencies.audit)
     metrics.register_observable("mcpist_credentials_cached", lambda: len(authenticate))
     metrics.register_labelled("mcpist_database_connections", dependencies.database.count_connections)
-    metrics.register_observable("mcpist_database_up", lambda: not dependencies.audit.stalled)
     metrics.register_observable("mcpist_generation_listener_up", lambda: dependencies.generations.listening)
     metrics.register_observable("mcpist_limited_callers", lambda: len(dependencies.limits))
-    metrics.register_observable("mcpist_limits_shared", lambda: getattr(dependencies.limits, "is_shared", False))
+    if isinstance(limits := dependencies.limits, ReplicatedCallerLimits):
+        metrics.register_observable("mcpist_limits_shared", lambda: limits.is_shared)
     metrics.register_observable("mcpist_log_lines_dropped", lambda: dependencies.call_log.dropped)
 
 

@@ -9,6 +9,7 @@ from broker.oauth_client.vendor_http import VendorHttpClient
 from core.config.settings import Settings
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
+from core.observability.tracing import NOOP_TRACER, Tracer
 
 IDP_SECONDS = 10.0
 """For each request to an identity provider as a whole: people wait for it."""
@@ -46,9 +47,9 @@ def _split_host(url: str) -> tuple[str, int]:
 
 
 @contextlib.asynccontextmanager
-async def open_vendor_http(settings: Settings) -> AsyncGenerator[VendorHttpClient]:
+async def open_vendor_http(settings: Settings, tracer: Tracer = NOOP_TRACER) -> AsyncGenerator[VendorHttpClient]:
     """Open the way there."""
-    http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
+    http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts), tracer=tracer)
     await http.open()
     try:
         yield http

@@ -75,6 +75,7 @@ async def _answer(
             from core.observability.exposition import build_registry, dump_metrics
 
             registry = registry or build_registry(metrics)
+            await metrics.look()
             _send(writer, {"metrics": await asyncio.to_thread(dump_metrics, registry)})
     except ConnectionError:
         pass

@@ -199,7 +199,7 @@ def test_every_file_that_a_start_opens_is_looked_at(started: Home, tmp_path: Pat
     # Looked at when the database is opened; the others are written anew at each start.
     of_the_database = {one for one in below if one.is_relative_to(started.path / "postgres")}
     of_the_database |= {started.path / "deployment-id"}
-    written = {started.path / name for name in ("lock", "endpoint.json", "endpoint.new")}
+    written = {started.path / name for name in ("lock", "endpoint.json", "endpoint.new", "logs/mcpist.log")}
     assert below - looked_at - of_the_database - written == set()
     of_others = {started.path / "keys" / name for name in ("gateway.pem", "console.pem")}
     assert looked_at <= below | of_others

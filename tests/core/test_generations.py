@@ -1,6 +1,7 @@
 """The listener of changes proves itself while something relies on it, and rests while nothing does."""
 
 import asyncio
+import time
 from uuid import uuid4
 
 import pytest
@@ -50,3 +51,30 @@ async def test_a_listener_that_nobody_relies_on_rests(
 
         await within(5, listens_again)  # a lost connection wakes it
         running.cancel()
+
+
+async def test_a_process_that_stands_still_has_lost_nothing(
+    database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As while it builds its applications at a start, between the announcement and its proof."""
+    announce = Generations._announce
+    stands = 0
+
+    async def announce_late(self: Generations) -> None:
+        nonlocal stands
+        stands += 1
+        time.sleep(2 * INTERVAL)  # noqa: ASYNC251 the whole process stands still
+        await announce(self)
+
+    monkeypatch.setattr(Generations, "_announce", announce_late)
+    async with database.open("mcpist_gateway") as gateway:
+        generations = Generations(database.as_role("mcpist_gateway"), gateway, interval=INTERVAL)
+        running = asyncio.create_task(generations.run())
+
+        async def listens() -> bool:
+            return generations.listening
+
+        await within(10, listens)
+        running.cancel()
+    assert stands == 1
+    assert not [one for one in caplog.records if one.name == "core.generations"]

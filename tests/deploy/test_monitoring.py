@@ -57,6 +57,13 @@ def test_the_runbook_has_an_entry_for_each_alert_and_no_other() -> None:
             assert part in text, (name, part)
 
 
+def test_each_alert_is_brought_about_and_ended_on_a_running_deployment() -> None:
+    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_alerts_of_*.py"))
+    for verb in ("begins", "ends"):
+        found = set(re.findall(rf'\.{verb}\("(Mcpist\w+)"', tests))
+        assert found == {rule["alert"] for rule in alerts()}, verb
+
+
 def test_the_runbook_names_commands_and_events_that_exist() -> None:
     page = (ROOT / "docs/runbook.md").read_text(encoding="utf-8")
     for command in set(re.findall(r"`mcpist ([a-z -]+?)(?: -|`)", page)):

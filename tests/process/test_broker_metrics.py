@@ -10,10 +10,10 @@ from tests.broker.refresh.vendor import vendor_of
 from tests.process.vendor_accounts import add_person, connect_account, has_refreshed, make_due
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
-from tests.support.running_product import free_port
-from tests.support.split import split_on
+from tests.support.split import show_metrics, split_on
 
 pytestmark = pytest.mark.timeout(180)
+HURRY = {"SWEEP_EVERY": "0.3", "FIGURES_EVERY": "0.3"}
 
 
 async def scrape(port: int) -> dict[tuple[str, ...], float]:
@@ -27,15 +27,12 @@ async def test_a_broker_shows_its_metrics(database: ScratchDatabase, tmp_path: P
     async with (
         vendor_of(tmp_path, "strict") as vendor,
         split_on(
-            database, tmp_path / "d", gateways=1, variables={"SWEEP_EVERY": "0.3"}, hosts=[vendor.host]
+            database, tmp_path / "d", gateways=1, variables=HURRY, hosts=[vendor.host], prepare=show_metrics
         ) as deployment,
     ):
         ada = await add_person(deployment, "ada")
         account = await connect_account(deployment, ada, vendor)
-        await deployment.broker.end()
-        port = free_port()
-        deployment.broker.variables["MCPIST_METRICS_PORT"] = str(port)
-        await deployment.broker.start()
+        port = deployment.broker.metrics_port
         await within(60, lambda: has_read_figures(port))
         found = await scrape(port)
         assert (found["mcpist_accounts", "active"], found["mcpist_accounts", "needs_reauth"]) == (1, 0)

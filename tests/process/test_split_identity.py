@@ -1,7 +1,6 @@
 """OAuth where the broker is a process of its own: its tokens count at every gateway, and so do their ends."""
 
 import asyncio
-import json
 import re
 import secrets
 from collections.abc import AsyncIterator
@@ -14,15 +13,14 @@ import pytest_asyncio
 from joserfc import jws
 
 from core.directory import tenants
-from server.deployment import KEYS_FOLDER, PASSWORDS_FILE
 from tests.process.split_oauth import ClientOf, client_of, given, held, refused
 from tests.process.test_split import person
 from tests.support import directory
 from tests.support.front import BROKER_PATHS
-from tests.support.postgres import PASSWORDS, DatabaseServer
+from tests.support.postgres import DatabaseServer
 from tests.support.product import ACTOR
-from tests.support.running_product import command, free_port
-from tests.support.split import Split, running, split_on
+from tests.support.running_product import free_port
+from tests.support.split import Split, run_operator_command, running, split_on
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
 PROVEN = "SELECT 1 FROM auth.grants WHERE client_id = $1 FOR UPDATE"
@@ -222,7 +220,7 @@ async def test_signing_keys_rotated_elsewhere(deployment: Split, ada: ClientOf, 
     await ada.works(before["access_token"])
     async with deployment.product.database.admin_connection() as admin:  # else the command says to wait
         await admin.execute("UPDATE auth.signing_keys SET created_at = created_at - interval '3 minutes'")
-    await on_the_brokers_machine(deployment, "keys", "signing", "rotate")
+    await run_operator_command(deployment, "keys", "signing", "rotate")
     second = replace(deployment.broker, port=free_port(), running=None, ready={})
     async with running([second]):
         after = given(await ada.refreshed(before["refresh_token"], f"http://127.0.0.1:{second.port}"))
@@ -232,22 +230,13 @@ async def test_signing_keys_rotated_elsewhere(deployment: Split, ada: ClientOf, 
         published = (await ada.http.get(f"{deployment.public_url}/oauth/jwks.json")).json()
         assert {kid(before), kid(after)} <= {key["kid"] for key in published["keys"]}
 
-    await on_the_brokers_machine(deployment, "keys", "signing", "rotate", "--compromised")
+    await run_operator_command(deployment, "keys", "signing", "rotate", "--compromised")
     await ada.ends(after["access_token"])
     second = replace(second, running=None)
     async with running([second]):
         anew = given(await ada.refreshed(after["refresh_token"], f"http://127.0.0.1:{second.port}"))
         assert kid(anew) not in {key["kid"] for key in published["keys"]}
         await ada.works(anew["access_token"])
-
-
-async def on_the_brokers_machine(deployment: Split, *arguments: str) -> None:
-    """A command of the operator, who has the administrator's login to the database and the roles' passwords."""
-    passwords = deployment.broker.home / KEYS_FOLDER / PASSWORDS_FILE
-    passwords.touch(0o600)
-    passwords.write_text(json.dumps({role: password.reveal() for role, password in PASSWORDS.items()}))
-    url = deployment.product.database.admin.url.reveal()
-    await command(deployment.broker.home, deployment.broker.port, *arguments, MCPIST_DATABASE_URL=url)
 
 
 def kid(tokens: dict[str, str]) -> str:

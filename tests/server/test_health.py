@@ -7,7 +7,8 @@ import orjson
 import pytest
 
 from core.errors import Unavailable
-from server.health import Check, HealthMonitor, build_health_routes
+from core.observability.metrics import Metrics
+from server.health import Check, HealthMonitor, build_health_routes, register_health_metrics
 
 
 class Clock:
@@ -126,3 +127,41 @@ async def test_changes_are_logged_once(caplog: pytest.LogCaptureFixture) -> None
         await watched.check_components()
         clock.now += 2
     assert [record.getMessage() for record in caplog.records] == ["database is down", "database is up"]
+
+
+def read(metrics: Metrics) -> dict[str, float]:
+    return {name: float(number()) for name, number in metrics.observables.items()}
+
+
+async def test_a_scrape_sees_what_nobody_has_called() -> None:
+    database, broker, writes = Part(), Part(), True
+    clock, metrics = Clock(), Metrics()
+    monitor = health(clock, database=database, broker=broker)
+    register_health_metrics(metrics, monitor, can_write=lambda: writes)
+    await metrics.look()
+    assert read(metrics) == {
+        "mcpist_background_tasks_failing": 0,
+        "mcpist_broker_up": 1,
+        "mcpist_database_up": 1,
+    }
+    broker.answer, writes = Unavailable(), False
+    clock.now = 2
+    await metrics.look()
+    assert (read(metrics)["mcpist_broker_up"], read(metrics)["mcpist_database_up"]) == (0, 0)
+    broker.answer, writes, database.answer = True, True, False
+    clock.now = 4
+    await metrics.look()
+    assert (read(metrics)["mcpist_broker_up"], read(metrics)["mcpist_database_up"]) == (1, 0)
+
+
+async def test_a_broker_that_is_degraded_is_not_up_and_one_that_is_not_there_has_no_metric() -> None:
+    async def is_degraded() -> bool | str:
+        return "degraded: no answer in time"
+
+    metrics = Metrics()
+    register_health_metrics(metrics, health(database=Part(), broker=is_degraded))
+    await metrics.look()
+    assert read(metrics)["mcpist_broker_up"] == 0
+    alone = Metrics()
+    register_health_metrics(alone, health(database=Part()))
+    assert "mcpist_broker_up" not in alone.observables

@@ -17,6 +17,7 @@ from core.errors import Unavailable
 from core.observability.exposition import build_registry
 from core.observability.metrics import DURATION_BUCKETS, MAX_LABELS, MAX_SERIES, OBSERVABLE_METRICS, Metrics
 from server.metrics_server import serve_metrics
+from tests.support.eventually import within
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 
@@ -86,6 +87,32 @@ def test_watched_numbers_are_read_at_each_look() -> None:
         metrics.register_observable("mcpist_made_up", lambda: 1)
 
 
+async def test_a_scrape_looks_first_and_does_not_wait_for_long() -> None:
+    metrics = Metrics()
+    looks: list[str] = []
+    hangs = asyncio.Event()
+
+    async def look() -> None:
+        looks.append("quick")
+
+    async def hang() -> None:
+        looks.append("slow")
+        await hangs.wait()
+        looks.append("done")
+
+    metrics.register_look(look)
+    metrics.register_look(hang)
+    metrics.register_observable("mcpist_audit_queue_records", lambda: len(looks))
+    async with serve_metrics("127.0.0.1", 0, metrics) as port, httpx2.AsyncClient() as client:
+        assert "mcpist_audit_queue_records 2.0" in (await client.get(f"http://127.0.0.1:{port}/metrics")).text
+        hangs.set()
+
+        async def has_ended() -> bool:
+            return "done" in looks
+
+        await within(5, has_ended)
+
+
 def test_the_number_of_series_is_bounded() -> None:
     metrics = Metrics()
     for number in range(MAX_SERIES + 1000):
@@ -121,7 +148,7 @@ def test_counting_imports_no_library() -> None:
 async def test_an_own_port_serves_the_metrics_and_nothing_else() -> None:
     metrics = Metrics()
     metrics.count_call("graph", "search", "ok", 0.1)
-    async with serve_metrics("127.0.0.1", 0, build_registry(metrics)) as port, httpx2.AsyncClient() as client:
+    async with serve_metrics("127.0.0.1", 0, metrics) as port, httpx2.AsyncClient() as client:
         url = f"http://127.0.0.1:{port}"
         answer = await client.get(f"{url}/metrics")
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -138,7 +165,7 @@ async def test_a_taken_port_is_told_with_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Unavailable, match=rf"metrics port {port} .* MCPIST_METRICS_PORT"):
-            async with serve_metrics("127.0.0.1", port, build_registry(Metrics())):
+            async with serve_metrics("127.0.0.1", port, Metrics()):
                 pass
 
 

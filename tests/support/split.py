@@ -25,7 +25,7 @@ from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.db import Database
 from core.secret import Secret
-from server.deployment import KEYS_FOLDER
+from server.deployment import KEYS_FOLDER, PASSWORDS_FILE
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import VAULT_KEYS_FILE
 from tests.support.canary_homes import hear_home
@@ -34,7 +34,7 @@ from tests.support.front import Front, front
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
 from tests.support.round_robin import round_robin
-from tests.support.running_product import START_SECONDS, environment, free_port
+from tests.support.running_product import START_SECONDS, command, environment, free_port
 from tests.support.toy_vendor import Shop, shop
 
 CALL_TIMEOUT = 5.0
@@ -86,6 +86,11 @@ class Process:
         """Send a signal and go on."""
         assert self.running is not None
         self.running.send_signal(number)
+
+    @property
+    def metrics_port(self) -> int:
+        """Where its metrics are, if it shows them."""
+        return int(self.variables["MCPIST_METRICS_PORT"])
 
     def log(self) -> str:
         """What it said."""
@@ -267,6 +272,25 @@ def build_role_url(database: ScratchDatabase, role: str) -> str:
     parts = urlsplit(database.admin.url.reveal())
     where = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{role}:{quote(PASSWORDS[role].reveal())}@{where}{parts.path}?{parts.query}"
+
+
+def show_metrics(process: Process) -> None:
+    """Have a process show its metrics at a port of its own."""
+    process.variables["MCPIST_METRICS_PORT"] = str(free_port())
+
+
+async def run_operator_command(deployment: Split, *arguments: str, given: str = "") -> Any:
+    """Run a command on the broker's machine as the operator, who has the administrator's login to the database and the
+    roles' passwords; what it printed."""
+    passwords = deployment.broker.home / KEYS_FOLDER / PASSWORDS_FILE
+    passwords.touch(0o600)
+    passwords.write_text(json.dumps({role: password.reveal() for role, password in PASSWORDS.items()}))
+    variables = {
+        "MCPIST_DATABASE_URL": deployment.product.database.admin.url.reveal(),
+        "MCPIST_ALLOWED_PRIVATE_HOSTS": deployment.broker.variables["MCPIST_ALLOWED_PRIVATE_HOSTS"],
+        "MCPIST_PUBLIC_URL": deployment.public_url,
+    }
+    return await command(deployment.broker.home, deployment.broker.port, *arguments, given=given, **variables)
 
 
 def add_console(deployment: Split, folder: Path, **variables: str) -> Process:

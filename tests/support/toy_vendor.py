@@ -63,6 +63,9 @@ class Shop:
     says_twice: bool = False
     """Whether every answer comes a second time, a moment later and unasked."""
 
+    delay: float = 0.0
+    """Seconds that every answer takes."""
+
     resume: asyncio.Event | None = None
     """Until it is set, answers wait, where it is there."""
 
@@ -85,6 +88,7 @@ class Shop:
         name = self.tokens.get(token)
         if self.resume is not None:
             await self.resume.wait()
+        await asyncio.sleep(self.delay)
         self.stray -= 1
         if name is None or self.stray >= 0:
             return web.json_response({"secret": "a vendor's own words"}, status=401)

@@ -13,6 +13,7 @@ from broker.audit_streams import record_batches
 from broker.audit_streams.collector import Collector
 from broker.audit_streams.deliveries import CLAIMED_FOR, compute_pause
 from broker.audit_streams.stream_dispatcher import MAX_FAILING, AuditStreamDispatcher
+from broker.audit_streams.stream_settings import count_late_streams
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
@@ -87,6 +88,26 @@ async def stream_to(app: AdminApp, tenant: Tenant, collector: CollectorServer, *
 async def stand(app: AdminApp, tenant: Tenant) -> Any:
     async with app.browser(tenant.admin) as admin:
         return (await admin.get(PATH)).json()
+
+
+async def test_streams_that_are_late_are_counted(app: AdminApp, acme: Tenant, collector: CollectorServer) -> None:
+    globex = await app.tenant("globex")
+    other = await app.tenant("initech")
+    for tenant, enabled in ((acme, True), (globex, True), (other, False)):
+        await stream_to(app, tenant, collector, enabled=enabled)
+    later = app.clock() + timedelta(days=1)
+    await happen(app, other, 1)
+    await happen(app, acme, 1)
+    assert await count_late_streams(app.broker, later) == await count_streams_with_pending(app, acme, globex)
+    assert await count_late_streams(app.broker, later) >= 1
+    assert await count_late_streams(app.broker, app.clock() - timedelta(days=1)) == 0
+    async with dispatching(app, collector) as dispatcher:
+        await deliver(dispatcher)
+    assert await count_late_streams(app.broker, later) == 0, "the one that is off does not count"
+
+
+async def count_streams_with_pending(app: AdminApp, *tenants: Tenant) -> int:
+    return sum([(await stand(app, tenant))["pending"] > 0 for tenant in tenants])
 
 
 async def test_a_stream_from_tried_to_removed(app: AdminApp, acme: Tenant, collector: CollectorServer) -> None:

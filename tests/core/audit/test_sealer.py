@@ -18,7 +18,7 @@ from core.audit.truncation import pack
 from core.audit.writer import append_events
 from core.db import Database
 from core.errors import Unavailable
-from tests.core.audit.support import OTHER, TENANT, away, call, utc_now
+from tests.core.audit.support import OTHER, TENANT, away, call, until, utc_now
 from tests.support.postgres import ScratchDatabase
 
 
@@ -232,11 +232,13 @@ async def test_it_survives_the_database_s_absence(
         running = asyncio.create_task(sealer.run())
         with pytest.raises((Unavailable, asyncpg.PostgresError)):
             await AuditSealer(console, utc_now).seal_once()
+        await until(lambda: sealer.lag_seconds > 0.5)
     try:
         deadline = time.monotonic() + 20
         while not await sealed(database):
             assert time.monotonic() < deadline
             await asyncio.sleep(0.02)
+        await until(lambda: sealer.lag_seconds < 0.5)
     finally:
         running.cancel()
 

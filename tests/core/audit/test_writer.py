@@ -28,6 +28,23 @@ async def test_a_written_event_is_there(database: ScratchDatabase, broker: Datab
         assert writer.waiting == 0
 
 
+async def test_it_tells_how_long_a_flush_takes(
+    database: ScratchDatabase, broker: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with writing(broker) as writer, database.admin_connection() as admin:
+        assert writer.flush_seconds == 0
+        await writer.write(call())
+        assert 0 < writer.flush_seconds < 1
+        async with admin.transaction():
+            await admin.execute("LOCK TABLE audit.incoming IN ACCESS EXCLUSIVE MODE")
+            waiting = writer.submit(call())
+            await until(lambda: writer.flush_seconds > 0.3)
+        await waiting
+        assert writer.flush_seconds > 0.3
+        monkeypatch.setattr("core.audit.writer.REST_SECONDS", 0.0)
+        assert writer.flush_seconds == 0
+
+
 async def test_order_is_kept(database: ScratchDatabase, broker: Database) -> None:
     events = [call(n) for n in range(2_500)]
     async with writing(broker) as writer:

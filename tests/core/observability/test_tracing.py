@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiohttp import web
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from core.config.tracing import TracingSettings, read_tracing_settings
-from gateway.observability.tracing import NoopTracer, start_tracer
+from core.observability.tracing import NoopTracer, start_tracer
+from tests.support.trace_collector import TraceCollector, read_attributes, trace_collector
 
 ROOT = Path(__file__).parents[3]
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -20,60 +19,20 @@ SAMPLED = f"00-{TRACE}-{PARENT}-01"
 NOT_SAMPLED = f"00-{TRACE}-{PARENT}-00"
 
 
-class Collector:
-    """Takes what an OpenTelemetry collector would."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.status = 200
-        self.headers: list[dict[str, str]] = []
-        self.raw = bytearray()
-        self.requests: list[ExportTraceServiceRequest] = []
-
-    async def take(self, request: web.Request) -> web.Response:
-        body = await request.read()
-        self.raw += body
-        self.headers.append({name.lower(): value for name, value in request.headers.items()})
-        self.requests.append(ExportTraceServiceRequest.FromString(body))
-        return web.Response(status=self.status)
-
-    @property
-    def spans(self) -> dict[str, Span]:
-        parts = (scope for sent in self.requests for resource in sent.resource_spans for scope in resource.scope_spans)
-        return {span.name: span for scope in parts for span in scope.spans}
-
-    @property
-    def resource(self) -> dict[str, str]:
-        attributes = self.requests[0].resource_spans[0].resource.attributes
-        return {pair.key: pair.value.string_value for pair in attributes}
-
-
 @pytest.fixture
-async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Collector]:
+async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TraceCollector]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    taken = Collector()
-    app = web.Application()
-    app.router.add_post("/v1/traces", taken.take)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    listener = socket.create_server(("127.0.0.1", 0))
-    await web.SockSite(runner, listener).start()
-    taken.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    yield taken
-    await runner.cleanup()
+    async with trace_collector() as taken:
+        yield taken
 
 
-def settings(collector: Collector, **variables: str) -> TracingSettings:
+def settings(collector: TraceCollector, **variables: str) -> TracingSettings:
     found, problems = read_tracing_settings({"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, **variables})
     assert problems == []
     return found
 
 
-def attributes(span: Span) -> dict[str, object]:
-    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value") or "") for pair in span.attributes}
-
-
-async def test_spans_arrive_with_their_parents(collector: Collector) -> None:
+async def test_spans_arrive_with_their_parents(collector: TraceCollector) -> None:
     traces = start_tracer(settings(collector, OTEL_SERVICE_NAME="my gateway"), "1.2.3")
     with traces.span("tools/call", "server", parent=SAMPLED, attributes={"mcp.method.name": "tools/call"}) as request:
         request.set_attribute("http.response.status_code", 200)
@@ -90,7 +49,7 @@ async def test_spans_arrive_with_their_parents(collector: Collector) -> None:
     assert outer.trace_id.hex() == TRACE
     assert outer.parent_span_id.hex() == PARENT
     assert outer.kind == Span.SPAN_KIND_SERVER
-    assert attributes(outer) == {"mcp.method.name": "tools/call", "http.response.status_code": 200}
+    assert read_attributes(outer) == {"mcp.method.name": "tools/call", "http.response.status_code": 200}
     for name in ("one", "two"):
         assert spans[name].trace_id.hex() == TRACE
         assert spans[name].parent_span_id == outer.span_id
@@ -99,7 +58,21 @@ async def test_spans_arrive_with_their_parents(collector: Collector) -> None:
     assert collector.resource["service.version"] == "1.2.3"
 
 
-async def test_without_a_parent_a_trace_begins(collector: Collector) -> None:
+async def test_the_span_of_now_is_told_to_other_processes(collector: TraceCollector) -> None:
+    traces = start_tracer(settings(collector), "1")
+    assert traces.get_traceparent() == ""
+    with traces.span("request", "server", parent=SAMPLED) as span:
+        told = traces.get_traceparent()
+        span.rename("GET /things/{id}")
+    with traces.span("other", parent=NOT_SAMPLED):
+        assert traces.get_traceparent().endswith("-00")
+    await traces.close()
+    version, trace, parent, flags = told.split("-")
+    assert (version, trace, flags) == ("00", TRACE, "01")
+    assert parent == collector.spans["GET /things/{id}"].span_id.hex()
+
+
+async def test_without_a_parent_a_trace_begins(collector: TraceCollector) -> None:
     traces = start_tracer(settings(collector), "1")
     with traces.span("first"):
         pass
@@ -111,7 +84,7 @@ async def test_without_a_parent_a_trace_begins(collector: Collector) -> None:
     assert first.trace_id != second.trace_id
 
 
-async def test_a_failure_is_told_without_its_text(collector: Collector) -> None:
+async def test_a_failure_is_told_without_its_text(collector: TraceCollector) -> None:
     traces = start_tracer(settings(collector), "1")
     with pytest.raises(RuntimeError), traces.span("request"), traces.span("run"):
         raise RuntimeError("hunter2")
@@ -120,12 +93,12 @@ async def test_a_failure_is_told_without_its_text(collector: Collector) -> None:
     await traces.close()
     for name, kind in (("request", "RuntimeError"), ("run", "RuntimeError"), ("tool error", "timeout")):
         assert collector.spans[name].status.code == Status.STATUS_CODE_ERROR
-        assert attributes(collector.spans[name]) == {"error.type": kind}
+        assert read_attributes(collector.spans[name]) == {"error.type": kind}
         assert not collector.spans[name].events
     assert b"hunter2" not in collector.raw
 
 
-async def test_the_clients_decision_not_to_trace_is_respected(collector: Collector) -> None:
+async def test_the_clients_decision_not_to_trace_is_respected(collector: TraceCollector) -> None:
     traces = start_tracer(settings(collector), "1")
     with traces.span("unwanted", parent=NOT_SAMPLED), traces.span("its child"):
         pass
@@ -146,7 +119,7 @@ async def test_the_clients_decision_not_to_trace_is_respected(collector: Collect
         ("parentbased_always_off", "1", []),
     ],
 )
-async def test_samplers(collector: Collector, sampler: str, ratio: str, names: list[str]) -> None:
+async def test_samplers(collector: TraceCollector, sampler: str, ratio: str, names: list[str]) -> None:
     chosen = settings(collector, OTEL_TRACES_SAMPLER=sampler, OTEL_TRACES_SAMPLER_ARG=ratio)
     traces = start_tracer(chosen, "1")
     with traces.span("free"):
@@ -157,7 +130,7 @@ async def test_samplers(collector: Collector, sampler: str, ratio: str, names: l
     assert sorted(collector.spans) == names
 
 
-async def test_the_collectors_key_is_sent(collector: Collector) -> None:
+async def test_the_collectors_key_is_sent(collector: TraceCollector) -> None:
     traces = start_tracer(settings(collector, OTEL_EXPORTER_OTLP_HEADERS="x-key=a%20b"), "1")
     with traces.span("request"):
         pass
@@ -169,7 +142,7 @@ async def test_the_collectors_key_is_sent(collector: Collector) -> None:
 SILENT = """
 import asyncio, sys
 from core.config.tracing import TracingSettings
-from gateway.observability.tracing import start_tracer
+from core.observability.tracing import start_tracer
 
 async def main():
     traces = start_tracer(TracingSettings(endpoint=sys.argv[1]), "1")
@@ -205,7 +178,7 @@ async def test_off_makes_nothing() -> None:
 
 def test_off_imports_nothing() -> None:
     script = (
-        "import sys; from core.config.tracing import TracingSettings; from gateway.observability.tracing import *;"
+        "import sys; from core.config.tracing import TracingSettings; from core.observability.tracing import *;"
         "start_tracer(TracingSettings(), '1'); sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0

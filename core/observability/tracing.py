@@ -6,7 +6,7 @@ Spans carry no arguments, no results and no text of an exception: only names, id
 import asyncio
 import contextlib
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SpanKind = Literal["server", "internal", "client"]
 AttributeValue = str | bool | int | float
 
+TRACEPARENT = "traceparent"
+"""Header that carries a trace from process to process (W3C Trace Context)."""
 EXPORT_TIMEOUT = 5.0
 CLOSE_TIMEOUT = 2.0
 
@@ -29,6 +31,10 @@ class Span(Protocol):
 
     def set_attribute(self, name: str, value: AttributeValue) -> None:
         """Say more about it."""
+        ...
+
+    def rename(self, name: str) -> None:
+        """Give it a name that was not known when it began: still one of few."""
         ...
 
     def mark_failed(self, kind: str) -> None:
@@ -49,8 +55,13 @@ class Tracer(Protocol):
     ) -> AbstractContextManager[Span]:
         """Open a span for the time in the block; an exception that leaves it marks it as failed.
 
-        `name` is one of few; `parent` is a valid W3C traceparent from outside, or empty.
+        `name` is one of few; `parent` is a W3C traceparent from outside, or empty.
         """
+        ...
+
+    def get_traceparent(self) -> str:
+        """Return the W3C traceparent of the span in which this is called, for another process of the deployment; empty
+        outside of spans."""
         ...
 
     async def close(self) -> None:
@@ -71,12 +82,21 @@ class NoopTracer:
     ) -> AbstractContextManager[Span]:
         return _NOOP_SPAN
 
+    def get_traceparent(self) -> str:
+        return ""
+
     async def close(self) -> None:
         pass
 
 
+NOOP_TRACER = NoopTracer()
+
+
 class _NoopSpan(AbstractContextManager["_NoopSpan"]):
     def set_attribute(self, name: str, value: AttributeValue) -> None:
+        pass
+
+    def rename(self, name: str) -> None:
         pass
 
     def mark_failed(self, kind: str) -> None:
@@ -94,7 +114,17 @@ _NOOP_SPAN = _NoopSpan()
 
 def start_tracer(settings: TracingSettings, version: str) -> Tracer:
     """Traces as configured: sent in the background in batches, by OTLP over HTTP."""
-    return _OtelTracer(settings, version) if settings.url else NoopTracer()
+    return _OtelTracer(settings, version) if settings.url else NOOP_TRACER
+
+
+@contextlib.asynccontextmanager
+async def open_tracer(settings: TracingSettings, version: str) -> AsyncGenerator[Tracer]:
+    """Trace as :func:`start_tracer` does until the block is left; then what waits is sent."""
+    tracer = start_tracer(settings, version)
+    try:
+        yield tracer
+    finally:
+        await tracer.close()
 
 
 class _OtelTracer:
@@ -137,6 +167,13 @@ class _OtelTracer:
                 span.mark_failed(type(error).__name__)
                 raise
 
+    def get_traceparent(self) -> str:
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        carrier: dict[str, str] = {}
+        TraceContextTextMapPropagator().inject(carrier)
+        return carrier.get(TRACEPARENT, "")
+
     async def close(self) -> None:
         loop, flushed = asyncio.get_running_loop(), asyncio.Event()
 
@@ -162,6 +199,9 @@ class _OtelSpan:
     def set_attribute(self, name: str, value: AttributeValue) -> None:
         self._span.set_attribute(name, value)
 
+    def rename(self, name: str) -> None:
+        self._span.update_name(name)
+
     def mark_failed(self, kind: str) -> None:
         from opentelemetry.trace import StatusCode
 
@@ -174,7 +214,7 @@ def _parse_parent(parent: str) -> "Context | None":
         return None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-    return TraceContextTextMapPropagator().extract({"traceparent": parent})
+    return TraceContextTextMapPropagator().extract({TRACEPARENT: parent})
 
 
 def _create_sampler(settings: TracingSettings) -> "Sampler":
