@@ -143,7 +143,7 @@ async def _try_passwords(
         except (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError) as error:
             if find_tls_problem(address.url.reveal()):
                 raise TLSFilesUnusable from error
-            if _refuses_certificate(error):
+            if _refuses_certificate(error) or await _is_certificate_refused(error, arguments):
                 raise ClientCertificateRefused from error
             raise
     return None, refused
@@ -155,6 +155,21 @@ def _refuses_certificate(error: Exception) -> bool:
     alert = error if isinstance(error, ssl.SSLError) else error.__cause__
     reason = (isinstance(alert, ssl.SSLError) and alert.reason) or ""
     return "ALERT" in reason and any(part in reason for part in ("CERT", "UNKNOWN_CA", "DECRYPT_ERROR"))
+
+
+async def _is_certificate_refused(error: Exception, arguments: Mapping[str, Any]) -> bool:
+    """Find out why a connection was lost on which a certificate was shown: by TLS 1.2, where the alert is part of the
+    handshake. In TLS 1.3 it comes later, and may be lost with the connection."""
+    if not isinstance(error, ConnectionResetError | asyncpg.PostgresConnectionError):
+        return False
+    if "sslcert=" not in arguments["dsn"]:
+        return False
+    try:
+        connection = await _connect(**{**arguments, "dsn": f"{arguments['dsn']}&ssl_max_protocol_version=TLSv1.2"})
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as second_error:
+        return _refuses_certificate(second_error)
+    connection.terminate()
+    return False
 
 
 def _read_passwords(address: DatabaseAddress) -> Sequence[Secret | None]:

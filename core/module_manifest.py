@@ -79,6 +79,11 @@ def list_vendor_manifests(manifests: Iterable[ModuleManifest]) -> tuple[ModuleMa
     return tuple(manifest for manifest in manifests if manifest.has_vendor)
 
 
+def accepts_keys(url: str) -> bool:
+    """Check whether keys can be used at a base URL; not where a site is part of it, since a key names no site."""
+    return "{" not in url
+
+
 def _read(path: Path) -> ModuleManifest:
     try:
         manifest = decode_module_manifest(path.read_bytes())

@@ -35,7 +35,7 @@ def _build_installed_module(
         {name: tool.read_only for name, tool in manifest.tools.items()},
         partial(_apply_changes, load_catalogue, manifest.name) if manifest.settings else None,
         manifest.settings,
-        manifest.has_vendor,
+        manifest.base_url,
     )
 
 

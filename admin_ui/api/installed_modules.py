@@ -13,7 +13,8 @@ class InstalledModule:
     bilingual.
 
     `settings_schema` is the JSON Schema of the settings, {} where there are none. `apply_change` makes new settings of
-    the stored ones and of what is asked for (null: back to the default).
+    the stored ones and of what is asked for (null: back to the default). `base_url` is that of the manifest: "" without
+    a vendor.
     """
 
     name: str
@@ -22,7 +23,12 @@ class InstalledModule:
     tools: Mapping[str, bool]
     apply_change: Callable[[ModuleSettingValues, ModuleSettingValues], ModuleSettingValues] | None = None
     settings_schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    has_vendor: bool = False
+    base_url: str = ""
+
+    @property
+    def has_vendor(self) -> bool:
+        """Check whether the module's tools use an account at a vendor."""
+        return bool(self.base_url)
 
 
 InstalledModules = Mapping[str, InstalledModule]

@@ -21,6 +21,7 @@ from core.db import Database
 from core.directory import services
 from core.directory.services import TenantService
 from core.errors import Invalid, InvalidFields, NotFound
+from core.module_manifest import accepts_keys
 from core.names import MODULE_NAME_FIELD
 
 routes = create_router("services")
@@ -44,6 +45,10 @@ class TenantServiceView(ResponseModel):
     tool_count: int = Field(description="Number of tools of the module.")
     settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")
     has_vendor: bool = Field(description="True if the module uses accounts at a vendor.")
+    accepts_keys: bool = Field(
+        description="True if an account can be an API key, where the provider has keys: not as long as the base URL "
+        "names a site, which a key does not tell; the setting `base_url` changes that."
+    )
 
 
 _SERVICES = SortedList[TenantServiceView](
@@ -197,4 +202,10 @@ def _build_view(module: str, service: TenantService | None, installed: Installed
         tool_count=len(installed_module.tools) if installed_module else 0,
         settings={} if service is None else dict(service.settings),
         has_vendor=installed_module is not None and installed_module.has_vendor,
+        accepts_keys=installed_module is not None and _accepts_keys(installed_module, service),
     )
+
+
+def _accepts_keys(module: InstalledModule, service: TenantService | None) -> bool:
+    base_url = service.settings.get("base_url") if service is not None else None
+    return module.has_vendor and accepts_keys(str(base_url or module.base_url))

@@ -61,9 +61,15 @@ class ConnectSession:
     expires_at: datetime
 
     @property
+    def queue(self) -> tuple[ServiceProgress, ...]:
+        """The services that the person is led through: those that are set up, or all where none is."""
+        ready = tuple(service for service in self.services if service.cause != NOT_SET_UP)
+        return ready or self.services
+
+    @property
     def waiting(self) -> tuple[str, ...]:
-        """The modules that are not connected yet, the failed ones too: a person may try once more."""
-        return tuple(service.module for service in self.services if service.state != "done")
+        """The modules of the queue that are not connected yet, the failed ones too: a person may try once more."""
+        return tuple(service.module for service in self.queue if service.state != "done")
 
 
 def build_progress(

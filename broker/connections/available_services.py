@@ -12,7 +12,7 @@ from broker.connections.connect_methods import (
     find_required_tools,
     list_connect_methods,
 )
-from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
+from broker.connections.credential_origins import get_service_url, load_service_settings, load_service_url
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.connections.stored_credentials import StoredCredential, list_credentials, list_owner_credentials
 from broker.oauth_client.vendor_scopes import find_missing_scopes
@@ -22,7 +22,7 @@ from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_store import CredentialOwner
 from broker.vault.origin_policy import OriginPolicy
 from core.db import Database, UnitOfWork
-from core.module_manifest import ModuleManifest
+from core.module_manifest import ModuleManifest, accepts_keys
 from core.permissions import Role
 from core.policy_loader import load_enabled_modules, load_roles
 

@@ -36,11 +36,6 @@ def get_service_url(module: ModuleManifest, settings: Mapping[str, Mapping[str, 
     return base_url if isinstance(base_url, str) and base_url else module.base_url
 
 
-def accepts_keys(url: str) -> bool:
-    """Check whether keys can be used at a base URL; not where a site is part of it, since a key names no site."""
-    return "{" not in url
-
-
 async def resolve_module_origins(
     work: UnitOfWork, provider: Provider, settings: Mapping[str, str], modules: Sequence[ModuleManifest]
 ) -> Mapping[str, Sequence[str]]:

@@ -240,7 +240,7 @@ def _build_next_url(request: Request, connect_session: ConnectSession) -> str:
     left, after = list_remaining(query, connect_session.waiting), query.get("after", "")
     if not left:
         return connect_session.return_path or build_path(CONNECT_PATH, {"done": after and "connected", "module": after})
-    queue = ConnectQueue(tuple(left[1:]), len(connect_session.services), str(connect_session.id))
+    queue = ConnectQueue(tuple(left[1:]), len(connect_session.queue), str(connect_session.id))
     role = "" if connect_session.role_id is None else str(connect_session.role_id)
     return build_path(f"{CONNECT_PATH}/{left[0]}", {**queue.to_fields(), "role": role, "after": after})
 

@@ -24,6 +24,15 @@ _KEY_PROVIDER = re.compile(
     r"|vault-transit:https?://[^/\s@?#,]+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,6}"
 )
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+# Of libpq's (PostgreSQL, 34.1.2 Parameter Key Words); asyncpg hands to the server what it does not know, which ends the
+# connection.
+_UNSUPPORTED_OPTIONS = frozenset({
+    "channel_binding", "connect_timeout", "fallback_application_name", "gssdelegation", "gssencmode", "hostaddr",
+    "keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "load_balance_hosts",
+    "max_protocol_version", "min_protocol_version", "oauth_client_id", "oauth_client_secret", "oauth_issuer",
+    "oauth_scope", "replication", "require_auth", "requirepeer", "sslcertmode", "sslcompression", "sslcrldir",
+    "sslkeylogfile", "sslsni", "tcp_user_timeout",
+})  # fmt: skip
 _WRITING_SESSIONS = ("any", "primary", "read-write")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 
@@ -157,6 +166,8 @@ def parse_database_url(text: str) -> Secret:
     options = parse_qs(urlsplit(text).query)
     if options.get("target_session_attrs", ["any"])[-1] not in _WRITING_SESSIONS:
         raise SettingFormatError("MCPist writes: target_session_attrs has to be read-write")
+    if unknown := sorted(_UNSUPPORTED_OPTIONS & options.keys()):
+        raise SettingFormatError(f"MCPist does not know its option {unknown[0]}; take it out")
     if options.get("sslmode", ["prefer"])[-1] not in _SSL_MODES:
         raise SettingFormatError(f"sslmode has to be one of {', '.join(_SSL_MODES)}")
     return Secret(text)

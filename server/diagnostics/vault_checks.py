@@ -199,8 +199,8 @@ def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, 
         module.name for module in catalogue.modules if module.vendor is not None and module.name in modules
     )
     message = say(
-        "{tenant}: {text} for {names}; at {url}/connect",
-        "{tenant}：{names} には{text}（{url}/connect）",
+        "{tenant}: {text} for {names}; connect one at {url}/connect",
+        "{tenant}：{names} には{text}（接続：{url}/connect）",
         tenant=tenant.slug,
         text=NOT_CONNECTED_TEXT,
         names=", ".join(unconnected),

@@ -37,7 +37,8 @@ async def _output(*command: str, **environment: str) -> str:
 async def test_a_tool_is_run_as_oneself_and_the_code_does_the_same(app: ConsoleApp) -> None:
     person = await _person(app, "tries")
     page = await app.open(person, "/tools?open=knowledge_graph")
-    await page.get_by_role("link", name="Try: Read graph").click()
+    await page.get_by_role("link", name="Read graph", exact=True).click()
+    await page.get_by_role("dialog", name="Read graph", exact=True).get_by_role("button", name="Try").click()
     await page.wait_for_url(re.compile(r"try=knowledge_graph\.read_graph"))
     await page.get_by_role("dialog").get_by_role("button", name="Run", exact=True).wait_for()
     sent: list[dict[str, str]] = []

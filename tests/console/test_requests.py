@@ -16,10 +16,18 @@ expect.set_options(timeout=15_000)
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def _ask(app: ConsoleApp, name: str, module: str = "notion", tool: str = "search_pages", why: str = "") -> Person:
-    person = await app.product.person(app.admin.tenant, f"{name}@acme.test", allow=["knowledge_graph:read"])
-    tenant = person.tenant.id
-    await access_requests.create_request(app.product.console, ACTOR, tenant, person.id, module, tool, why)
+async def _ask(
+    app: ConsoleApp,
+    name: str,
+    module: str = "notion",
+    tool: str = "search_pages",
+    why: str = "",
+    *,
+    admin: Person | None = None,
+) -> Person:
+    tenant = (admin or app.admin).tenant
+    person = await app.product.person(tenant, f"{name}@acme.test", allow=["knowledge_graph:read"])
+    await access_requests.create_request(app.product.console, ACTOR, tenant.id, person.id, module, tool, why)
     return person
 
 
@@ -71,24 +79,37 @@ async def test_a_request_is_approved_with_one_click_into_a_role(app: ConsoleApp)
     await own.get_by_role("list", name="Tools of Notion").wait_for()
 
 
+async def test_the_list_gives_no_role_that_allows_everything(app: ConsoleApp) -> None:
+    """One click for one tool makes nobody an owner of all: the panel opens, and the person has what they had."""
+    person = await _ask(app, "modest", module="jira", tool="search_issues")
+    page = await app.open(app.admin, "/requests")
+    await page.get_by_role("button", name="Approve the request of modest@acme.test").click()
+    panel = page.get_by_role("dialog", name="modest@acme.test")
+    await panel.get_by_role("button", name=f"Approve into role {app.user.email}").wait_for()
+    owned = await list_user_roles(app.product.console, app.admin.tenant.id, person.id, None, 50)
+    assert [role.name for role in owned] == [person.email]
+
+
 async def test_a_request_is_approved_in_the_list_and_undone(app: ConsoleApp) -> None:
     """Where one role allows it; where there are more, the panel has them."""
-    console, tenant = app.product.console, app.admin.tenant.id
-    person = await _ask(app, "quick", module="confluence", tool="search")
-    page = await app.open(app.admin, "/requests")
+    console, admin, tenant = app.product.console, app.other_admin, app.other_admin.tenant.id
+    await create_role(console, ACTOR, tenant, "Wiki")
+    await grant(console, ACTOR, tenant, "Wiki", "allow", "confluence.*")
+    person = await _ask(app, "quick", module="confluence", tool="search", admin=admin)
+    page = await app.open(admin, "/requests")
     await page.get_by_role("button", name="Approve the request of quick@acme.test").click()
     await expect(_row(page, "quick@acme.test")).to_have_count(0)
-    assert app.user.email in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
+    assert "Wiki" in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
     await page.get_by_role("button", name="Undo").click()
 
     async def is_undone() -> bool:
-        return app.user.email not in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
+        return "Wiki" not in {role.name for role in await list_user_roles(console, tenant, person.id, None, 50)}
 
     await within(15, is_undone)
     await expect(_row(page, "quick@acme.test")).to_have_count(1)
-    await create_role(console, ACTOR, tenant, "Wiki")
-    await grant(console, ACTOR, tenant, "Wiki", "allow", "confluence.*")
-    await _ask(app, "choice", module="confluence", tool="search")
+    await create_role(console, ACTOR, tenant, "Pages")
+    await grant(console, ACTOR, tenant, "Pages", "allow", "confluence:read")
+    await _ask(app, "choice", module="confluence", tool="search", admin=admin)
     await page.reload()
     await page.get_by_role("button", name="Approve the request of choice@acme.test").click()
     panel = page.get_by_role("dialog", name="choice@acme.test")

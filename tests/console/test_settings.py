@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from core.audit.sealer import seal_pending_events
 from server.role_database import get_utc_now
-from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, confirm_by_typing
+from tests.console.console_app import NARROW, SHORT_VIEW, VIEWS, ConsoleApp, confirm_by_typing
 from tests.support.directory import create_role
 from tests.support.product import ACTOR
 
@@ -107,6 +107,20 @@ async def test_an_identity_provider_gets_a_token_for_provisioning(app: ConsoleAp
     await seal_pending_events(app.product.console, get_utc_now)
     await seen.get_by_text("Entra <b>ID</b>").wait_for(state="detached")
     assert (await page.request.get(f"{url}/ServiceProviderConfig", headers=asked)).status == 401
+
+
+async def test_tabs_of_narrow_screens_scroll_to_the_selected_one(app: ConsoleApp) -> None:
+    page = await app.open(app.admin, "/settings?view=collector", viewport=NARROW)
+    tabs = page.get_by_role("navigation", name="Settings").get_by_role("link")
+    await page.get_by_role("heading", name="Log collector").wait_for()
+    await expect(tabs).to_have_count(4)
+    places = [await tab.bounding_box() for tab in await tabs.all()]
+    assert len({place["y"] for place in places if place}) == 1, "tabs stand on one line"
+    selected = places[-1]
+    assert selected is not None
+    assert selected["x"] >= 0
+    assert selected["x"] + selected["width"] <= NARROW["width"], "the selected one is in sight"
+    await app.look(page, "settings-tabs-narrow")
 
 
 async def test_settings_are_for_administrators_of_the_tenant(app: ConsoleApp) -> None:

@@ -71,6 +71,8 @@ async def test_a_person_is_invited_and_the_link_signs_them_in(app: ConsoleApp) -
     assert link.startswith(f"{app.identity.url}/sign-in/link?code=")
     assert link not in page.url
     await app.look(page, "invited")
+    await page.get_by_role("link", name="Give roles").click()
+    await page.get_by_text("No roles: this person sees no tools.").wait_for()
     await page.keyboard.press("Escape")
     await expect(_row(page, "new@acme.test")).to_be_visible()
     await app.look(page, "users-hostile-name")

@@ -173,6 +173,7 @@ async def test_a_file_of_somebody_else(port: int, authority: Authority, own: Sel
     ("options", "told"),
     [
         ("sslmode=verify", "sslmode has to be one of disable, .*, verify-full"),
+        ("connect_timeout=5&sslmode=require", "does not know its option connect_timeout; take it out"),
         ("target_session_attrs=standby", "target_session_attrs has to be read-write"),
     ],
 )

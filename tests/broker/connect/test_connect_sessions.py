@@ -195,6 +195,22 @@ async def test_a_service_that_nobody_has_set_up_says_so(app: ConnectApp) -> None
         assert ("stall", "failed", "not_set_up") in (await told(browser, session))[1]
 
 
+async def test_the_link_leads_past_services_that_nobody_has_set_up(app: ConnectApp) -> None:
+    """Two of three: each page counts two, and none is a dead end."""
+    ada = await app.person("ada@acme.test", allow=THREE)
+    await app.execute("DELETE FROM vault.oauth_clients WHERE provider = 'other'")
+    async with app.browser(ada) as browser:
+        session = await started(browser)
+        ready = [module for module, state, _ in (await told(browser, session))[1] if state == "waiting"]
+        assert len(ready) == 2
+        page = await browser.get(session["url"])
+        assert page.url.path == f"/connect/{ready[0]}"
+        assert "Service 1 of 2" in shown(page)
+        page = await browser.get(skip_of(page))
+        assert page.url.path == f"/connect/{ready[1]}"
+        assert "Service 2 of 2" in shown(page)
+
+
 async def test_of_many_the_oldest_end_and_each_page_has_each_once(app: ConnectApp) -> None:
     ada = await app.person("ada@acme.test", allow=THREE)
     async with app.browser(ada) as browser:

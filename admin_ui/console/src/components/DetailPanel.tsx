@@ -1,9 +1,10 @@
 import { X } from 'lucide-react'
-import { type ReactNode, useEffect, useRef } from 'react'
+import type { ReactNode } from 'react'
 import { Dialog, Heading, Modal, ModalOverlay, Tab, TabList, TabPanel, Tabs } from 'react-aria-components'
 import { useMessages } from '../messages/index.tsx'
 import { IconButton } from './Button.tsx'
 import styles from './Overlay.module.css'
+import { useSelectedInSight } from './useSelectedInSight.ts'
 
 interface DetailPanelProps {
   title: string
@@ -57,10 +58,7 @@ interface PanelTabsProps<Key extends string> {
 
 /** Tabs whose selection the query string holds; only the selected one's content is made. */
 export function PanelTabs<Key extends string>({ label, tabs, selected, onSelect }: PanelTabsProps<Key>) {
-  const list = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    list.current?.querySelector('[data-selected]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [selected])
+  const list = useSelectedInSight<HTMLDivElement>('[data-selected]', selected)
   return (
     <Tabs className={styles.tabs!} selectedKey={selected} onSelectionChange={(key) => onSelect(key as Key)}>
       <TabList ref={list} aria-label={label} className={styles.tabList!} items={tabs.map((tab) => ({ ...tab, id: tab.key }))}>

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { useSelectedInSight } from './useSelectedInSight.ts'
 import styles from './ViewLinks.module.css'
 
 interface ViewLinksProps<View extends string> {
@@ -10,8 +11,9 @@ interface ViewLinksProps<View extends string> {
 
 /** Several lists on one page, each at an address of its own (`?view=`). */
 export function ViewLinks<View extends string>({ label, views, selected }: ViewLinksProps<View>) {
+  const list = useSelectedInSight<HTMLElement>('[aria-current=page]', selected)
   return (
-    <nav aria-label={label} className={styles.views}>
+    <nav ref={list} aria-label={label} className={styles.views}>
       {views.map(({ view, label: text }, index) => (
         <Link
           key={view}

@@ -17,21 +17,21 @@ export const identity = {
   redirect: 'Redirect URI',
   redirectHelp: 'Register exactly this address at the provider.',
   steps: {
-    oidc: ['Make a web application with the authorization code flow.', 'Enter the redirect URI.', 'Copy its client ID and secret to here.'],
+    oidc: ['Make a web application with the authorization code flow.', 'Enter the redirect URI above.', 'Copy its client ID and secret into the fields below.'],
     google: [
       'APIs & Services → OAuth consent screen: user type Internal.',
       'Credentials → Create credentials → OAuth client ID → Web application, with the redirect URI.',
-      'Copy its client ID and secret to here.',
+      'Copy its client ID and secret into the fields below.',
     ],
     microsoft: [
       'App registrations → New registration: this directory only, platform Web, with the redirect URI.',
       'Token configuration → Add optional claim → ID: email and xms_edov.',
-      'Certificates & secrets → New client secret. Copy its value, the application ID and the directory ID to here.',
+      'Certificates & secrets → New client secret. Copy its value, the application ID and the directory ID into the fields below.',
     ],
     github: [
       'The organization’s settings → Developer settings → OAuth Apps → New OAuth App.',
       'Authorization callback URL: the redirect URI.',
-      'Generate a client secret. Copy it and the client ID to here.',
+      'Generate a client secret. Copy it and the client ID into the fields below.',
     ],
   },
   stepsTitle: 'At the provider',
@@ -48,7 +48,7 @@ export const identity = {
     groups_claim: 'Claim with groups',
   },
   help: {
-    id: 'Small letters, digits and -. It is part of the redirect URI and cannot be changed.',
+    id: 'Small letters, digits and -. It cannot be changed. The redirect URI, of which it is a part, then stands below.',
     label: 'Empty is the usual one, as “Google” or “Single sign-on”.',
     issuer: 'As the provider writes it, such as https://login.acme.example. Its metadata is read from there.',
     tenant: 'Of one Microsoft Entra directory.',

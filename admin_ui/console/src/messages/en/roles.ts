@@ -59,7 +59,7 @@ export const roles = {
     disconnectTitle: (title: string, account: string) => `Disconnect ${title}${account && ` (${account})`} from the role?`,
     disconnectText: (count: number) => `${countOf(count, 'person has', 'people have')} the role. Who has no account of their own loses the service.`,
     clientOwn: (id: string) => `OAuth client of the role: ${id}`,
-    clientCommon: 'OAuth client: that of everybody',
+    clientCommon: 'no OAuth client of its own',
     clientOpen: 'OAuth client',
     clientLabel: (title: string) => `OAuth client of the role for ${title}`,
     empty: 'No service that is on needs an account.',

@@ -74,45 +74,45 @@ export const services = {
     notion: [
       'Make a new public connection. An internal one has a key and no OAuth.',
       'Enter the redirect URI above, and choose the capabilities: read, update and insert content, read and insert comments, user information.',
-      'Copy the OAuth client ID and the OAuth client secret to here.',
+      'Copy the OAuth client ID and the OAuth client secret into the fields below.',
     ],
     google: [
       'Make a project, and enable the Google Calendar API under APIs & Services.',
       'Google Auth Platform: user type Internal for a Workspace company. With External, publish the app, or accounts end after 7 days.',
       'Credentials → Create credentials → OAuth client ID, type Web application, with the redirect URI above.',
-      'Copy the client ID and the secret to here.',
+      'Copy the client ID and the secret into the fields below.',
     ],
     microsoft: [
       'Applications → App registrations → New registration, for your directory.',
       'Authentication → Add a platform → Web, with the redirect URI above.',
       'API permissions → Microsoft Graph → Delegated: Tasks.Read, Tasks.ReadWrite, offline_access, openid, profile.',
-      'Certificates & secrets → New client secret. Copy the application ID, the secret’s value and your directory ID to here.',
+      'Certificates & secrets → New client secret. Copy the application ID, the secret’s value and your directory ID into the fields below.',
     ],
     github: [
       'In the organisation’s Developer settings: GitHub Apps → New GitHub App.',
       'Callback URL: the redirect URI above. Expire user authorization tokens: on. Webhook: off.',
       'Permissions of repositories: Metadata, Contents, Issues, Pull requests and Actions, reading or also writing.',
-      'Generate a client secret, copy it and the client ID to here, and install the App for the repositories that it may reach.',
+      'Generate a client secret, copy it and the client ID into the fields below, and install the App for the repositories that it may reach.',
     ],
     github_oauth_app: [
       'Developer settings → OAuth Apps → New OAuth App, with the redirect URI above as authorization callback URL.',
-      'Generate a client secret, and copy it and the client ID to here.',
+      'Generate a client secret, and copy it and the client ID into the fields below.',
     ],
     atlassian: [
       'Create → OAuth 2.0 integration.',
       'Permissions: the User identity API, the Jira API and the Confluence API with their scopes for reading and writing.',
       'Authorization → OAuth 2.0 (3LO): the redirect URI above. There is room for one only.',
       'Distribution → Sharing: on, or nobody but you can connect.',
-      'Copy the client ID and the secret from Settings to here.',
+      'Copy the client ID and the secret from Settings into the fields below.',
     ],
     supabase: [
       'OAuth Apps → Add application, with the redirect URI above.',
       'Choose what the app may do: it is fixed there and not asked for later.',
-      'Copy the client ID and the secret to here.',
+      'Copy the client ID and the secret into the fields below.',
     ],
     other: [
       'Register an OAuth client for web applications with the redirect URI above.',
-      'Copy its client ID and its secret to here.',
+      'Copy its client ID and its secret into the fields below.',
     ],
   } as Record<string, string[]>,
   providers: {

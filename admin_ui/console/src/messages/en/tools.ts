@@ -32,7 +32,7 @@ export const tools = {
   disconnect: 'Disconnect',
   connectModule: (module: string) => `Connect ${module}`,
   reconnectModule: (module: string) => `Connect again: ${module}`,
-  connectAll: (count: number) => `Connect all (${count})`,
+  connectAll: 'Connect all',
   connectTitle: (module: string) => `Connect ${module}`,
   connectHelp: (module: string, count: number) =>
     `MCPist asks ${module} for access to your account, for ${countOf(count, 'tool', 'tools')}. You allow it there, or store a key, and come back here. No client, model or module sees it.`,
@@ -40,6 +40,7 @@ export const tools = {
   goOn: 'Continue',
   notSetUp: (module: string) => `${module} has no OAuth client yet. An administrator has to register one under Services.`,
   notConnectable: (module: string) => `${module} cannot be connected at the moment. Try again later, or ask an administrator.`,
+  noneSetUp: 'None of these services can be connected yet. An administrator has to register OAuth clients under Services.',
   noAccountNeeded: 'This service needs no account.',
   noToolsOfModule: 'None of your roles allows a tool of this service.',
   returned: 'What came of connecting',

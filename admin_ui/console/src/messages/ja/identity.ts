@@ -49,7 +49,7 @@ export const identity: Messages['identity'] = {
     groups_claim: 'グループのクレーム',
   },
   help: {
-    id: '英小文字、数字、- が使えます。リダイレクト URI の一部になり、後から変更できません。',
+    id: '英小文字、数字、- が使えます。後から変更できません。入力すると、これを含むリダイレクト URI が下に表示されます。',
     label: '空の場合は「Google」や「Single sign-on」などの標準の名前です。',
     issuer: 'プロバイダーの表記どおりに入力します（例：https://login.acme.example）。メタデータはここから読み取られます。',
     tenant: 'Microsoft Entra のディレクトリ 1 つの ID です。',

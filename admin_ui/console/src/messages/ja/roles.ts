@@ -59,7 +59,7 @@ export const roles: Messages['roles'] = {
     disconnectTitle: (title, account) => `${title}${account && `（${account}）`}をロールから切断しますか？`,
     disconnectText: (count) => `このロールのユーザーは ${count} 人です。自分のアカウントがない人は、このサービスを使えなくなります。`,
     clientOwn: (id) => `ロールの OAuth クライアント：${id}`,
-    clientCommon: 'OAuth クライアント：全員用',
+    clientCommon: 'ロール専用の OAuth クライアントなし',
     clientOpen: 'OAuth クライアント',
     clientLabel: (title) => `${title} のロール用 OAuth クライアント`,
     empty: 'アカウントが必要な、有効なサービスはありません。',

@@ -32,7 +32,7 @@ export const tools: Messages['tools'] = {
   disconnect: '接続を解除',
   connectModule: (module) => `${module} を接続`,
   reconnectModule: (module) => `${module} を再接続`,
-  connectAll: (count) => `すべて接続（${count}）`,
+  connectAll: 'すべて接続',
   connectTitle: (module) => `${module} を接続`,
   connectHelp: (module, count) =>
     `MCPist が ${module} のアカウントへのアクセスを求めます（${count} 個のツール用）。${module} 側で許可するかキーを保存すると、この画面に戻ります。クライアント、モデル、モジュールには渡りません。`,
@@ -40,6 +40,7 @@ export const tools: Messages['tools'] = {
   goOn: '続ける',
   notSetUp: (module) => `${module} の OAuth クライアントが未登録です。管理者が「サービス」で登録する必要があります。`,
   notConnectable: (module) => `${module} は現在接続できません。しばらくしてから再試行するか、管理者に連絡してください。`,
+  noneSetUp: '接続できるサービスがまだありません。管理者が「サービス」で OAuth クライアントを登録する必要があります。',
   noAccountNeeded: 'このサービスにアカウントは不要です。',
   noToolsOfModule: 'このサービスのツールを使えるロールがありません。',
   returned: '接続の結果',

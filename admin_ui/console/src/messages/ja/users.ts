@@ -23,6 +23,8 @@ export const users: Messages['users'] = {
     systemRole: 'システムロール',
     systemRoleHelp: '管理者はユーザー・ロール・サービスを管理します。使えるツールはロールだけで決まります。',
     submit: '招待',
+    rolesNext: 'ロールを割り当てるまで、ツールは表示されません。',
+    giveRoles: 'ロールを割り当てる',
     done: '招待しました',
     doneText: (email) => `${email} はサインインできます。ID プロバイダーがない場合は、サインインリンクを送ってください。`,
   },

@@ -39,7 +39,6 @@ export function ProviderForm({ provider, onSaved }: ProviderFormProps) {
   const [id, setId] = useState(provider?.id ?? '')
   const [secret, setSecret] = useState('')
   const [despite, setDespite] = useState(false)
-  const [redirectUri, setRedirectUri] = useState('')
   const stored: Versioned<ProviderValues> = provider ?? NEW
   const form = useVersionedForm<ProviderValues, ProviderValues>({
     stored,
@@ -57,13 +56,8 @@ export function ProviderForm({ provider, onSaved }: ProviderFormProps) {
   })
   const { values, set } = form
   const asks = !provider || goesElsewhere(pickValues(provider), values)
-  const tryIt = async () => {
-    const trial = await read(
-      api.POST('/api/v1/deployment/identity-providers/test', { body: { id, ...buildBody(values, secret) } }),
-    )
-    setRedirectUri(trial.redirect_uri)
-    return trial
-  }
+  const tryIt = () =>
+    read(api.POST('/api/v1/deployment/identity-providers/test', { body: { id, ...buildBody(values, secret) } }))
   const address = (name: 'issuer' | 'tenant' | 'base_url' | 'api_url', text?: string) =>
     hasField(values.kind, name) && (
       <Field
@@ -95,10 +89,10 @@ export function ProviderForm({ provider, onSaved }: ProviderFormProps) {
             choices={KINDS.map((kind) => ({ value: kind, label: identity.kinds[kind] }))}
           />
           <Field name="id" label={fields.id} help={help.id} value={id} onChange={setId} isRequired maxLength={40} />
+          {id !== '' && <CopyField label={identity.redirect} value={buildRedirectUri(id)} />}
           <ProviderSteps kind={values.kind} />
         </>
       )}
-      {redirectUri && <CopyField label={identity.redirect} value={redirectUri} />}
       {address('issuer', help.issuer)}
       {address('tenant', help.tenant)}
       <Field
@@ -161,4 +155,9 @@ async function saveProvider(id: string, body: Body, etag: string, exists: string
     if (etag !== NEW.etag || !(error instanceof Problem) || error.status !== 412) throw error
     throw new Problem(409, { code: 'conflict', errors: [{ field: 'id', problem: exists }] })
   }
+}
+
+/** Where the provider sends people back to. It is needed there before there is a client ID to try. */
+function buildRedirectUri(id: string): string {
+  return `${window.location.origin}/sign-in/callback/${encodeURIComponent(id)}`
 }

@@ -9,8 +9,8 @@ import { useApprove } from './approve.ts'
 import { fittingRolesQuery } from './queries.ts'
 
 /**
- * Approves from the list where one role alone allows what is asked for. Where there is a choice, or something fails, the
- * panel says what there is.
+ * Approves from the list where one role alone allows what is asked for. Where there is a choice, something fails, or that
+ * role allows every tool, which is far more than was asked for, the panel says what there is.
  */
 export function ApproveButton({ request }: { request: SchemaAccessRequestView }) {
   const { requests } = useMessages()
@@ -23,7 +23,7 @@ export function ApproveButton({ request }: { request: SchemaAccessRequestView })
     try {
       const { items, next_cursor } = await queries.fetchQuery({ ...fittingRolesQuery(request.id), staleTime: 0 })
       const [role] = items
-      if (!role || items.length > 1 || next_cursor) open({ id: request.id })
+      if (!role || items.length > 1 || next_cursor || role.allow.includes('*')) open({ id: request.id })
       else await approve(role, false)
     } catch {
       open({ id: request.id })

@@ -1,4 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import { Button } from '../../components/Button.tsx'
+import { useOverlay } from '../../components/overlay.ts'
 import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { CopyButton } from '../../components/CopyField.tsx'
 import { DetailPanel } from '../../components/DetailPanel.tsx'
@@ -12,6 +14,8 @@ import { moduleQuery, toolQuery } from './queries.ts'
 import { splitToolName } from './route.ts'
 import styles from './tools.module.css'
 
+const OF_PLAYGROUND = ['try'] as const
+
 interface ToolPanelProps {
   name: string
   onClose: () => void
@@ -20,10 +24,16 @@ interface ToolPanelProps {
 /** A tool with its parameters and its result. */
 export function ToolPanel({ name, onClose }: ToolPanelProps) {
   const localized = useLocalized()
+  const { playground } = useMessages()
+  const { open } = useOverlay(OF_PLAYGROUND)
   const [module, tool] = splitToolName(name)
   const { data, error, refetch } = useQuery(toolQuery(module, tool))
   return (
-    <DetailPanel title={data ? localized(data.title) : tool} onClose={onClose}>
+    <DetailPanel
+      title={data ? localized(data.title) : tool}
+      onClose={onClose}
+      actions={data && <Button onPress={() => open({ try: name })}>{playground.try}</Button>}
+    >
       <div className={styles.panel}>
         {error ? (
           <ProblemNotice error={error} onRetry={() => void refetch()} />

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Plug } from 'lucide-react'
-import { lazy, Suspense, useCallback, useMemo } from 'react'
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { useCommand } from '../../app/commands.tsx'
 import { startConnecting } from '../../components/connecting.ts'
 import { Button } from '../../components/Button.tsx'
@@ -54,24 +54,22 @@ export function ToolsPage() {
 
 function ConnectAll() {
   const { data } = useQuery(unconnectedQuery)
-  const count = data?.items.length ?? 0
-  return count > 0 ? <ConnectAllButton count={count} /> : null
+  return data && data.items.length > 0 ? <ConnectAllButton /> : null
 }
 
-function ConnectAllButton({ count }: { count: number }) {
+function ConnectAllButton() {
   const { problems, tools } = useMessages()
   const online = useOnline()
   const { busy, problem, run } = useAction()
-  const connect = () =>
-    void run(async () => {
-      await startConnecting({})
-    })
-  useCommand('connect-all', tools.connectAll(count), connect)
+  const [isRefused, setRefused] = useState(false)
+  const connect = () => void run(async () => setRefused((await startConnecting({})).length > 0))
+  useCommand('connect-all', tools.connectAll, connect)
   return (
     <div className={styles.headAction}>
       <Button kind="primary" icon={Plug} isPending={busy} isDisabled={!online} onPress={connect}>
-        {tools.connectAll(count)}
+        {tools.connectAll}
       </Button>
+      {isRefused && <p role="alert">{tools.noneSetUp}</p>}
       {problem && <ProblemNotice error={problem} title={problems.actionTitle} />}
     </div>
   )

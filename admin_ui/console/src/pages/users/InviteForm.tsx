@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
 import { Button } from '../../components/Button.tsx'
@@ -36,7 +37,11 @@ export function InviteForm({ onClose }: { onClose: () => void }) {
           <>
             <p>{form.doneText(made.email)}</p>
             <SignInLink userId={made.id} />
+            <p>{form.rolesNext}</p>
             <div className={overlay.actions}>
+              <Link to="/users" search={{ id: made.id, tab: 'roles' }}>
+                {form.giveRoles}
+              </Link>
               <Button kind="primary" onPress={onClose}>
                 {common.close}
               </Button>

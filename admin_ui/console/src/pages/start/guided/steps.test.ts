@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { SchemaProviderView, SchemaTenantServiceView, SchemaToolModuleView } from '../../../api/schema.d.ts'
 import { findDone, findNext, findConnectMethod, type Known, STEPS, type Step } from './steps.ts'
 
-const service = { module: 'notion', enabled: true, has_vendor: true } as SchemaTenantServiceView
+const service = { module: 'notion', enabled: true, has_vendor: true, accepts_keys: true } as SchemaTenantServiceView
 const provider = {
   id: 'notion',
   modules: ['notion'],
@@ -34,7 +34,12 @@ describe('findConnectMethod', () => {
     [{ ...provider, problem: 'broken', key: true }, [], null],
     [{ ...provider, modules: ['github'] }, ['notion'], null],
   ])('%j with clients at %j: %s', (one, registered, method) => {
-    expect(findConnectMethod('notion', { providers: [one], registered: new Set(registered) })).toBe(method)
+    expect(findConnectMethod('notion', { providers: [one], registered: new Set(registered), services: [service] })).toBe(method)
+  })
+
+  it('takes no key where a key would name no site', () => {
+    const known = { providers: [{ ...provider, key: true }], registered: new Set<string>() }
+    expect(findConnectMethod('notion', { ...known, services: [{ ...service, accepts_keys: false }] })).toBe('needs_client')
   })
 })
 

@@ -21,11 +21,15 @@ export interface Known {
 }
 
 /** The best way to an account of a module; null where none of its providers works. */
-export function findConnectMethod(module: string, { providers, registered }: Pick<Known, 'providers' | 'registered'>): ConnectMethod | null {
+export function findConnectMethod(
+  module: string,
+  { providers, registered, services }: Pick<Known, 'providers' | 'registered' | 'services'>,
+): ConnectMethod | null {
   const own = providers.filter((one) => one.modules.includes(module) && one.problem === '')
+  const acceptsKeys = services.some((service) => service.module === module && service.accepts_keys)
   if (own.some((one) => one.oauth && (one.client_registration !== '' || registered.has(one.id)))) return 'oauth'
-  if (own.some((one) => one.key)) return 'key'
-  return own.some((one) => one.oauth) ? 'needs_client' : null
+  if (acceptsKeys && own.some((one) => one.key)) return 'key'
+  return own.some((one) => one.oauth || one.key) ? 'needs_client' : null
 }
 
 /** Whether somebody has named the company: a new tenant is called as its address is. */
