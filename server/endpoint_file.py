@@ -14,6 +14,8 @@ from server.operator_access import OperatorAccess
 
 ENDPOINT_FILE = "endpoint.json"
 PROBE_TIMEOUT = 3.0
+MAX_ANSWER, MAX_REASON = 64 * 1024, 500
+"""Bytes that are read of an answer, and characters that are told of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,30 @@ def announce_server(home: Path, mcp_url: str, operator: OperatorAccess | None = 
 
 
 async def is_answering(mcp_url: str, path: str) -> bool:
-    """Check whether the product behind `mcp_url` answers 200 to GET `path`, such as ``/readyz``."""
+    """Check whether the product behind `mcp_url` answers 200 to GET `path`, such as ``/healthz``."""
+    answer = await _fetch(mcp_url, path)
+    return answer is not None and answer[0] == 200
+
+
+async def find_unready_reason(mcp_url: str) -> str:
+    """Find why the product behind `mcp_url` is not ready: the parts that do not serve; empty if it is."""
+    answer = await _fetch(mcp_url, "/readyz")
+    if answer is None:
+        return f"no answer within {PROBE_TIMEOUT:.0f} seconds"
+    status, body = answer
+    if status == 200:
+        return ""
+    try:
+        parts = [
+            f"{part['name']} is {part['state']}" for part in json.loads(body)["components"] if part["state"] != "up"
+        ]
+    except (ValueError, KeyError, TypeError):
+        parts = []
+    return ", ".join(parts)[:MAX_REASON] or f"status {status}"
+
+
+async def _fetch(mcp_url: str, path: str) -> tuple[int, bytes] | None:
+    """Fetch `path` below the origin of `mcp_url`: status and body, or None where nothing comes in time."""
     import aiohttp
 
     timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT)
@@ -74,6 +99,6 @@ async def is_answering(mcp_url: str, path: str) -> bool:
             aiohttp.ClientSession(timeout=timeout) as session,
             session.get(urljoin(mcp_url, path), allow_redirects=False) as response,
         ):
-            return response.status == 200
+            return response.status, await response.content.read(MAX_ANSWER)
     except (aiohttp.ClientError, OSError, TimeoutError):
-        return False
+        return None

@@ -1,5 +1,6 @@
 """Look at everything that can be wrong with a data folder and its database. Nothing is changed or created."""
 
+import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator
@@ -28,7 +29,7 @@ from server.diagnostics.finding import Finding
 from server.diagnostics.folder_checks import check_files, check_folder, check_keys
 from server.diagnostics.stream_checks import check_audit_streams
 from server.diagnostics.vault_checks import check_credentials, check_vault
-from server.endpoint_file import find_running_server, is_answering
+from server.endpoint_file import find_running_server, find_unready_reason
 from server.listen_port import build_port_error
 from server.metrics_server import open_metrics_socket
 from server.postgres.errors import PostgresError
@@ -37,6 +38,8 @@ from server.role_database import BROKER_ROLE, CONSOLE_ROLE, get_utc_now, open_ro
 
 MAX_UNSEALED_EVENTS = 10_000
 MAX_CLOCK_SKEW = 5.0
+READY_LOOKS, READY_PAUSE_SECONDS = 3, 1.2
+"""The product looks at its parts once a second at most."""
 _TAKE_ROOM = """CREATE TABLE pg_temp.mcpist_room (content text);
     ALTER TABLE pg_temp.mcpist_room ALTER content SET STORAGE PLAIN;
     INSERT INTO pg_temp.mcpist_room SELECT repeat('x', 7000) FROM generate_series(1, 128)"""
@@ -93,14 +96,23 @@ async def _check_limits(settings: Settings) -> Finding:
     return Finding("limits", "ok", "all processes count a user's calls together, through MCPIST_REDIS_URL")
 
 
+async def _find_lasting_reason(mcp_url: str) -> str:
+    """Find why the product is not ready, for some seconds: on a busy machine a part is slow for a moment."""
+    for _ in range(READY_LOOKS - 1):
+        if not (reason := await find_unready_reason(mcp_url)):
+            return reason
+        await asyncio.sleep(READY_PAUSE_SECONDS)
+    return await find_unready_reason(mcp_url)
+
+
 async def _check_port(settings: Settings) -> Finding:
     server = find_running_server(settings.home)
     if server is not None:
-        if await is_answering(server.mcp_url, "/readyz"):
+        reason = await _find_lasting_reason(server.mcp_url)
+        if not reason:
             return Finding("product", "ok", f"running and ready: {server.mcp_url}")
-        return Finding(
-            "product", "error", f"process {server.pid} runs and is not ready at {server.mcp_url}; see its log"
-        )
+        text = f"process {server.pid} runs and is not ready at {server.mcp_url} ({reason}); `mcpist logs` shows its log"
+        return Finding("product", "error", text)
     try:
         with socket.create_server((settings.host, settings.port)):
             return Finding("product", "warning", f"not running; port {settings.port} is free for `mcpist up`")

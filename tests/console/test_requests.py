@@ -167,5 +167,8 @@ async def test_people_see_no_requests_of_others(app: ConsoleApp) -> None:
     await page.get_by_role("heading", name="This page is for administrators").wait_for()
     answer = await page.request.get(f"{app.identity.url}/api/v1/access-requests?all_owners=true")
     assert answer.status == 403
-    other = await app.open(app.other_admin, "/requests?state=any")
-    await other.get_by_text("No requests in this state").wait_for()
+    await _ask(app, "unseen")
+    own = await app.open(app.admin, "/requests?state=any&q=unseen")
+    await _row(own, "unseen@acme.test").wait_for()
+    other = await app.open(app.other_admin, "/requests?state=any&q=unseen")
+    await other.get_by_text("Nothing matches “unseen”").wait_for()
