@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
 
-from broker.identity.api_tokens import ApiTokens
+from admin_ui.console_files import is_console_built
 from broker.identity.one_time_links import OneTimeLinks
-from core.db import Database
 from core.directory.audit_trail import Actor
 from core.directory.provisioning import provision_tenant
 from core.directory.tenants import find_tenant, list_tenants
 from core.directory.users import find_user
 from core.secret import Secret
 from gateway.catalogue import Catalogue
+from server.operator_context import OperatorContext
 
 FIRST_TENANT_SLUG = "default"
 FIRST_ADMIN_EMAIL = "admin@localhost"
@@ -32,32 +32,26 @@ class FirstAccess:
     tenant: str = ""
 
 
-async def create_first_access(
-    console: Database,
-    tokens: ApiTokens,
-    links: OneTimeLinks,
-    catalogue: Catalogue,
-    public_url: str,
-    *,
-    has_console: bool,
-) -> FirstAccess:
+async def create_first_access(context: OperatorContext, public_url: str) -> FirstAccess:
     """Make the first tenant, its administrator and their ways in, unless the deployment has had them already."""
+    console, tokens = context.console, context.tokens
     slugs = [tenant.slug for tenant in await list_tenants(console)]
     if slugs and FIRST_TENANT_SLUG not in slugs:
         return FirstAccess("")
     if not slugs:
         await provision_tenant(
-            console, OPERATOR_ACTOR, FIRST_TENANT_SLUG, "", FIRST_ADMIN_EMAIL, list_module_names(catalogue)
+            console, OPERATOR_ACTOR, FIRST_TENANT_SLUG, "", FIRST_ADMIN_EMAIL, list_module_names(context.catalogue)
         )
     tenant = await find_tenant(console, FIRST_TENANT_SLUG)
     if await tokens.list(tenant.id):
         return FirstAccess(FIRST_ADMIN_EMAIL, tenant=FIRST_TENANT_SLUG if len(slugs) > 1 else "")
     admin = await find_user(console, tenant.id, FIRST_ADMIN_EMAIL)
-    next_path = GUIDED_START_PATH if has_console else ""
-    link = await create_sign_in_link(links, OPERATOR_ACTOR, public_url, tenant.id, admin.id, next_path=next_path)
-    _, token = await tokens.create(
-        OPERATOR_ACTOR, tenant.id, admin.id, "first start"
-    )  # last: by it a start is no first one
+    next_path = GUIDED_START_PATH if is_console_built() else ""
+    link = await create_sign_in_link(
+        context.links, OPERATOR_ACTOR, public_url, tenant.id, admin.id, next_path=next_path
+    )
+    # Last: by it a start is no first one.
+    _, token = await tokens.create(OPERATOR_ACTOR, tenant.id, admin.id, "first start")
     return FirstAccess(FIRST_ADMIN_EMAIL, token, link)
 
 

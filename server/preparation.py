@@ -1,7 +1,6 @@
-"""What a deployment of separate processes begins with, which `mcpist up` makes at its first start: keys, a tenant, an
-administrator."""
+"""Preparation of a deployment whose processes run apart: the keys, tenant and administrator that `mcpist up` makes at
+its first start."""
 
-from admin_ui.console_files import is_console_built
 from broker.vault.vault import open_vault
 from core.audit.digest_key_check import record_digest_key
 from core.config.settings import Settings
@@ -29,11 +28,4 @@ async def prepare_deployment(settings: Settings, deployment: Deployment) -> Firs
         await open_vault(broker, keys, clock=get_utc_now, guard=guard)
         await record_digest_key(broker, deployment.digest_key)
     async with open_operator_context_on(deployment) as context:
-        return await create_first_access(
-            context.console,
-            context.tokens,
-            context.links,
-            context.catalogue,
-            settings.public_url,
-            has_console=is_console_built(),
-        )
+        return await create_first_access(context, settings.public_url)

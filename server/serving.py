@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from importlib.metadata import version
 
-from admin_ui.console_files import is_console_built
 from broker.interface import Broker
 from core.concurrency.shared_limits import SharedLimitMemory
 from core.config.settings import Settings
@@ -64,14 +63,7 @@ async def serve_product(
     await _prepare_schema(settings, deployment)
     metrics = Metrics()
     async with open_operator_context_on(deployment) as context, _run_sealer(context, settings, metrics):
-        access = await create_first_access(
-            context.console,
-            context.tokens,
-            context.links,
-            context.catalogue,
-            settings.public_url,
-            has_console=is_console_built(),
-        )
+        access = await create_first_access(context, settings.public_url)
         operator = create_operator_access(settings, listener)
         async with (
             _run_further_workers(settings, listener, operator) as (worker, workers),
