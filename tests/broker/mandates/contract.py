@@ -107,6 +107,7 @@ async def test_a_worker_acts_for_who_is_away(app: BrokerHarness, hands: Hands) -
     assert await hands.lease(made.reference, SEARCHING) == NoCredential("notion", "missing")
 
 
+@pytest.mark.guarantee("G10")
 async def test_no_more_than_its_tools(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     reference = await hands.make(ada, READING, NOTING)
@@ -133,6 +134,7 @@ async def test_no_more_than_the_credential_that_made_it(
     assert (who.read_only, who.scopes) == (bool(token.get("read_only")), set(token.get("scopes", who.scopes)))
 
 
+@pytest.mark.guarantee("G10")
 async def test_tools_that_the_caller_may_not_use_make_none(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     await app.role(ada.tenant_id, "reading", allow=["github:read"])
@@ -156,6 +158,7 @@ async def test_what_is_no_credential_makes_none(app: BrokerHarness, hands: Hands
     assert await hands.ask(stranger) == CredentialRefusal(RefusalReason.UNKNOWN)
 
 
+@pytest.mark.guarantee("G10")
 async def test_made_up_references_get_nothing(app: BrokerHarness, hands: Hands) -> None:
     """All ids but the right pair: that of another purpose, of the person, of the credential."""
     ada = await an_ada(app)
@@ -190,6 +193,7 @@ async def test_the_same_request_again_is_the_same_mandate(app: BrokerHarness, ha
     assert len(await events(app, ada.tenant_id, "created")) == 1
 
 
+@pytest.mark.guarantee("G9")
 async def test_two_tenants_with_the_same_names(app: BrokerHarness, hands: Hands) -> None:
     """And the same id of the work, which one of them has chosen."""
     ada, eve = await an_ada(app, "acme"), await an_ada(app, "evil")
@@ -223,6 +227,7 @@ async def test_nobody_has_more_than_the_limit(
 # Its end ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.guarantee("G10")
 async def test_it_ends_with_the_work(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     generation = await app.generation(ada.tenant_id)
@@ -262,6 +267,7 @@ async def test_none_lasts_for_ever(app: BrokerHarness, hands: Hands, purpose: st
     assert abs(made.expires_at - datetime.now(UTC) - timedelta(days=days)) < HOUR
 
 
+@pytest.mark.guarantee("G10")
 async def test_the_person_revokes_it(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     reference = await hands.make(ada)
@@ -272,6 +278,7 @@ async def test_the_person_revokes_it(app: BrokerHarness, hands: Hands) -> None:
     assert [one["user"] for one in await events(app, ada.tenant_id, "revoked")] == [str(ada.id)]
 
 
+@pytest.mark.guarantee("G10")
 async def test_a_lost_permission_ends_it(app: BrokerHarness, hands: Hands) -> None:
     """Also when it comes back: what works in one's absence is asked for again."""
     ada = await an_ada(app)
@@ -301,6 +308,7 @@ async def test_a_service_that_is_switched_off_ends_it(app: BrokerHarness, hands:
     assert verdict.reason is RefusalReason.FORBIDDEN
 
 
+@pytest.mark.guarantee("G10")
 async def test_a_suspension_ends_it_for_good(app: BrokerHarness, hands: Hands) -> None:
     ada = await an_ada(app)
     bob = await app.person(ada.tenant_id, "bob@example.test", "all")
@@ -331,6 +339,7 @@ async def test_who_is_removed_has_none(app: BrokerHarness, hands: Hands) -> None
     assert await hands.refused(reference) is RefusalReason.UNKNOWN
 
 
+@pytest.mark.guarantee("G10")
 async def test_it_ends_with_the_credential_that_made_it(app: BrokerHarness, hands: Hands) -> None:
     """Whoever had stolen an API token keeps nothing of it."""
     ada = await an_ada(app)
@@ -343,6 +352,7 @@ async def test_it_ends_with_the_credential_that_made_it(app: BrokerHarness, hand
     assert [one["cause"] for one in await events(app, ada.tenant_id, "ended")] == ["credential_revoked"]
 
 
+@pytest.mark.guarantee("G10")
 async def test_it_ends_with_the_connection(app: BrokerHarness, hands: Hands) -> None:
     """It would go on with a shared account, or with another one that is connected later."""
     ada = await an_ada(app)
@@ -366,6 +376,7 @@ async def test_a_refreshed_or_replaced_key_does_not_end_it(app: BrokerHarness, h
 # Consent, use and sweeping ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.guarantee("G10")
 async def test_a_schedule_waits_for_consent(app: BrokerHarness, hands: Hands) -> None:
     """A gateway that is taken over plants nothing that outlives the call of the person."""
     ada = await an_ada(app)
