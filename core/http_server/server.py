@@ -156,8 +156,8 @@ class HttpServer:
             self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     async def shut_down(self) -> None:
-        """End every connection: at once where it rests, else after its answer, for which there are some seconds. One that
-        is being accepted in this moment ends when it is made."""
+        """End every connection: at once where it rests, else after its answer, for which there are some seconds. One
+        that is being accepted in this moment ends when it is made."""
         self.has_ended = True
         for connection in list(self._connections):
             connection.shut_down()
@@ -199,7 +199,7 @@ async def run_http_server(
         yield
     finally:
         # asyncio's server loses a connection that it has accepted and not begun to serve when it is closed
-        # (python/cpython#109564): first it accepts no more, and gets a turn of the loop to begin. uvloop's needs neither.
+        # (python/cpython#109564): first it accepts no more, and has a turn of the loop to begin. uvloop's does not.
         loop.remove_reader(listener)
         await asyncio.sleep(0)
         close()
