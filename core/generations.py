@@ -19,7 +19,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -51,7 +51,7 @@ SERVER_FACTOR = 2**40
 _READ = """SELECT s.start, g.tenant_id, g.value
     FROM (SELECT pg_postmaster_start_time() AS start) s LEFT JOIN core.generations g ON true"""
 # An announcement is not worth a flush to disk.
-_PROVE = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
+_ANNOUNCE = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 
 log = logging.getLogger(__name__)
 
@@ -85,9 +85,15 @@ class Generations:
         self._first_poll = asyncio.Event()
         self._hints: set[UUID] = set()
         self._hint_task: asyncio.Task[None] | None = None
+        self._listeners: dict[str, Callable[[str], None]] = {}
         self._own_channel = f"mcpist_proof_{secrets.token_hex(8)}"
         self._proof = ""
         self._proven = asyncio.Event()
+
+    def add_listener(self, channel: str, listen: Callable[[str], None]) -> None:
+        """Have `listen` called with what is announced on another channel, over the connection that listens anyway.
+        While that is lost, announcements are, too. Call this before :meth:`run`."""
+        self._listeners[channel] = listen
 
     @property
     def trusted(self) -> bool:
@@ -188,6 +194,8 @@ class Generations:
             await connection.add_listener(GENERATION_CHANNEL, self._on_announcement)
             await connection.add_listener(DROPPED_VERSION_CHANNEL, self._on_version_dropped)
             await connection.add_listener(self._own_channel, self._on_proof)
+            for channel in self._listeners:
+                await connection.add_listener(channel, self._on_other_announcement)
             # What was announced before LISTEN took hold is read once.
             self._set_reached(await self._poll())
             if not self._is_reached:
@@ -226,7 +234,7 @@ class Generations:
         """
         self._proven.clear()
         self._proof = secrets.token_hex(8)
-        announcing = asyncio.create_task(self._announce())
+        announcing = asyncio.create_task(self._announce_proof())
         try:
             await self._wait_for_proof()
         except TimeoutError:
@@ -252,15 +260,26 @@ class Generations:
                     return
         raise TimeoutError
 
-    async def _announce(self) -> None:
+    async def announce(self, channel: str, text: str) -> None:
+        """Announce a text of at most 7,999 bytes to whoever listens to the channel.
+
+        Raises:
+            Unavailable: the database cannot be reached.
+        """
+        await self._database.fetch(_ANNOUNCE, channel, text)
+
+    async def _announce_proof(self) -> None:
         with contextlib.suppress(Unavailable, asyncpg.PostgresError):
-            await self._database.fetch(_PROVE, self._own_channel, self._proof)
+            await self.announce(self._own_channel, self._proof)
             return
         self._lose_connection()
 
     def _on_proof(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         if payload == self._proof:
             self._proven.set()
+
+    def _on_other_announcement(self, _connection: Any, _pid: int, channel: str, payload: Any) -> None:
+        self._listeners[channel](str(payload))
 
     def _on_disconnect(self, _connection: Any) -> None:
         self._lose_connection()

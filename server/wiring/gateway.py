@@ -31,6 +31,8 @@ from gateway.auth.authenticator import CallerAuthenticator
 from gateway.catalogue import Catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
+from gateway.mcp.call_supervisor import CallSupervisor
+from gateway.mcp.cancellation import CANCEL_CHANNEL, Cancellations
 from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
@@ -202,6 +204,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         load_connected_modules=vendors.list_connected_modules,
         callers=authenticate,
         turns=_create_turns(dependencies.settings, metrics),
+        create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)
@@ -211,6 +214,15 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
     )
     app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
     return Gateway(app, endpoint, health, metrics, refusals)
+
+
+def _create_cancellations(dependencies: _GatewayDependencies, calls: CallSupervisor) -> Cancellations:
+    generations = dependencies.generations
+    cancellations = Cancellations(
+        calls, dependencies.deployment.digest_key, lambda text: generations.announce(CANCEL_CHANNEL, text)
+    )
+    generations.add_listener(CANCEL_CHANNEL, cancellations.handle_announcement)
+    return cancellations
 
 
 def _build_refusals(dependencies: _GatewayDependencies, metrics: Metrics) -> AuthFailureLog:

@@ -58,16 +58,16 @@ async def test_a_process_that_stands_still_has_lost_nothing(
     database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As while it builds its applications at a start, between the announcement and its proof."""
-    announce = Generations._announce
+    announce = Generations.announce
     stands = 0
 
-    async def announce_late(self: Generations) -> None:
+    async def announce_late(self: Generations, channel: str, text: str) -> None:
         nonlocal stands
         stands += 1
         time.sleep(2 * INTERVAL)  # noqa: ASYNC251 the whole process stands still
-        await announce(self)
+        await announce(self, channel, text)
 
-    monkeypatch.setattr(Generations, "_announce", announce_late)
+    monkeypatch.setattr(Generations, "announce", announce_late)
     async with database.open("mcpist_gateway") as gateway:
         generations = Generations(database.as_role("mcpist_gateway"), gateway, interval=INTERVAL)
         running = asyncio.create_task(generations.run())
