@@ -73,6 +73,8 @@ class Generations:
         self._server = 0
         self._server_start: datetime | None = None
         self._trusted = False
+        self._is_reached = False
+        self._late: set[object] = set()
         self._listening = False
         self._is_used = False
         self._rest_end = asyncio.Event()
@@ -102,6 +104,15 @@ class Generations:
     def listening(self) -> bool:
         """True while changes are notified to this process rather than polled."""
         return self._listening
+
+    def _set_reached(self, is_reached: bool) -> None:
+        """Note whether changes reach this process."""
+        self._is_reached = is_reached
+        self._update_trust()
+
+    def _update_trust(self) -> None:
+        # A field of its own: each call of a tool asks for it.
+        self._trusted = self._is_reached and not self._late
 
     async def wait_until_trusted(self, timeout: float) -> None:
         """Wait until changes reach this process for the first time, but no longer than `timeout` seconds."""
@@ -186,8 +197,8 @@ class Generations:
             for channel in self._listeners:
                 await connection.add_listener(channel, self._on_other_announcement)
             # What was announced before LISTEN took hold is read once.
-            self._trusted = await self._poll()
-            if not self._trusted:
+            self._set_reached(await self._poll())
+            if not self._is_reached:
                 return
             self._first_poll.set()
             await self._prove()
@@ -196,7 +207,8 @@ class Generations:
                 await self._wait_interval()
         finally:
             if self._listening:
-                self._listening = self._trusted = False  # what was announced last may have been lost
+                self._listening = False
+                self._set_reached(False)  # what was announced last may have been lost
             connection.terminate()
 
     async def _wait_interval(self) -> None:
@@ -291,6 +303,7 @@ class Generations:
                 self._hints = set()
                 async with self._distrust_when_late():
                     if not await self._read_generations(hints):
+                        self._set_reached(False)
                         self._lose_connection()  # the announcement is unreadable: the poll takes over
                         return
                 await asyncio.sleep(HINT_PAUSE_SECONDS)
@@ -312,18 +325,23 @@ class Generations:
     async def _poll_in_time(self) -> None:
         """Poll; a database that keeps us waiting (its pool's timeout is ten seconds) is not trusted meanwhile."""
         async with self._distrust_when_late():
-            self._trusted = await self._poll()
+            self._set_reached(await self._poll())
 
     @contextlib.asynccontextmanager
     async def _distrust_when_late(self) -> AsyncGenerator[None]:
-        timer = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
+        """Trust nothing from the moment on in which a look at the database takes too long, until it has ended."""
+        look = object()
+        timer = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust, look)
         try:
             yield
         finally:
             timer.cancel()
+            self._late.discard(look)
+            self._update_trust()
 
-    def _distrust(self) -> None:
-        self._trusted = False
+    def _distrust(self, look: object) -> None:
+        self._late.add(look)
+        self._update_trust()
 
     async def _poll(self) -> bool:
         return await self._read_generations(self._values.keys())

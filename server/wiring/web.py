@@ -55,12 +55,13 @@ async def open_web_application(
     manifests: Sequence[ModuleManifest],
     control_plane: ControlPlaneApi | None = None,
     worker: Worker = ONLY_WORKER,
-    console_rpc: Callable[[ConsoleServices], None] | None = None,
+    console_rpc: Callable[[ConsoleServices], Callable[[], bool]] | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """Open the application of every path but the gateway's own, and run its maintenance meanwhile.
 
     Without `control_plane` the admin API is the broker's own part of it. `console_rpc` is called with the services that
-    a control plane in a process of its own asks for: the console is there then, and people begin at it.
+    a control plane in a process of its own asks for, and returns what tells whether there is one: people begin at its
+    console then.
     """
     async with contextlib.AsyncExitStack() as stack:
         if worker.runs_maintenance:
@@ -70,11 +71,22 @@ async def open_web_application(
             await stack.enter_async_context(run_in_background("ending mandates", ending.run()))
             await stack.enter_async_context(run_notifications(zone, settings, manifests))
         connect = await stack.enter_async_context(open_connect_services(zone, settings, manifests, worker))
+        has_console = control_plane.has_console if control_plane is not None else _return_false
         if console_rpc is not None:
-            console_rpc(_build_console_services(zone, settings, refusals, connect))
-        has_console = console_rpc is not None if control_plane is None else control_plane.has_console()
-        home = CONSOLE_PATH if has_console else ACCOUNT_PATH
-        yield _build_application(zone, settings, refusals, connect, control_plane, worker, home)
+            has_console = console_rpc(_build_console_services(zone, settings, refusals, connect))
+        yield _build_application(
+            zone,
+            settings,
+            refusals,
+            connect,
+            control_plane,
+            worker,
+            lambda: CONSOLE_PATH if has_console() else ACCOUNT_PATH,
+        )
+
+
+def _return_false() -> bool:
+    return False
 
 
 def _build_console_services(
@@ -94,7 +106,7 @@ def _build_console_services(
         authenticate,
         ScimTokens(zone.database, clock=zone.clock).verify,
         connect.account_revoker,
-        UserConnections(connect.database, connect.connection_health, connect.public_url),
+        UserConnections(connect.database, connect.connection_health, connect.available_services, connect.public_url),
     )
 
 
@@ -105,7 +117,7 @@ def _build_application(
     connect: ConnectServices,
     control_plane: ControlPlaneApi | None,
     worker: Worker,
-    home: str,
+    get_home_path: Callable[[], str],
 ) -> ASGIApp:
 
     def build_api() -> ASGIApp:
@@ -122,7 +134,7 @@ def _build_application(
             tokens.verify, connect.account_revoker, lambda request: get_client_address(request, dependencies.proxies)
         )
 
-    dependencies = build_web_dependencies(settings, zone.identity, zone.clock, home_path=home)
+    dependencies = build_web_dependencies(settings, zone.identity, zone.clock, get_home_path=get_home_path)
     grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
