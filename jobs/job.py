@@ -86,6 +86,8 @@ class Job:
     title: str
     client: str
     mandate_id: UUID | None
+    schedule_id: UUID | None
+    """Schedule that made it, whose mandate it has."""
     state: JobState
     attempt: int
     is_repeatable: bool
@@ -102,8 +104,8 @@ class Job:
     expires_at: datetime
 
 
-COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, client, mandate_id, state, attempt,
-    is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at, updated_at,
+COLUMNS: LiteralString = """tenant_id, user_id, id, kind, module, tool, title, client, mandate_id, schedule_id, state,
+    attempt, is_repeatable, cancel_requested_at, progress, total, message, error, created_at, started_at, updated_at,
     finished_at, expires_at"""
 
 
@@ -119,6 +121,7 @@ def read_job(row: Row) -> Job:
         title=row["title"],
         client=row["client"],
         mandate_id=row["mandate_id"],
+        schedule_id=row["schedule_id"],
         state=JobState(row["state"]),
         attempt=row["attempt"],
         is_repeatable=row["is_repeatable"],

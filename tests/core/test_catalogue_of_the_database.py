@@ -82,6 +82,7 @@ EXTRA_POLICIES = {
     ("audit.digest_key_check", "broker_forgets"): ("d", ("mcpist_broker",)),
     # What the functions of workers do for all tenants; the console shows a tenant's jobs without their contents.
     ("jobs.jobs", "owner_runs_jobs"): ("*", ("mcpist_owner",)),
+    ("jobs.schedules", "owner_runs_schedules"): ("*", ("mcpist_owner",)),
     ("jobs.tenant_turns", "owner_keeps_turns"): ("*", ("mcpist_owner",)),
     ("jobs.user_turns", "owner_keeps_turns"): ("*", ("mcpist_owner",)),
     ("jobs.workers", "owner_keeps_workers"): ("*", ("mcpist_owner",)),

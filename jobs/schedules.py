@@ -1,0 +1,177 @@
+"""Schedules, as a gateway keeps them for their person. Workers have jobs/schedule_runner.py."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import LiteralString
+from uuid import UUID
+
+import asyncpg
+
+from core.concurrency.cooperative_steps import wait_for_turn
+from core.db import Database, Row
+from core.errors import Invalid, LimitReached
+from core.sealed_records import RecordSealer
+from jobs.job import MAX_ARGUMENT_BYTES, MAX_TITLE
+from jobs.schedule_times import ScheduleRule
+
+ARGUMENTS_KIND = "schedule arguments"
+MAX_SCHEDULES = 100
+
+
+class ScheduleState(StrEnum):
+    """State of a schedule. One that has ended stays so."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
+class Overlap(StrEnum):
+    """What becomes of a run that is due while the one before still works."""
+
+    SKIP = "skip"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class NewSchedule:
+    """A schedule to add; the fields of its jobs are those of :class:`jobs.job.NewJob`."""
+
+    tenant_id: UUID
+    user_id: UUID
+    id: UUID
+    title: str
+    kind: str
+    module: str
+    tool: str
+    client: str
+    mandate_id: UUID
+    arguments: bytes
+    max_attempts: int
+    lifetime: timedelta
+    rule: ScheduleRule
+    overlap: Overlap
+    next_run_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A schedule without its arguments."""
+
+    tenant_id: UUID
+    user_id: UUID
+    id: UUID
+    title: str
+    module: str
+    tool: str
+    mandate_id: UUID
+    rule: ScheduleRule
+    overlap: Overlap
+    state: ScheduleState
+    end_reason: str
+    """Empty, `completed` (its only run), `skipped` (its only run was), or why its mandate counts no more."""
+    next_run_at: datetime | None
+    last_run_at: datetime | None
+    last_job_id: UUID | None
+    skipped: int
+    created_at: datetime
+
+
+class Schedules:
+    """Schedules of callers. Every method sees the rows of the person that it names, and no others."""
+
+    def __init__(self, database: Database, sealer: RecordSealer) -> None:
+        self._database = database
+        self._sealer = sealer
+
+    async def create(self, new: NewSchedule) -> Schedule:
+        """Add a schedule.
+
+        Raises:
+            Invalid: a limit of its parts is exceeded.
+            LimitReached: the person has as many as one may have.
+            core.errors.Unavailable: the database is away.
+        """
+        if len(new.arguments) > MAX_ARGUMENT_BYTES:
+            raise Invalid(f"the arguments of a schedule have at most {MAX_ARGUMENT_BYTES} bytes")
+        if not 0 < len(new.title) <= MAX_TITLE or not new.title.isprintable():
+            raise Invalid(f"the title of a schedule has 1 to {MAX_TITLE} printable characters")
+        await wait_for_turn(len(new.arguments))
+        sealed = self._sealer.seal(new.tenant_id, ARGUMENTS_KIND, new.id, new.arguments)
+        rule = new.rule
+        values = (new.id, new.title, new.kind, new.module, new.tool, new.client, new.mandate_id, sealed)
+        times = (rule.cron, rule.interval, rule.time_zone, new.overlap, new.next_run_at)
+        try:
+            async with self._database.personal(new.tenant_id, new.user_id) as work:
+                row = await work.fetchrow(_INSERT, *values, new.max_attempts - 1, new.lifetime, *times)
+        except asyncpg.ProgramLimitExceededError:
+            raise LimitReached(f"you have {MAX_SCHEDULES} schedules already; delete one first", 60) from None
+        assert row is not None
+        return _read_schedule(row)
+
+    async def list_schedules(self, tenant_id: UUID, user_id: UUID) -> Sequence[Schedule]:
+        """List the person's schedules, at most 100, the newest first."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            return [_read_schedule(row) for row in await work.fetch(_LIST)]
+
+    async def find(self, tenant_id: UUID, user_id: UUID, schedule_id: UUID) -> Schedule | None:
+        """Find one of the person's schedules."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            row = await work.fetchrow(_FIND, schedule_id)
+        return None if row is None else _read_schedule(row)
+
+    async def pause(self, schedule: Schedule) -> None:
+        """Let no run begin until :meth:`resume`. One that has ended, or has a single run, stays as it is."""
+        async with self._database.personal(schedule.tenant_id, schedule.user_id) as work:
+            await work.execute(_PAUSE, schedule.id)
+
+    async def resume(self, schedule: Schedule, next_run_at: datetime) -> None:
+        """Go on with a schedule that is paused; what was due meanwhile is not made up for."""
+        async with self._database.personal(schedule.tenant_id, schedule.user_id) as work:
+            await work.execute(_RESUME, schedule.id, next_run_at)
+
+    async def delete(self, schedule: Schedule) -> None:
+        """Delete a schedule; its jobs stay."""
+        async with self._database.personal(schedule.tenant_id, schedule.user_id) as work:
+            await work.execute(_DELETE, schedule.id)
+
+
+def _read_schedule(row: Row) -> Schedule:
+    once = row["next_run_at"] if not row["cron"] and row["every"] is None else None
+    return Schedule(
+        tenant_id=row["tenant_id"],
+        user_id=row["user_id"],
+        id=row["id"],
+        title=row["title"],
+        module=row["module"],
+        tool=row["tool"],
+        mandate_id=row["mandate_id"],
+        rule=ScheduleRule(row["cron"], row["every"], once, row["time_zone"]),
+        overlap=Overlap(row["overlap"]),
+        state=ScheduleState(row["state"]),
+        end_reason=row["end_reason"],
+        next_run_at=row["next_run_at"],
+        last_run_at=row["last_run_at"],
+        last_job_id=row["last_job_id"],
+        skipped=row["skipped"],
+        created_at=row["created_at"],
+    )
+
+
+_COLUMNS: LiteralString = """tenant_id, user_id, id, title, module, tool, mandate_id, cron, every, time_zone, overlap,
+    state, end_reason, next_run_at, last_run_at, last_job_id, skipped, created_at"""
+_INSERT: LiteralString = f"""INSERT INTO jobs.schedules (tenant_id, user_id, id, title, kind, module, tool, client,
+        mandate_id, arguments, retries, lifetime, cron, every, time_zone, overlap, next_run_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    RETURNING {_COLUMNS}"""  # noqa: S608 our own words
+_LIST: LiteralString = f"""SELECT {_COLUMNS} FROM jobs.schedules WHERE tenant_id = $1 AND user_id = $2
+    ORDER BY created_at DESC, id"""  # noqa: S608 our own words
+_FIND: LiteralString = f"""SELECT {_COLUMNS} FROM jobs.schedules
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3"""  # noqa: S608 our own words
+_PAUSE = """UPDATE jobs.schedules SET state = 'paused', next_run_at = NULL, updated_at = jobs.clock()
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state = 'active' AND (cron <> '' OR every IS NOT NULL)"""
+_RESUME = """UPDATE jobs.schedules SET state = 'active', next_run_at = $4, updated_at = jobs.clock()
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state = 'paused'"""
+_DELETE = "DELETE FROM jobs.schedules WHERE tenant_id = $1 AND user_id = $2 AND id = $3"
