@@ -52,7 +52,9 @@ REFRESH = Model(
         _variant("killed and frozen past the lease, strict vendor", "CRASH FROZEN SPOOL", "alive"),
         _variant("killed and frozen past the lease, vendor with grace", "CRASH FROZEN SPOOL GRACE", "patient"),
         _variant("a lock that may run out", "TTL_LOCK", "alive single honest labelled patient"),
-        _variant("a lock that may run out, vendor with grace", "TTL_LOCK GRACE", "alive single honest labelled patient"),
+        _variant(
+            "a lock that may run out, vendor with grace", "TTL_LOCK GRACE", "alive single honest labelled patient"
+        ),
         _variant("late writers overwrite", "NO_FENCE FROZEN GRACE", "alive single honest labelled patient"),
         _variant("a write that is not repeated", "NO_RETRY", "alive"),
     ),
