@@ -55,8 +55,12 @@ class FormConfirmations:
         }
 
 
-class BatchConfirmations:
-    """Implements :class:`gateway.mcp.request_context.Confirmations` within a batch, which does not wait."""
+@dataclass(frozen=True, slots=True)
+class NoConfirmations:
+    """Implements :class:`gateway.mcp.request_context.Confirmations` where nobody waits for a person. `refusal` says so,
+    and what to do."""
+
+    refusal: str
 
     def find_answer(self, question: ConfirmationQuestion) -> ConfirmationOutcome | None:
         """Refuse to ask.
@@ -65,17 +69,15 @@ class BatchConfirmations:
             ToolError: always; it says what to do instead.
         """
         instead = f", or {question.instead}" if question.instead else ""
-        raise ToolError(
-            "nothing was done: this tool asks the user first, and a batch does not wait for an answer; use call"
-            f"{instead}"
-        )
+        raise ToolError(f"nothing was done: this tool asks the user first, and {self.refusal}{instead}")
 
     def build_request(self, question: ConfirmationQuestion) -> Result:
         """Never called: no question is open."""
         raise AssertionError(question)
 
 
-IN_BATCH = BatchConfirmations()
+IN_BATCH = NoConfirmations("a batch does not wait for an answer; use call")
+IN_JOB = NoConfirmations("a job does not wait for an answer; ask them yourself")
 
 
 def supports_forms(capabilities: object) -> bool:

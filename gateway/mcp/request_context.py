@@ -2,15 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Protocol
 
 import msgspec
 
+from broker.interface import MandateReference
 from core.caller import Caller
 from core.concurrency.fair_queue import FREE_TURN, AnyTurn
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
+from jobs.job import Job
 from modules.kit import ConfirmationOutcome
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
@@ -30,7 +33,11 @@ class UrlElicitation:
 ElicitUrl = Callable[[UrlElicitation], Result]
 
 
-def find_no_subject() -> Secret | None:
+Subject = Secret | MandateReference
+"""What a lease is asked for with: the caller's own credential, or the mandate of their job."""
+
+
+def find_no_subject() -> Subject | None:
     """Find no credential: nothing can be leased in this caller's name."""
     return None
 
@@ -61,6 +68,20 @@ class Confirmations(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """How work that outlives its request is answered: it becomes a job. Without `describe_job` the request waits for
+    its end for a while, else the job is described at once. `always`: not only asynchronous tools become jobs.
+    `lifetime` is how long the client wants the result to be kept."""
+
+    describe_job: Callable[[Job], Result] | None = None
+    always: bool = False
+    lifetime: timedelta | None = None
+
+
+WAIT_FOR_JOB = Deferral()
+
+
 class RequestContext(msgspec.Struct, eq=False):
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
@@ -75,7 +96,7 @@ class RequestContext(msgspec.Struct, eq=False):
     never in the gateway's.
 
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
-    process.
+    process. `deferral` is there where asynchronous tools become jobs; within a job they are run.
     """
 
     authority: Authority
@@ -84,7 +105,7 @@ class RequestContext(msgspec.Struct, eq=False):
     report_progress: ReportProgress | None = None
     trace: str = ""
     client_name: str = ""
-    find_subject: Callable[[], Secret | None] = find_no_subject
+    find_subject: Callable[[], Subject | None] = find_no_subject
     elicit_url: ElicitUrl | None = None
     page_accepted: bool = False
     confirmations: Confirmations | None = None
@@ -92,6 +113,7 @@ class RequestContext(msgspec.Struct, eq=False):
     changes: ChangeTracker = msgspec.field(default_factory=ChangeTracker)
     message_size: int = 0
     turn: AnyTurn = FREE_TURN
+    deferral: Deferral | None = None
 
     @property
     def caller(self) -> Caller:
@@ -99,8 +121,8 @@ class RequestContext(msgspec.Struct, eq=False):
         return self.authority.caller
 
     @property
-    def subject(self) -> Secret | None:
-        """The caller's own credential; None where there is none."""
+    def subject(self) -> Subject | None:
+        """The caller's own credential, or their job's mandate; None where there is none."""
         return self.find_subject()
 
 

@@ -22,6 +22,7 @@ from gateway.meta_tools.batch.run import StepResult, run_plan
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep
 from gateway.meta_tools.results import TOOL_FAILED, build_error_result
 from gateway.sieve.sieve import Sieve, SieveView
+from gateway.tasks.job_starter import BATCH, DeferredWork, JobStarter
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
 from gateway.vendor_connections import VendorConnections
 
@@ -33,10 +34,13 @@ EARLY = 0.01
 class BatchTool:
     """Several tools in one call; whatever is wrong is found before the first side effect."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections) -> None:
+    def __init__(
+        self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections, jobs: JobStarter | None = None
+    ) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
+        self._jobs = jobs
 
     async def run(self, request: RequestContext, params: Params) -> Result:
         """Parse, plan, and unless this is a dry run, run.
@@ -52,6 +56,8 @@ class BatchTool:
             return _build_result(report_problems(plan))
         if dry_run:
             return _build_result(report_plan(plan))
+        if self._jobs is not None and (work := self._build_work(request, commands, plan)) is not None:
+            return await self._jobs.run(request, work)
         request.turn.release()  # its steps have their own
         outcome = await run_plan(
             plan,
@@ -62,6 +68,17 @@ class BatchTool:
         )
         request.turn.resume()
         return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
+
+    def _build_work(self, request: RequestContext, commands: Any, plan: Plan) -> DeferredWork | None:
+        """Build the work of a batch that becomes a job: one with an asynchronous tool, or that the client wants so."""
+        if request.deferral is None:
+            return None
+        view = self._sieve.get_view(request.caller)
+        found = [view.find(planned.step.module, planned.step.tool_name) for planned in plan.steps]
+        tools = [tool for tool in found if tool is not None]
+        if not request.deferral.always and not any(tool.is_async for tool in tools):
+            return None
+        return DeferredWork(BATCH, {"commands": commands}, tools, f"Batch of {len(plan.steps)} steps")
 
     async def _make_plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[BatchProblem]:
         view = self._sieve.get_view(request.caller)
@@ -83,8 +100,8 @@ class BatchTool:
         self, request: RequestContext, steps: list[tuple[BatchStep, CatalogueTool]]
     ) -> list[BatchProblem]:
         """Find the steps whose vendor cannot be reached for this caller, before any other has an effect."""
-        reasons = [(step, await self._vendors.explain_unusable(request, tool)) for step, tool in steps]
-        return [BatchProblem(step.position, reason) for step, reason in reasons if reason]
+        obstacles = [(step, await self._vendors.find_obstacle(request, tool)) for step, tool in steps]
+        return [BatchProblem(step.position, str(obstacle)) for step, obstacle in obstacles if obstacle]
 
     async def _demand_scope(
         self, request: RequestContext, step: BatchStep, tool: CatalogueTool, scopes: frozenset[str]
@@ -124,6 +141,7 @@ class BatchTool:
             deadline=deadline,
             report_progress=None,
             confirmations=IN_BATCH,
+            deferral=None,
         )
         await request.authority.refresh()
         outcome = await self._runner.run(step_request, step.module, step.tool_name, arguments)

@@ -30,9 +30,11 @@ All is checked before anything runs."""
 
 
 @lru_cache(maxsize=1024)
-def build_definitions(view: SieveView) -> dict[str, Any]:
-    """Build the result of tools/list for a caller's `view`, in a fixed order."""
-    return {"tools": [_define_get_module_schema(view), _define_call(), _define_batch()]}
+def build_definitions(view: SieveView, *, has_tasks: bool = False) -> dict[str, Any]:
+    """Build the result of tools/list for a caller's `view`, in a fixed order. `has_tasks`: tools can be run as tasks,
+    which one revision of the protocol says here."""
+    execution = {"execution": {"taskSupport": "optional"}} if has_tasks else {}
+    return {"tools": [_define_get_module_schema(view), _define_call() | execution, _define_batch() | execution]}
 
 
 @lru_cache(maxsize=1024)

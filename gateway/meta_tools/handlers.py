@@ -13,7 +13,8 @@ from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 from gateway.meta_tools.meta_tool_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
 from gateway.meta_tools.results import TOOL_FAILED, build_error_result, build_model_result
 from gateway.sieve.sieve import Sieve
-from gateway.tool_runner import ToolRunner
+from gateway.tasks.job_starter import JobStarter, build_call_work
+from gateway.tool_runner import ToolRunner, build_failed_outcome
 from gateway.vendor_connections import VendorConnections
 
 INVALID_PARAMS = -32602
@@ -23,16 +24,20 @@ MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 
 class MetaTools:
-    """The three tools and the two handlers in front of them."""
+    """The three tools and the two handlers in front of them. With `jobs`, work that outlives its request becomes a
+    job."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections) -> None:
+    def __init__(
+        self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections, jobs: JobStarter | None = None
+    ) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
+        self._jobs = jobs
         self._tools: Mapping[str, MetaTool] = {
             "get_module_schema": self._get_module_schema,
             "call": self._call,
-            "batch": BatchTool(sieve, runner, vendors).run,
+            "batch": BatchTool(sieve, runner, vendors, jobs).run,
         }
 
     def get_handlers(self) -> dict[str, Handler]:
@@ -51,7 +56,7 @@ class MetaTools:
         """
         if params.get("cursor") is not None:
             raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
-        return build_definitions(self._sieve.get_view(request.caller))
+        return build_definitions(self._sieve.get_view(request.caller), has_tasks=self._jobs is not None)
 
     def call_tool(self, request: RequestContext, params: Params) -> Awaitable[Result]:
         """Run one of the three. The transport has checked that `name` is a text and `arguments` an object
@@ -94,6 +99,11 @@ class MetaTools:
         outcome = await self._runner.run(request, module, name, tool_params)
         if outcome.result is not None:
             return build_model_result(outcome.result, short=request.short_text, untrusted=outcome.untrusted)
+        if outcome.deferred is not None and self._jobs is not None:
+            obstacle = await self._vendors.find_obstacle(request, outcome.deferred)
+            if obstacle is None:
+                return await self._jobs.run(request, build_call_work(outcome.deferred, tool_params))
+            outcome = build_failed_outcome(obstacle, request.changes)
         if outcome.not_connected is not None and request.elicit_url is not None:
             not_connected = outcome.not_connected
             return request.elicit_url(
