@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -28,7 +29,14 @@ class RefusalReason(StrEnum):
     USER_SUSPENDED = "user_suspended"
     TENANT_SUSPENDED = "tenant_suspended"
     FORBIDDEN = "forbidden"
-    """The credential counts, but the tool does not exist for whom it speaks for, hidden or made up."""
+    """The credential counts, but the tool does not exist for whom it speaks for, hidden or made up; or a mandate is not
+    for it."""
+
+    NO_CONSENT = "no_consent"
+    """A mandate whose person has not agreed yet."""
+
+    TOO_MANY = "too_many"
+    """The person has as many live mandates as anybody may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,57 @@ class CredentialRefusal:
     user_id: UUID | None = None
     credential_id: str | None = None
     audit_pass: str = field(default="", repr=False, compare=False)
+
+
+class MandatePurpose(StrEnum):
+    """What a mandate is for."""
+
+    JOB = "job"
+    SCHEDULE = "schedule"
+    SYNC = "sync"
+
+
+@dataclass(frozen=True, slots=True)
+class MandateRequest:
+    """Asks for a mandate while the person is there: `subject` is their own credential.
+
+    `tools` are pairs of module and tool. `purpose_id` is the id of the job, schedule or sync, chosen at random by
+    whoever makes that. `title` is what the person reads later: a name of the work, and nothing of its arguments.
+    """
+
+    subject: Secret
+    purpose: MandatePurpose
+    purpose_id: UUID
+    title: str
+    tools: tuple[tuple[str, str], ...]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MandateReference:
+    """Names a mandate: what a worker presents in place of a caller's credential. It is no secret, because it counts
+    together with a worker's key only."""
+
+    mandate_id: UUID
+    purpose_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Mandate:
+    """A person's permission to use tools in their absence, as it was made. `expires_at` may be sooner than was asked.
+    One for a job counts at once; with `needs_consent` it counts when the person has agreed, at ``/account``."""
+
+    id: UUID
+    tenant_id: UUID
+    user_id: UUID
+    purpose: MandatePurpose
+    purpose_id: UUID
+    expires_at: datetime
+    needs_consent: bool = False
+
+    @property
+    def reference(self) -> MandateReference:
+        return MandateReference(self.id, self.purpose_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +167,35 @@ class Verifier(Protocol):
         ...
 
 
+class MandateBroker(Protocol):
+    """Mandates as gateways and workers have them."""
+
+    async def create_mandate(self, request: MandateRequest) -> Mandate | CredentialRefusal:
+        """Make a mandate for tools that the caller may all use. Asked again for the same, it gives the same one.
+
+        Raises:
+            core.errors.Unavailable: the broker or its database cannot be reached.
+        """
+        ...
+
+    async def verify_mandate(self, reference: MandateReference) -> Credential | CredentialRefusal:
+        """Tell whom a mandate speaks for now; for workers only. A mandate of which a tool is not permitted any more
+        ends.
+
+        Raises:
+            core.errors.Unavailable: the broker or its database cannot be reached.
+        """
+        ...
+
+    async def end_mandate(self, reference: MandateReference) -> None:
+        """End a mandate, because its work has ended; one that is not there has ended.
+
+        Raises:
+            core.errors.Unavailable: the broker or its database cannot be reached.
+        """
+        ...
+
+
 class Broker(Verifier, Protocol):
     """The trust zone's services to the data plane."""
 
@@ -123,7 +211,8 @@ class Broker(Verifier, Protocol):
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         """Hand out the credential that the tool has to use: the caller's own, else that of their highest role that
-        permits the tool and has one (docs/dev/glossary.md).
+        permits the tool and has one (docs/dev/glossary.md). A worker's mandate is asked the same, and has to name the
+        tool.
 
         Raises:
             BrokerUnreachable: no connection to the broker could be made.
