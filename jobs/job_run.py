@@ -106,7 +106,8 @@ class JobRun:
             return await self._settle(outcome)
         except Exception as error:  # noqa: BLE001 a fault of ours; the job ends all the same
             log.error(
-                "the outcome of a job cannot be stored", extra=self._describe("job_failed") | describe_error(error)
+                "the outcome of a job cannot be stored",
+                extra={"event": "job_failed", **self._describe(), **describe_error(error)},
             )
             return await self._settle(JobOutcome(None, JobState.UNKNOWN, JobError.INTERNAL))
 
@@ -119,17 +120,17 @@ class JobRun:
         finally:
             abandoned.cancel()
         if self._reason is StopReason.LEASE_LOST and (not work.done() or work.cancelled()):
-            log.warning("a job was stopped: its lease is lost", extra=self._describe("job_lease_lost"))
+            log.warning("a job was stopped: its lease is lost", extra={"event": "job_lease_lost", **self._describe()})
             work.add_done_callback(_forget_outcome)
             return None
         if not work.done():
-            log.error("a job does not end; it is left behind", extra=self._describe("job_abandoned"))
+            log.error("a job does not end; it is left behind", extra={"event": "job_abandoned", **self._describe()})
             work.add_done_callback(_forget_outcome)
             return JobOutcome(None, JobState.UNKNOWN, JobError.OUTCOME_UNKNOWN)
         if work.cancelled():
             return self._get_outcome_of_cut()
         if (error := work.exception()) is not None:
-            log.error("a job failed", extra=self._describe("job_failed") | describe_error(error))
+            log.error("a job failed", extra={"event": "job_failed", **self._describe(), **describe_error(error)})
             return JobOutcome(None, JobState.FAILED, JobError.INTERNAL)
         return work.result()
 
@@ -175,7 +176,7 @@ class JobRun:
             except Unavailable:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
-            log.warning("the outcome of a job counts no more", extra=self._describe("job_outcome_late"))
+            log.warning("the outcome of a job counts no more", extra={"event": "job_outcome_late", **self._describe()})
             return None
 
     async def _store_progress(self) -> None:
@@ -193,9 +194,9 @@ class JobRun:
                     self._progress_wanted.set()  # told with the next attempt
             await asyncio.sleep(PROGRESS_SECONDS)
 
-    def _describe(self, event: str) -> dict[str, object]:
+    def _describe(self) -> dict[str, object]:
         job = self.claimed.job
-        return {"event": event, "job": str(job.id), "service": job.module, "tool": job.tool, "attempt": job.attempt}
+        return {"job": str(job.id), "service": job.module, "tool": job.tool, "attempt": job.attempt}
 
 
 def _forget_outcome(task: asyncio.Task[JobOutcome]) -> None:

@@ -116,11 +116,15 @@ class JobWorker:
                     self._lose_connection(error)
                 await self._rest()
         finally:
-            if self._guard is not None:
-                self._guard.cancel()
-            if self._connection is not None:
-                self._connection.terminate()
-                self._connection = None
+            self.close()
+
+    def close(self) -> None:
+        """End the connection to the database; what runs is for others to take over."""
+        if self._guard is not None:
+            self._guard.cancel()
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
 
     async def _rest(self) -> None:
         with contextlib.suppress(TimeoutError):
@@ -183,8 +187,11 @@ class JobWorker:
         self._connection = connection
         for channel in (READY_CHANNEL, CANCEL_CHANNEL):
             await connection.add_listener(channel, self._on_announcement)
-        connection.add_termination_listener(lambda _connection: self._wake.set())
+        connection.add_termination_listener(self._on_disconnect)
         self._look_at = float("-inf")  # what was announced before is found by looking
+
+    def _on_disconnect(self, _connection: Any) -> None:
+        self._wake.set()
 
     def _on_announcement(self, _connection: Any, _pid: int, channel: str, payload: Any) -> None:
         if channel == READY_CHANNEL:

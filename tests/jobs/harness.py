@@ -84,9 +84,10 @@ class Plant:
     store: WorkerStore
     events: JobEvents
     sealer: RecordSealer
+    workers: list[JobWorker] = field(default_factory=list[JobWorker])
 
     def create_worker(self, *, handlers: Mapping[str, JobHandler] | None = None, **options: Any) -> JobWorker:
-        return JobWorker(
+        worker = JobWorker(
             self.database.as_role("mcpist_worker"),
             self.store,
             self.sealer,
@@ -95,6 +96,8 @@ class Plant:
             timing=options.pop("timing", SLOW),
             **options,
         )
+        self.workers.append(worker)
+        return worker
 
     @contextlib.asynccontextmanager
     async def run_worker(self, **options: Any) -> AsyncIterator[JobWorker]:
@@ -157,7 +160,12 @@ async def open_plant(database: ScratchDatabase) -> AsyncIterator[Plant]:
         async with database.open("mcpist_gateway") as gateway, database.open("mcpist_worker") as worker:
             sealer = RecordSealer(KEY)
             queue = JobQueue(gateway, sealer, events)
-            yield Plant(database, queue, Ledger(database), Clock(), WorkerStore(worker), events, sealer)
+            plant = Plant(database, queue, Ledger(database), Clock(), WorkerStore(worker), events, sealer)
+            try:
+                yield plant
+            finally:
+                for one in plant.workers:
+                    one.close()
     finally:
         listening.cancel()
         await asyncio.wait([listening])
