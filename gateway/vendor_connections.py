@@ -127,11 +127,7 @@ class VendorConnections:
         loop = asyncio.get_running_loop()
         request.turn.release()  # until the tool begins: a person takes their time
         wait_end = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
-        while (
-            isinstance(subject := request.subject, Secret)
-            and loop.time() < wait_end
-            and not request.authority.ended
-        ):
+        while isinstance(subject := request.subject, Secret) and loop.time() < wait_end and not request.authority.ended:
             connection = (await self._load_connections(request.caller, subject)).get(tool.module)
             is_limited = connection is not None and connection.reading_only and not tool.tool.hints.read_only
             if connection is None or (connection.state is ConnectionState.CONNECTED and not is_limited):

@@ -9,7 +9,6 @@ import msgspec
 
 from broker.interface import MandateBroker, MandateReference
 from core.errors import MCPistError, Unavailable
-from core.observability.logs import current_request
 from gateway.auth.mandate_callers import MandateAuthenticator
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
@@ -80,7 +79,6 @@ class CallJobHandler:
         except Unauthenticated:
             return _build_outcome(call, build_error_result(NO_MANDATE))
         request = self._build_context(job, call, authority, reference, report)
-        current_request.set(request.request_id)
         return _build_outcome(call, await self._run_call(request, call))
 
     async def end(self, job: Job) -> None:

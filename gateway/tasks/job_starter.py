@@ -78,7 +78,8 @@ class JobStarter:
         deferral = request.deferral
         assert deferral is not None
         request.turn.release()
-        job = await self._start(request, work, deferral.lifetime or DEFAULT_LIFETIME)
+        lifetime = DEFAULT_LIFETIME if deferral.lifetime is None else deferral.lifetime
+        job = await self._start(request, work, min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME))
         if not isinstance(job, Job):
             return build_error_result(job)
         if deferral.describe_job is not None:
@@ -115,7 +116,7 @@ class JobStarter:
             tool,
             title,
             encode_call(call),
-            lifetime=min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME),
+            lifetime=lifetime,
             max_attempts=MAX_ATTEMPTS if all(_may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
             client=credential.client or credential.id,

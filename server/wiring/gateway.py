@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import math
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -28,10 +29,13 @@ from core.observability.metrics import Metrics
 from core.observability.tracing import NOOP_TRACER, Tracer
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
+from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
+from gateway.auth.mandate_callers import MandateAuthenticator
 from gateway.catalogue import Catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
+from gateway.mcp.call_supervisor import CallSupervisor
 from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
@@ -43,9 +47,18 @@ from gateway.observability.call_observer import CallObserver
 from gateway.observability.tracing_handlers import wrap_handlers
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.tasks.core_tasks import CoreTasks
+from gateway.tasks.job_execution import CallJobHandler
+from gateway.tasks.job_starter import BATCH, CALL, JobStarter
+from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.task_extension import TaskExtension
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
+from jobs.events import JobEvents
+from jobs.handler import JobHandler
+from jobs.job_run import MAX_RUN_SECONDS
+from jobs.queue import JobQueue
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
@@ -62,6 +75,8 @@ from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
+JOB_MARGIN_SECONDS = 60.0
+"""Seconds before a worker stops a job by which it ends itself, and says so in its result."""
 
 
 def do_nothing() -> None:
@@ -80,6 +95,8 @@ class Gateway:
     end_event_streams: Callable[[], None] = do_nothing
     """Ends the console's event streams, where this process serves the console."""
     serves_console: bool = False
+    job_handlers: Mapping[str, JobHandler] = field(default_factory=dict[str, JobHandler])
+    """What runs the jobs of calls, by their kind, for a worker of this process."""
 
 
 @contextlib.asynccontextmanager
@@ -106,11 +123,13 @@ async def open_gateway(
         _run_background_tasks() as start,
     ):
         generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
+        events = JobEvents(deployment.get_role_address(GATEWAY_ROLE))
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
         sieve = Sieve(catalogue)
         start(generations.run())
         start(audit.run())
+        start(events.run())
         start(sieve.prepare_tools())
         dependencies = _GatewayDependencies(
             settings,
@@ -127,6 +146,7 @@ async def open_gateway(
             limits,
             worker,
             metrics or Metrics(),
+            JobQueue(database, RecordSealer(deployment.digest_key), events),
         )
         gateway = _build_gateway(dependencies)
         await generations.wait_until_trusted(timeout=START_SECONDS)
@@ -162,6 +182,7 @@ class _GatewayDependencies:
     limits: CallerLimits
     worker: Worker
     metrics: Metrics
+    queue: JobQueue
 
 
 def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
@@ -187,7 +208,10 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
     )
-    meta_tools = MetaTools(sieve, runner, vendors)
+    jobs = OwnJobs(dependencies.queue, sieve)
+    patience = dependencies.settings.job_patience
+    starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
+    meta_tools = MetaTools(sieve, runner, vendors, starter)
     endpoint = McpEndpoint(
         wrap_handlers(meta_tools.get_handlers(), dependencies.traces),
         authenticate,
@@ -201,6 +225,10 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         load_connected_modules=vendors.list_connected_modules,
         callers=authenticate,
         turns=_create_turns(dependencies.settings, metrics),
+        task_handlers={
+            "2025-11-25": wrap_handlers(CoreTasks(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+            "2026-07-28": wrap_handlers(TaskExtension(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+        },
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)
@@ -209,7 +237,23 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
     )
     app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
-    return Gateway(app, endpoint, health, metrics, refusals)
+    handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors))
+    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=handlers)
+
+
+def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTools) -> dict[str, JobHandler]:
+    """Build the handlers of jobs. Their `meta_tools` start no further jobs: an asynchronous tool is run."""
+    authenticator = MandateAuthenticator(
+        dependencies.broker, dependencies.database, dependencies.generations, dependencies.passes
+    )
+    handler = CallJobHandler(
+        wrap_handlers({"tools/call": meta_tools.call_tool}, dependencies.traces)["tools/call"],
+        authenticator,
+        dependencies.broker,
+        CallSupervisor(math.inf, math.inf),
+        max_seconds=MAX_RUN_SECONDS - JOB_MARGIN_SECONDS,
+    )
+    return dict.fromkeys((CALL, BATCH), handler)
 
 
 def _build_refusals(dependencies: _GatewayDependencies, metrics: Metrics) -> AuthFailureLog:
