@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from core.caller import Caller
-from gateway.mcp.request_context import ConfirmationQuestion, Params, Result
+from gateway.mcp.request_context import ConfirmationQuestion, GivenAnswer, Params, Result
 from gateway.mcp.request_state import DIGEST, FORM, RequestState, RequestStateSealer
 from modules.kit import ConfirmationOutcome, ToolError
 
@@ -31,14 +31,20 @@ class FormConfirmations:
 
     def find_answer(self, question: ConfirmationQuestion) -> ConfirmationOutcome | None:
         """Find what the person said to this very question; None where they have to be asked."""
-        if self.answered != RequestState(FORM, _compute_digest(question)):
+        given = self.get_given_answer()
+        return given.outcome if given is not None and given.digest == compute_question_digest(question) else None
+
+    def get_given_answer(self) -> GivenAnswer | None:
+        """Return what the person said, to whatever question it was; None where they said nothing."""
+        if self.answered is None or self.answered.kind != FORM:
             return None
         response = _get_field(self.params.get("inputResponses"), FORM_KEY)
         if response is None:
             return None
         has_agreed = _get_field(response, "action") == "accept"
         has_ticked = _get_field(_get_field(response, "content"), FIELD) is True
-        return ConfirmationOutcome.CONFIRMED if has_agreed and has_ticked else ConfirmationOutcome.DECLINED
+        outcome = ConfirmationOutcome.CONFIRMED if has_agreed and has_ticked else ConfirmationOutcome.DECLINED
+        return GivenAnswer(self.answered.digest, outcome)
 
     def build_request(self, question: ConfirmationQuestion) -> Result:
         """Build the result that has the client show the form."""
@@ -48,19 +54,16 @@ class FormConfirmations:
             "message": question.message,
             "requestedSchema": {"type": "object", "properties": {FIELD: field}, "required": [FIELD]},
         }
+        state = RequestState(FORM, compute_question_digest(question))
         return {
             "resultType": "input_required",
             "inputRequests": {FORM_KEY: {"method": "elicitation/create", "params": form}},
-            "requestState": self.sealer.seal(self.params, self.caller, RequestState(FORM, _compute_digest(question))),
+            "requestState": self.sealer.seal(self.params, self.caller, state),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class NoConfirmations:
-    """Implements :class:`gateway.mcp.request_context.Confirmations` where nobody waits for a person. `refusal` says so,
-    and what to do."""
-
-    refusal: str
+class BatchConfirmations:
+    """Implements :class:`gateway.mcp.request_context.Confirmations` within a batch, which does not wait."""
 
     def find_answer(self, question: ConfirmationQuestion) -> ConfirmationOutcome | None:
         """Refuse to ask.
@@ -69,15 +72,21 @@ class NoConfirmations:
             ToolError: always; it says what to do instead.
         """
         instead = f", or {question.instead}" if question.instead else ""
-        raise ToolError(f"nothing was done: this tool asks the user first, and {self.refusal}{instead}")
+        raise ToolError(
+            "nothing was done: this tool asks the user first, and a batch does not wait for an answer; use call"
+            f"{instead}"
+        )
+
+    def get_given_answer(self) -> GivenAnswer | None:
+        """Return None: nobody was asked."""
+        return None
 
     def build_request(self, question: ConfirmationQuestion) -> Result:
         """Never called: no question is open."""
         raise AssertionError(question)
 
 
-IN_BATCH = NoConfirmations("a batch does not wait for an answer; use call")
-IN_JOB = NoConfirmations("a job does not wait for an answer; ask them yourself")
+IN_BATCH = BatchConfirmations()
 
 
 def supports_forms(capabilities: object) -> bool:
@@ -86,7 +95,8 @@ def supports_forms(capabilities: object) -> bool:
     return elicitation == {} or type(_get_field(elicitation, "form")) is dict
 
 
-def _compute_digest(question: ConfirmationQuestion) -> bytes:
+def compute_question_digest(question: ConfirmationQuestion) -> bytes:
+    """Compute what an answer is bound to: what the person was shown."""
     return hashlib.blake2b(f"{question.label}\0{question.message}".encode(), digest_size=DIGEST).digest()
 
 

@@ -52,6 +52,14 @@ class ConfirmationQuestion:
     instead: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What the person behind the client has said to the question with this digest."""
+
+    digest: bytes
+    outcome: ConfirmationOutcome
+
+
 class Confirmations(Protocol):
     """Way to have the person behind one call confirm something."""
 
@@ -61,6 +69,10 @@ class Confirmations(Protocol):
         Raises:
             modules.kit.ToolError: nobody can be asked within this call.
         """
+        ...
+
+    def get_given_answer(self) -> GivenAnswer | None:
+        """Return what the person said, to whatever question it was, for the job that this call becomes."""
         ...
 
     def build_request(self, question: ConfirmationQuestion) -> Result:

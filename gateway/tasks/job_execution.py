@@ -13,16 +13,17 @@ from gateway.auth.mandate_callers import MandateAuthenticator
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
 from gateway.mcp.call_supervisor import CallSupervisor, CallTimeout
-from gateway.mcp.confirmation import IN_JOB
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
 from gateway.mcp.request_context import Handler, ProtocolError, RequestContext, Result
 from gateway.meta_tools.results import build_error_result
+from gateway.tasks.job_confirmations import QuestionAsked, create_job_confirmations
 from gateway.tasks.stored_call import StoredCall, decode_call, encode_answer
 from jobs.handler import JobOutcome, JobReport
 from jobs.job import Job, JobError, JobState
 from modules.kit import OUTCOME_UNKNOWN, ToolError
 
 NO_MANDATE = "not run: your permission for this work has ended"
+NOT_ASKED = "nothing was done: the user has to be asked first"
 TAKEN_OVER = "cut off before this change: another worker may have taken the job over"
 
 
@@ -79,7 +80,11 @@ class CallJobHandler:
         except Unauthenticated:
             return _build_outcome(call, build_error_result(NO_MANDATE))
         request = self._build_context(job, call, authority, reference, report)
-        return _build_outcome(call, await self._run_call(request, call))
+        try:
+            return _build_outcome(call, await self._run_call(request, call))
+        except QuestionAsked as asked:
+            result = build_error_result(f"{NOT_ASKED}; {asked.question.instead or asked.question.message}")
+            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED)
 
     async def end(self, job: Job) -> None:
         """End the mandate of a job that has ended."""
@@ -117,7 +122,7 @@ class CallJobHandler:
             call.trace,
             call.client_name,
             lambda: reference,
-            confirmations=IN_JOB,
+            confirmations=create_job_confirmations(call),
             short_text=call.short_text,
             changes=JobChanges(report=report),
         )

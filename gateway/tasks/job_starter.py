@@ -13,7 +13,7 @@ from broker.interface import CredentialRefusal, Mandate, MandateBroker, MandateP
 from core.errors import Unavailable
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.mcp.request_context import RequestContext, Result
+from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.stored_call import StoredCall, encode_call
@@ -28,6 +28,8 @@ MIN_LIFETIME, MAX_LIFETIME = timedelta(minutes=1), timedelta(days=7)
 MANDATE_LIFETIME = timedelta(hours=24)
 """The latest end of a job, which may wait for its turn; its mandate ends with it."""
 MAX_ATTEMPTS = 3
+ASKING_SECONDS = 5.0
+"""Seconds that a call waits before it answers with a task, where the tool may ask the person something first."""
 ANSWER_MARGIN_SECONDS = 2.0
 """Seconds before a call's own deadline by which it answers that its job goes on."""
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
@@ -82,16 +84,27 @@ class JobStarter:
         job = await self._start(request, work, min(max(lifetime, MIN_LIFETIME), MAX_LIFETIME))
         if not isinstance(job, Job):
             return build_error_result(job)
-        if deferral.describe_job is not None:
-            return deferral.describe_job(job)
-        end = min(asyncio.get_running_loop().time() + self._patience, request.deadline - ANSWER_MARGIN_SECONDS)
+        if deferral.describe_job is None:
+            return await self._wait(request, job, self._patience) or _build_waiting_result(job, request)
+        # What the tool asks the person is asked before its task is told of (SEP-2663, Task Creation).
+        result = await self._wait(request, job, ASKING_SECONDS) if request.confirmations is not None else None
+        return result or deferral.describe_job(job)
+
+    async def _wait(self, request: RequestContext, job: Job, seconds: float) -> Result | None:
+        """Wait for a job, and return what its call would have returned; None where that is still to come."""
+        end = min(asyncio.get_running_loop().time() + seconds, request.deadline - ANSWER_MARGIN_SECONDS)
         current = await self._jobs.wait_for_end(request, job, end)
         if request.authority.ended:
             return build_error_result(f"the result is withheld: {request.authority.ended}")
         if current is None or not current.state.is_final:
-            return _build_waiting_result(current or job, short=request.short_text)
+            return None
         answer = await self._jobs.load_answer(request.caller, current)
-        return build_error_result(answer) if isinstance(answer, str) else answer.build_result()
+        if isinstance(answer, str):
+            return build_error_result(answer)
+        if answer.question is not None and request.confirmations is not None:
+            asked = answer.question
+            return request.confirmations.build_request(ConfirmationQuestion(asked.message, asked.label, asked.instead))
+        return answer.build_result()
 
     async def _start(self, request: RequestContext, work: DeferredWork, lifetime: timedelta) -> Job | str:
         """Start a job; the text of an error where that is not possible."""
@@ -105,7 +118,18 @@ class JobStarter:
         if isinstance(mandate, CredentialRefusal):
             return _explain_refusal(mandate)
         module, tool = tools[0] if work.kind == CALL else ("", "")
-        call = StoredCall(work.kind, work.arguments, tools, request.short_text, request.client_name, request.trace)
+        given = None if request.confirmations is None else request.confirmations.get_given_answer()
+        call = StoredCall(
+            work.kind,
+            work.arguments,
+            tools,
+            request.short_text,
+            request.client_name,
+            request.trace,
+            may_ask=request.confirmations is not None,
+            answered="" if given is None else given.digest.hex(),
+            outcome="" if given is None else given.outcome,
+        )
         credential = request.caller.credential
         job = NewJob(
             credential.tenant_id,
@@ -143,10 +167,10 @@ def _explain_refusal(refusal: CredentialRefusal) -> str:
     return "your permissions have just changed; call get_module_schema again"
 
 
-def _build_waiting_result(job: Job, *, short: bool) -> Result:
+def _build_waiting_result(job: Job, request: RequestContext) -> Result:
     note = (
         "This takes longer than a call may. It goes on as a job; its result is kept: wait for it with the tool "
         "wait_for_job of the module jobs"
     )
-    described = {"job_id": str(job.id), "state": job.state.value, "title": job.title, "note": note}
-    return build_value_result({"job": described}, short=short)
+    described = {"job_id": str(job.id), "title": job.title, "note": note}
+    return build_value_result({"job": described}, short=request.short_text)

@@ -3,7 +3,7 @@
 import msgspec
 import orjson
 
-from gateway.mcp.request_context import Params, Result
+from gateway.mcp.request_context import ConfirmationQuestion, Params, Result
 
 ToolNames = tuple[tuple[str, str], ...]
 """(module, tool) of every tool that a job runs, by the tools' own names."""
@@ -11,7 +11,10 @@ ToolNames = tuple[tuple[str, str], ...]
 
 class StoredCall(msgspec.Struct, frozen=True, eq=False):
     """A `tools/call` as its job runs it. `name` and `arguments` are the client's; `short_text`: see
-    :class:`gateway.mcp.request_context.RequestContext`."""
+    :class:`gateway.mcp.request_context.RequestContext`.
+
+    `may_ask`: somebody waits who can ask the person. `answered` is the digest (hexadecimal) of a question that they
+    were asked before, and `outcome` what they said."""
 
     name: str
     arguments: Params
@@ -19,27 +22,32 @@ class StoredCall(msgspec.Struct, frozen=True, eq=False):
     short_text: bool = False
     client_name: str = ""
     trace: str = ""
+    may_ask: bool = False
+    answered: str = ""
+    outcome: str = ""
+
+
+class StoredQuestion(msgspec.Struct, frozen=True):
+    """A question to the person, with which a job has ended before it changed anything
+    (:class:`gateway.mcp.request_context.ConfirmationQuestion`)."""
+
+    message: str
+    label: str
+    instead: str
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, eq=False):
-    """The result of a `tools/call`, byte for byte, and the tools that it shows something of."""
+    """The result of a `tools/call`, byte for byte, and the tools that it shows something of. With a `question` the call
+    is to be made again, with the person's answer."""
 
     tools: ToolNames
     result: msgspec.Raw
+    question: StoredQuestion | None = None
 
     def build_result(self) -> Result:
         """Build the result anew: each of its members is as it was."""
         members = msgspec.json.decode(self.result, type=dict[str, msgspec.Raw])
         return {name: orjson.Fragment(bytes(value)) for name, value in members.items()}
-
-    @property
-    def is_error(self) -> bool:
-        """Whether the result is the error of a tool."""
-        return msgspec.json.decode(self.result, type=_ErrorMark).isError
-
-
-class _ErrorMark(msgspec.Struct):
-    isError: bool = False  # noqa: N815 - the name is MCP's
 
 
 _decode_call = msgspec.json.Decoder(StoredCall).decode
@@ -60,9 +68,9 @@ def decode_call(stored: bytes) -> StoredCall:
     return _decode_call(stored)
 
 
-def encode_answer(tools: ToolNames, result: Result) -> bytes:
+def encode_answer(tools: ToolNames, result: Result, question: ConfirmationQuestion | None = None) -> bytes:
     """Encode the answer of a call for the queue."""
-    return b'{"tools":%b,"result":%b}' % (orjson.dumps(tools), orjson.dumps(result))
+    return orjson.dumps({"tools": tools, "result": result, "question": question})
 
 
 def decode_answer(stored: bytes) -> StoredAnswer:

@@ -9,12 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from core.sealed_records import RecordSealer
 from gateway.catalogue import build_catalogue, load_installed_modules
 from jobs.worker import JobWorker
-from jobs.worker_store import WorkerStore
 from modules.kit import Context, Execution, Hints, Module, Tool, ToolError, tool
-from server.role_database import WORKER_ROLE, open_role_database
+from tests.support.job_worker import run_job_worker
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
@@ -128,22 +126,11 @@ class TaskApp:
     @contextlib.asynccontextmanager
     async def worker(self) -> AsyncIterator[JobWorker]:
         """A worker, which runs the jobs with the first gateway's handlers for as long as the block."""
-        deployment = self.product.deployment
-        async with open_role_database(deployment, WORKER_ROLE, max_connections=4) as database:
-            worker = JobWorker(
-                deployment.get_role_address(WORKER_ROLE),
-                WorkerStore(database),
-                RecordSealer(deployment.digest_key),
-                self.node.gateway.job_handlers,
-            )
-            running = asyncio.create_task(worker.run())
+        async with run_job_worker(self.product, self.node) as worker:
             try:
                 yield worker
             finally:
                 self.workshop.resume.set()
-                await worker.drain(5)
-                running.cancel()
-                await asyncio.wait([running])
 
     async def start(self, tool_name: str, *, ttl: int | None = None, **params: Any) -> Answer:
         """Call a tool as a task of 2025-11-25; the answer."""

@@ -169,7 +169,6 @@ async def test_a_call_that_takes_longer_answers_with_its_job(
     async with open_task_app(database, tmp_path, job_patience=0.1) as app:
         answer = await app.node.post(app.ada.token, "tools/call", call_of("make", what="chair"), revision=revision)
         job = answer.value["job"]
-        assert job["state"] == "queued"
         assert "wait_for_job" in job["note"]
         async with app.worker():
             assert (await app.task("result", job["job_id"])).result["structuredContent"]["made"] == "chair"
@@ -183,7 +182,7 @@ async def test_the_progress_of_a_job_reaches_the_open_answer(database: ScratchDa
         answer = await waiting
     told = [message["params"] for message in answer.messages[:-1]]
     assert told[0] == {"progressToken": "t", "progress": 3, "total": 10, "message": "laying bricks"}
-    assert answer.value["job"]["state"] == "running"
+    assert answer.value["job"]["title"] == "Workshop: Build"
 
 
 async def test_the_checks_are_those_of_a_call(app: TaskApp) -> None:
@@ -201,12 +200,30 @@ async def test_the_checks_are_those_of_a_call(app: TaskApp) -> None:
     assert [event.detail for event in outcomes] == [{"refused": "arguments"}] * 2 + [{"refused": "scope"}]
 
 
-async def test_a_job_cannot_ask_a_person(app: TaskApp) -> None:
+FORMS = {"_meta": {CAPABILITIES: {"elicitation": {"form": {}}}}}
+BOTH = {"_meta": {CAPABILITIES: {"elicitation": {"form": {}}, **DECLARED["_meta"][CAPABILITIES]}}}
+
+
+@pytest.mark.parametrize("capabilities", [FORMS, BOTH])
+async def test_what_a_job_asks_is_asked_by_the_call_that_waits(app: TaskApp, capabilities: dict[str, Any]) -> None:
+    async with app.worker():
+        call = call_of("ask") | capabilities
+        asked = (await app.node.post(app.ada.token, "tools/call", call, revision=MODERN)).result
+        assert asked["resultType"] == "input_required"
+        form = asked["inputRequests"]["user-confirmation"]["params"]
+        assert (form["message"], form["requestedSchema"]["properties"]["confirm"]["title"]) == ("Burn it?", "Yes")
+        for content, outcome in (({"confirm": True}, "confirmed"), ({"confirm": False}, "declined")):
+            said = {"action": "accept", "content": content}
+            answered = {"requestState": asked["requestState"], "inputResponses": {"user-confirmation": said}}
+            answer = await app.node.post(app.ada.token, "tools/call", call | answered, revision=MODERN)
+            assert answer.result["structuredContent"]["made"] == outcome
+
+
+async def test_a_task_whose_client_has_no_forms_says_what_to_ask(app: TaskApp) -> None:
     async with app.worker():
         task = await ended(app, (await app.start_modern("ask")).result["taskId"])
-    text = task["result"]["content"][0]["text"]
-    assert text.startswith("nothing was done: this tool asks the user first, and a job does not wait")
-    assert text.endswith("give agreed true")
+        core = await app.task("result", (await app.start("ask")).result["task"]["taskId"])
+    assert task["result"]["structuredContent"]["made"] == core.result["structuredContent"]["made"] == "not_asked"
 
 
 async def test_a_person_who_was_suspended_meanwhile(app: TaskApp) -> None:
