@@ -119,6 +119,13 @@ class AuditEventKind(StrEnum):
     GRANT_CREATED = "grant.created"
     GRANT_REVOKED = "grant.revoked"
     """`detail["cause"]` says why; `reuse` and `code_replay` are signals of attack."""
+    MANDATE_CREATED = "mandate.created"
+    MANDATE_CONSENTED = "mandate.consented"
+    MANDATE_USED = "mandate.used"
+    """For the first time."""
+    MANDATE_REVOKED = "mandate.revoked"
+    MANDATE_ENDED = "mandate.ended"
+    """`detail["cause"]` says why."""
 
 
 class CallOutcome(StrEnum):

@@ -152,6 +152,22 @@ class Settings:
         None,
         shown_default="`keys/consoles.pem` in the data folder, if it is there",
     )
+    worker_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_WORKER_KEY",
+        values.parse_path,
+        "a file",
+        "For `mcpist worker`: its private key (Ed25519, PEM).",
+        None,
+        shown_default="`keys/worker.pem` in the data folder",
+    )
+    broker_workers: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_BROKER_WORKERS",
+        values.parse_path,
+        "a file",
+        "For `mcpist broker`: the public keys (PEM) of the workers (`mcpist worker`) that it serves.",
+        None,
+        shown_default="`keys/workers.pem` in the data folder, if it is there",
+    )
     keys: tuple[str, ...] = declare_setting(
         "MCPIST_KEYS",
         values.parse_key_providers,
