@@ -112,9 +112,10 @@ class Dispatcher:
                 stream = _open_stream(revision, message, request)
                 try:
                     context = self._build_context(revision, message, request, stream)
+                    receive, id = (request.receive, b"") if revision.modern else (None, message.id)
                     if method in _WAITING_METHODS:
                         context.deadline += MAX_WAIT_SECONDS
-                    receive, id = (request.receive, b"") if revision.modern else (None, message.id)
+                        receive = request.receive
                     with self._watch.watch(context.deadline, receive, stream, context.authority, id):
                         result = await handler(context, message.params)
                     if type(result) is not dict:

@@ -80,11 +80,7 @@ class CallJobHandler:
         except Unauthenticated:
             return _build_outcome(call, build_error_result(NO_MANDATE))
         request = self._build_context(job, call, authority, reference, report)
-        try:
-            return _build_outcome(call, await self._run_call(request, call))
-        except QuestionAsked as asked:
-            result = build_error_result(f"{NOT_ASKED}; {asked.question.instead or asked.question.message}")
-            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED)
+        return await _run_uncut(asyncio.create_task(self._run_call(request, call), name="job call"), authority)
 
     async def end(self, job: Job) -> None:
         """End the mandate of a job that has ended."""
@@ -92,9 +88,16 @@ class CallJobHandler:
             with contextlib.suppress(Unavailable):  # it ends by itself, later
                 await self._mandates.end_mandate(MandateReference(job.mandate_id, job.id))
 
-    async def _run_call(self, request: RequestContext, call: StoredCall) -> Result:
+    async def _run_call(self, request: RequestContext, call: StoredCall) -> JobOutcome:
         try:
-            with self._supervisor.watch(request.deadline, None, None, request.authority):
+            return _build_outcome(call, await self._run_handler(request, call))
+        except QuestionAsked as asked:
+            result = build_error_result(f"{NOT_ASKED}; {asked.question.instead or asked.question.message}")
+            return JobOutcome(encode_answer(call.tools, result, asked.question), JobState.FAILED)
+
+    async def _run_handler(self, request: RequestContext, call: StoredCall) -> Result:
+        try:
+            with self._supervisor.watch(request.deadline, None, None, request.authority, b""):
                 return await self._call_tool(request, {"name": call.name, "arguments": call.arguments})
         except CallTimeout:
             hint = OUTCOME_UNKNOWN if request.changes else "ask for less at a time"
@@ -126,6 +129,19 @@ class CallJobHandler:
             short_text=call.short_text,
             changes=JobChanges(report=report),
         )
+
+
+async def _run_uncut(work: "asyncio.Task[JobOutcome]", authority: Authority) -> JobOutcome:
+    """Run a job's call to its end. Where the job is to end before, what has changed something is not cut; nothing
+    further begins."""
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        if not authority.give_up():
+            work.cancel()
+            await asyncio.wait([work])
+            raise
+        return await work
 
 
 def _build_outcome(call: StoredCall, result: Result) -> JobOutcome:

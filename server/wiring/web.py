@@ -106,7 +106,7 @@ def _build_console_services(
         authenticate,
         ScimTokens(zone.database, clock=zone.clock).verify,
         connect.account_revoker,
-        UserConnections(connect.database, connect.connection_health, connect.public_url),
+        UserConnections(connect.database, connect.connection_health, connect.available_services, connect.public_url),
     )
 
 

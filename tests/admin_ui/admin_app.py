@@ -34,6 +34,7 @@ from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.peppers import Peppers
+from broker.identity.provider_registry import IdentityProviderRegistry, StoredProviders
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.scim_tokens import ScimTokens
@@ -228,7 +229,7 @@ class AdminApp:
     def sections(self) -> tuple[ApiSection, ...]:
         kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
-        statuses = UserConnections(self.broker, self.connect.connection_health, URL)
+        statuses = UserConnections(self.broker, self.connect.connection_health, self.connect.available_services, URL)
         admin = admin_section(
             AdminDependencies(
                 self.console,
@@ -378,6 +379,10 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         tokens = ApiTokens(broker, peppers, clock=clock)
         sessions = Sessions(broker, clock=clock)
         documents = JsonDocumentFetcher(hosts)
+        keys = InMemoryKeyProvider("k", {"k": b"k" * 32})
+        settings = DeploymentSettingsStore(broker, keys, clock=clock)
+        of_file = ProviderSettings.model_validate(GITHUB_OF_THE_FILE)
+        stored = StoredProviders(settings, documents, clock=clock)
         parts = IdentityDependencies(
             tokens,
             sessions,
@@ -388,6 +393,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             TrustedIssuers(broker, documents, clock=clock),
             NotificationPreferences(broker),
             ScimTokens(broker, clock=clock),
+            IdentityProviderRegistry((of_file,), documents, stored, clock=clock).list,
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = ApiAuthenticator(
@@ -402,14 +408,11 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             callers=CallerLimits(1e6, 1_000_000, 1000, clock=lambda: 0.0),
             anonymous=AttemptLimits(1e6, 1_000_000, clock=lambda: 0.0),
         )
-        keys = InMemoryKeyProvider("k", {"k": b"k" * 32})
         vault = await open_vault(broker, keys, clock=clock)
         http = VendorHttpClient(hosts)
         connect = build_connect_services(broker, vault, URL, toy_vendors(), http, documents, clock=clock)
         await documents.open()
         await http.open()
-        settings = DeploymentSettingsStore(broker, keys, clock=clock)
-        of_file = ProviderSettings.model_validate(GITHUB_OF_THE_FILE)
         providers = ProviderAdministration(settings, (of_file,), ProviderTrial(documents, URL))
         trial = SenderTrial(MailAddressGuard(private_hosts), http, clock=clock)
         deployment = DeploymentDependencies(
