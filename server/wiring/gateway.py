@@ -210,7 +210,7 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
     )
-    jobs = OwnJobs(dependencies.queue, sieve)
+    jobs = OwnJobs(dependencies.queue, dependencies.broker, sieve.get_view)
     patience = dependencies.settings.job_patience
     starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
     meta_tools = MetaTools(sieve, runner, vendors, starter)

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from gateway.catalogue import build_catalogue, load_installed_modules
-from jobs.worker import JobWorker
 from modules.kit import Context, Execution, Hints, Module, Tool, ToolError, tool
-from tests.support.job_worker import run_job_worker
+from tests.support.job_worker import run_jobs
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
@@ -124,11 +123,11 @@ class TaskApp:
     eve: Person
 
     @contextlib.asynccontextmanager
-    async def worker(self) -> AsyncIterator[JobWorker]:
+    async def worker(self) -> AsyncIterator[None]:
         """A worker, which runs the jobs with the first gateway's handlers for as long as the block."""
-        async with run_job_worker(self.product, self.node) as worker:
+        async with run_jobs(self.product, self.node):
             try:
-                yield worker
+                yield
             finally:
                 self.workshop.resume.set()
 

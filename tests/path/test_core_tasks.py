@@ -135,6 +135,18 @@ async def test_cancelling_ends_it_at_once_and_for_good(app: TaskApp) -> None:
         assert (await app.task("cancel", waiting)).message["error"]["code"] == -32602
 
 
+async def test_a_mandate_ends_with_its_job(app: TaskApp) -> None:
+    async def are_over() -> bool:
+        async with app.product.database.admin_connection() as admin:
+            return await admin.fetchval("SELECT count(*) = 2 AND bool_and(ended_at IS NOT NULL) FROM auth.mandates")
+
+    assert (await app.task("cancel", id_of(await app.start("make", what="x")))).result["status"] == "cancelled"
+    async with app.worker():
+        await app.task("result", id_of(await app.start("watch")))
+        await within(5, are_over)
+    assert app.workshop.effects == []
+
+
 async def test_nobody_else_s_tasks_exist(app: TaskApp) -> None:
     task_id = id_of(await app.start("make", what="secret"))
     for method in ("get", "result", "cancel"):
