@@ -42,6 +42,7 @@ OBSERVABLE_METRICS = (
     ObservableMetric(
         "mcpist_audit_streams_late", "Audit streams whose oldest record should have been delivered 10 minutes ago."
     ),
+    ObservableMetric("mcpist_backup_age_seconds", "Seconds since `mcpist backup` wrote its newest backup."),
     ObservableMetric("mcpist_background_tasks_failing", "Background tasks that died or keep failing."),
     ObservableMetric("mcpist_broker_up", "1 while the broker of this process answers it."),
     ObservableMetric("mcpist_credentials_cached", "Verified credentials in the cache."),
