@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+LEAST_RESULT_TOKENS, DEFAULT_RESULT_TOKENS, MOST_RESULT_TOKENS = 200, 8_000, 50_000
+"""Tokens (o200k) that a result may take."""
+
 ToolResultFormat = Literal["short", "full"]
 
 TOOL_RESULT_FORMAT_BY_CLIENT_ID: Mapping[str, ToolResultFormat] = MappingProxyType(
@@ -23,9 +26,6 @@ TOOL_RESULT_FORMAT_BY_CLIENT_NAME: Mapping[str, ToolResultFormat] = MappingProxy
     {"claude-code": "short"}
 )  # Claude Code 2.1.330
 """By the name in the `clientInfo` of a request, which revisions from 2026-07-28 on have."""
-
-LEAST_RESULT_TOKENS, DEFAULT_RESULT_TOKENS, MOST_RESULT_TOKENS = 200, 8_000, 100_000
-"""Tokens (o200k) that a result may take."""
 
 RESULT_TOKENS_BY_CLIENT_ID: Mapping[str, int] = MappingProxyType(
     {"https://claude.ai/oauth/claude-code-client-metadata": 10_000}

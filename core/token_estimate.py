@@ -18,7 +18,9 @@ CAUTION = 1.12
 # and again; other signs; white space.
 _PIECES = re.compile(r" ?[A-Z]*[a-z]+| ?[A-Z]+|[0-9]{1,3}| ?([^\sA-Za-z0-9\\])\1{3,63}| ?[^\sA-Za-z0-9]+|\s+")
 _CHUNK = 4096
-_WHOLE_WORD_LENGTH = 10
+_LONGEST_TOKEN = 8
+"""Characters that a token is counted for at most: some white space has more, but its bytes count, too."""
+_WHOLE_WORD_LENGTH, _LONGEST_WORD = 10, 24
 _ABBREVIATIONS = frozenset({"http", "https", "html", "length"})
 # Nobody's word: four consonants in a row, or letters that hardly any word has side by side.
 _NO_WORD = re.compile(r"[bcdfghjklmnpqrstvwxz]{4}|[jqv][bcdfghjklmnpqrstvwxz]|[cfghkpqwx][jqvxz]", re.IGNORECASE)
@@ -36,7 +38,8 @@ def count_tokens_up_to(text: str, most: int) -> int | None:
         return None
     count = 0.0
     for start in range(0, len(text), _CHUNK):
-        count += CAUTION * _estimate(text[start : start + _CHUNK])
+        chunk = text[start : start + _CHUNK]
+        count += max(CAUTION * _estimate(chunk), len(chunk) / _LONGEST_TOKEN)
         if count > most:
             return None
     return math.ceil(count)
@@ -65,7 +68,7 @@ def _estimate_piece(piece: str) -> float:
 def _estimate_word(word: str) -> float:
     length = len(word)
     capitals = sum(letter.isupper() for letter in word)
-    if _NO_WORD.search(word) and word.lower() not in _ABBREVIATIONS:
+    if length > _LONGEST_WORD or (_NO_WORD.search(word) and word.lower() not in _ABBREVIATIONS):
         return length / 1.8
     if 2 <= capitals < length:
         return length / 1.6

@@ -71,8 +71,8 @@ CREATE TRIGGER end_results AFTER UPDATE OF account_id ON vault.credentials FOR E
 
 # Null: what is known of the client decides (core.known_clients).
 BUDGETS = """
-ALTER TABLE auth.api_tokens ADD COLUMN result_tokens integer CHECK (result_tokens BETWEEN 200 AND 100000);
-ALTER TABLE auth.clients ADD COLUMN result_tokens integer CHECK (result_tokens BETWEEN 200 AND 100000);
+ALTER TABLE auth.api_tokens ADD COLUMN result_tokens integer CHECK (result_tokens BETWEEN 200 AND 50000);
+ALTER TABLE auth.clients ADD COLUMN result_tokens integer CHECK (result_tokens BETWEEN 200 AND 50000);
 DROP TRIGGER raise_generation ON auth.clients;
 CREATE TRIGGER raise_generation AFTER UPDATE OF disabled_at, scopes, result_text, result_tokens OR DELETE
     ON auth.clients FOR EACH ROW EXECUTE FUNCTION core.raise_generation();

@@ -8,9 +8,8 @@ line, and the list says how far.
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-import orjson
-
 from core.token_estimate import count_tokens_up_to
+from gateway.meta_tools.batch.text_format import encode_compact_json
 from gateway.results.json_path import Path, format_path
 
 MAX_REMAINDERS = 20
@@ -19,6 +18,8 @@ MAX_FIELDS = 64
 """Fields of an object up to which each gets its share; a larger one is a map, whose entries are its items."""
 LONG_TEXT = 1_000
 """Characters of a text from which on its beginning is shown where the whole does not fit."""
+MAX_DEPTH = 40
+"""Levels down to which the parts of a value are looked at."""
 NOTHING = object()
 """What :meth:`Fitter.fit` gives where nothing of a value fits."""
 
@@ -53,6 +54,9 @@ class Fitter:
 
     def fit(self, value: Any, budget: int, path: Path = ()) -> tuple[Any, int]:
         """Return what fits of a value that is too large as a whole, and its tokens."""
+        if len(path) > MAX_DEPTH:
+            self._note_whole(value, path)
+            return NOTHING, 0
         if isinstance(value, list):
             return self.fit_items(cast("list[Any]", value), budget, path)
         if isinstance(value, str):
@@ -104,7 +108,7 @@ class Fitter:
 
     def _fit_fields(self, fields: dict[str, Any], budget: int, path: Path) -> tuple[dict[str, Any], int]:
         """Give each field an equal share, the smallest first: what they do not need is the others'."""
-        sizes = {name: len(orjson.dumps(value)) for name, value in fields.items()}
+        sizes = {name: len(encode_compact_json(value) or b"") for name, value in fields.items()}
         shown: dict[str, Any] = {}
         left = budget - 2
         for number, name in enumerate(sorted(sizes, key=sizes.__getitem__)):
@@ -150,8 +154,10 @@ class Fitter:
 
 
 def count_value(value: Any, most: int) -> int | None:
-    """Count the tokens of a value as compact JSON; None where there are more than `most`."""
-    return count_tokens_up_to(orjson.dumps(value).decode(), most)
+    """Count the tokens of a value as compact JSON; None where there are more than `most`, or it is nested too deeply to
+    be shown."""
+    encoded = encode_compact_json(value)
+    return None if encoded is None else count_tokens_up_to(encoded.decode(), most)
 
 
 def count_tokens(value: Any) -> int:

@@ -12,7 +12,7 @@ PARTIAL_FIELD = "partial"
 HOW_TO_READ = "module results: read_result {handle, path, start, count, columns} or search_result {handle, text}"
 NOT_KEPT = "the rest could not be kept; ask for less"
 
-_SHARES = (1.0, 0.85, 0.6, 0.3, 0.0)
+_SHARES = (1.0, 0.8, 0.5, 0.0)
 _MAX_SHAPE_CHARACTERS = 1_200
 _DESCRIPTION = 8
 """The part of a budget, one in so many, that shape and remainders may take each."""
@@ -39,8 +39,9 @@ def build_partial(value: dict[str, Any], budget: int, description: dict[str, Any
 def build_within(build: Callable[[int], dict[str, Any]], budget: int) -> dict[str, Any] | None:
     """Build an answer with as many tokens for its contents that all of it is within the budget; None where even without
     contents it is not."""
+    left = budget - (count_value(build(0), budget) or budget)
     for share in _SHARES:
-        answer = build(int(budget * share))
+        answer = build(int(left * share))
         if count_value(answer, budget) is not None:
             return answer
     return None

@@ -1,7 +1,7 @@
 """The shape of a JSON value in a few words, such as ``{issues: [{key: str, labels: [str]}], total: int}``."""
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -22,16 +22,16 @@ def describe_shape(value: Any, most: int) -> str:
 
 def _describe(values: list[Any], depth: int) -> str:
     """Describe what all of these values are, which stand in the same place."""
-    kinds = dict.fromkeys(_name_kind(value, values, depth) for value in values)
-    return "|".join(kinds) or "any"
+    by_type: dict[type, list[Any]] = {}
+    for value in values:
+        by_type.setdefault(type(value), []).append(value)
+    return "|".join(_describe_alike(kind, alike, depth) for kind, alike in by_type.items())
 
 
-def _name_kind(value: Any, values: list[Any], depth: int) -> str:
-    if isinstance(value, dict):
-        return _describe_objects([cast("dict[str, Any]", one) for one in values if isinstance(one, dict)], depth)
-    if isinstance(value, list):
-        return _describe_arrays([cast("list[Any]", one) for one in values if isinstance(one, list)], depth)
-    return _SCALARS[type(value)]
+def _describe_alike(kind: type, values: list[Any], depth: int) -> str:
+    if kind is dict:
+        return _describe_objects(values, depth)
+    return _describe_arrays(values, depth) if kind is list else _SCALARS[kind]
 
 
 _SCALARS = {str: "str", int: "int", float: "float", bool: "bool", type(None): "null"}

@@ -152,11 +152,11 @@ async def test_a_call_says_how_much_it_takes(app: ShopApp, ada: Person, budget: 
     assert answer.value["partial"]["handle"]
 
 
-@pytest.mark.parametrize("wrong", [0, 199, 100_001, "800", 1.5, True])
+@pytest.mark.parametrize("wrong", [0, 199, 50_001, "800", 1.5, True])
 async def test_a_budget_that_is_none_is_refused_before_anything_runs(app: ShopApp, ada: Person, wrong: Any) -> None:
     answer = await ask(app.node, ada, max_tokens=wrong)
     assert answer.failed
-    assert answer.text == "max_tokens is a whole number of tokens from 200 to 100000"
+    assert answer.text == "max_tokens is a whole number of tokens from 200 to 50000"
     assert app.shop.asked == []
 
 
@@ -310,13 +310,13 @@ async def test_a_handle_that_was_changed_or_made_up_opens_nothing(app: ShopApp, 
 async def test_without_the_tool_s_permission_it_is_gone(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     await revoke(app.product.console, ACTOR, ada.tenant.id, ada.email, "*")
-    await within(lambda: is_gone(app.node, ada, handle))
+    await within(1.0, lambda: is_gone(app.node, ada, handle))
 
 
 async def test_without_the_service_it_is_gone(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     await set_service(app.product.console, ACTOR, ada.tenant.id, "shop", enabled=False)
-    await within(lambda: is_gone(app.node, ada, handle))
+    await within(1.0, lambda: is_gone(app.node, ada, handle))
 
 
 async def test_it_dies_with_the_account_for_good(app: ShopApp, ada: Person) -> None:
@@ -340,7 +340,8 @@ async def test_it_expires(app: ShopApp, ada: Person) -> None:
     handle = await handle_of(app.node, ada)
     async with app.product.database.admin_connection() as admin:
         await admin.execute(
-            "UPDATE results.results SET created_at = created_at - interval '2 h', expires_at = expires_at - interval '1 h'"
+            """UPDATE results.results SET created_at = created_at - interval '2 h',
+            expires_at = expires_at - interval '1 h'"""
         )
     assert await is_gone(app.node, ada, handle)
 
