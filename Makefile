@@ -53,7 +53,7 @@ check-imports: setup
 	.venv/bin/lint-imports
 
 check-dependencies: setup
-	.venv/bin/deptry core broker admin_ui gateway modules server cli alembic
+	.venv/bin/deptry core broker admin_ui gateway jobs modules server cli alembic
 
 check-rules: setup
 	.venv/bin/pytest -q tests/lint tests/mutation

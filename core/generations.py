@@ -19,7 +19,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -51,7 +51,7 @@ SERVER_FACTOR = 2**40
 _READ = """SELECT s.start, g.tenant_id, g.value
     FROM (SELECT pg_postmaster_start_time() AS start) s LEFT JOIN core.generations g ON true"""
 # An announcement is not worth a flush to disk.
-_PROVE = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
+_ANNOUNCE = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +73,8 @@ class Generations:
         self._server = 0
         self._server_start: datetime | None = None
         self._trusted = False
+        self._is_reached = False
+        self._late: set[object] = set()
         self._listening = False
         self._is_used = False
         self._rest_end = asyncio.Event()
@@ -83,9 +85,15 @@ class Generations:
         self._first_poll = asyncio.Event()
         self._hints: set[UUID] = set()
         self._hint_task: asyncio.Task[None] | None = None
+        self._listeners: dict[str, Callable[[str], None]] = {}
         self._own_channel = f"mcpist_proof_{secrets.token_hex(8)}"
         self._proof = ""
         self._proven = asyncio.Event()
+
+    def add_listener(self, channel: str, listen: Callable[[str], None]) -> None:
+        """Have `listen` called with what is announced on another channel, over the connection that listens anyway.
+        While that is lost, announcements are, too. Call this before :meth:`run`."""
+        self._listeners[channel] = listen
 
     @property
     def trusted(self) -> bool:
@@ -96,6 +104,15 @@ class Generations:
     def listening(self) -> bool:
         """True while changes are notified to this process rather than polled."""
         return self._listening
+
+    def _set_reached(self, is_reached: bool) -> None:
+        """Note whether changes reach this process."""
+        self._is_reached = is_reached
+        self._update_trust()
+
+    def _update_trust(self) -> None:
+        # A field of its own: each call of a tool asks for it.
+        self._trusted = self._is_reached and not self._late
 
     async def wait_until_trusted(self, timeout: float) -> None:
         """Wait until changes reach this process for the first time, but no longer than `timeout` seconds."""
@@ -177,9 +194,11 @@ class Generations:
             await connection.add_listener(GENERATION_CHANNEL, self._on_announcement)
             await connection.add_listener(DROPPED_VERSION_CHANNEL, self._on_version_dropped)
             await connection.add_listener(self._own_channel, self._on_proof)
+            for channel in self._listeners:
+                await connection.add_listener(channel, self._on_other_announcement)
             # What was announced before LISTEN took hold is read once.
-            self._trusted = await self._poll()
-            if not self._trusted:
+            self._set_reached(await self._poll())
+            if not self._is_reached:
                 return
             self._first_poll.set()
             await self._prove()
@@ -188,7 +207,8 @@ class Generations:
                 await self._wait_interval()
         finally:
             if self._listening:
-                self._listening = self._trusted = False  # what was announced last may have been lost
+                self._listening = False
+                self._set_reached(False)  # what was announced last may have been lost
             connection.terminate()
 
     async def _wait_interval(self) -> None:
@@ -214,7 +234,7 @@ class Generations:
         """
         self._proven.clear()
         self._proof = secrets.token_hex(8)
-        announcing = asyncio.create_task(self._announce())
+        announcing = asyncio.create_task(self._announce_proof())
         try:
             await self._wait_for_proof()
         except TimeoutError:
@@ -240,15 +260,26 @@ class Generations:
                     return
         raise TimeoutError
 
-    async def _announce(self) -> None:
+    async def announce(self, channel: str, text: str) -> None:
+        """Announce a text of at most 7,999 bytes to whoever listens to the channel.
+
+        Raises:
+            Unavailable: the database cannot be reached.
+        """
+        await self._database.fetch(_ANNOUNCE, channel, text)
+
+    async def _announce_proof(self) -> None:
         with contextlib.suppress(Unavailable, asyncpg.PostgresError):
-            await self._database.fetch(_PROVE, self._own_channel, self._proof)
+            await self.announce(self._own_channel, self._proof)
             return
         self._lose_connection()
 
     def _on_proof(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         if payload == self._proof:
             self._proven.set()
+
+    def _on_other_announcement(self, _connection: Any, _pid: int, channel: str, payload: Any) -> None:
+        self._listeners[channel](str(payload))
 
     def _on_disconnect(self, _connection: Any) -> None:
         self._lose_connection()
@@ -272,6 +303,7 @@ class Generations:
                 self._hints = set()
                 async with self._distrust_when_late():
                     if not await self._read_generations(hints):
+                        self._set_reached(False)
                         self._lose_connection()  # the announcement is unreadable: the poll takes over
                         return
                 await asyncio.sleep(HINT_PAUSE_SECONDS)
@@ -293,18 +325,23 @@ class Generations:
     async def _poll_in_time(self) -> None:
         """Poll; a database that keeps us waiting (its pool's timeout is ten seconds) is not trusted meanwhile."""
         async with self._distrust_when_late():
-            self._trusted = await self._poll()
+            self._set_reached(await self._poll())
 
     @contextlib.asynccontextmanager
     async def _distrust_when_late(self) -> AsyncGenerator[None]:
-        timer = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
+        """Trust nothing from the moment on in which a look at the database takes too long, until it has ended."""
+        look = object()
+        timer = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust, look)
         try:
             yield
         finally:
             timer.cancel()
+            self._late.discard(look)
+            self._update_trust()
 
-    def _distrust(self) -> None:
-        self._trusted = False
+    def _distrust(self, look: object) -> None:
+        self._late.add(look)
+        self._update_trust()
 
     async def _poll(self) -> bool:
         return await self._read_generations(self._values.keys())

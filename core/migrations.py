@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OWNER_ROLE = "mcpist_owner"
 OLDEST_POSTGRES_VERSION = 16
-LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
+LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker", "mcpist_worker")
 MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
 READABLE_SINCE = "before 0030"
 OLDEST_COMPATIBLE_REVISION = "0030"
@@ -60,6 +60,8 @@ BEGIN
 END $$;
 """
 
+# A worker runs modules as a gateway does. It cannot become a gateway, so what it does stays its own.
+GRANT_WORKER_SCRIPT = "GRANT mcpist_gateway TO mcpist_worker WITH INHERIT TRUE, SET FALSE"
 
 _LARGE_OBJECTS = (
     "lo_creat(integer)", "lo_create(oid)", "lo_from_bytea(oid, bytea)", "lo_open(oid, integer)", "lo_import(text)",
@@ -269,6 +271,7 @@ async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> Non
         await connection.execute("SELECT set_config('app.role_name', $1, false)", role)
         await connection.execute("SELECT set_config('app.role_password', $1, false)", passwords[role].reveal())
         await connection.execute(CREATE_LOGIN_SCRIPT)
+    await connection.execute(GRANT_WORKER_SCRIPT)
     await connection.execute("RESET ALL")
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Make the keys, passwords and settings of deploy/compose.yaml: sudo sh deploy/prepare.sh PUBLIC_URL [FOLDER]
 # FOLDER (/srv/mcpist) then has data/ (broker), console/, gateway/, postgres/, backups/ and compose.env.
-# Needs openssl. What is there already stays as it is: another run makes only what a newer version needs beside it.
+# Needs openssl. What is there already stays as it is: another run makes only what a newer version needs beside it, and takes
+# over new passwords that `MCPIST_NEW_ROLE_PASSWORDS=yes mcpist migrate` has given to the roles.
 set -eu
 umask 077
 OWNER=${OWNER:-10001:10001} # of the image's processes
@@ -20,7 +21,7 @@ read_setting() {
     sed -n "s/^$1=//p" "$settings"
 }
 
-# A role's password, as an earlier run has given it to the database.
+# A role's password, as the database has it; the first, where a rotation was interrupted.
 read_role_password() {
     sed -n "s/.*\"$1\": *\[* *\"\([^\"]*\)\".*/\1/p" "$folder/data/keys/database-roles.json"
 }
@@ -37,6 +38,17 @@ add_setting() {
     [ -n "$2" ] || fail "$folder/data/keys/database-roles.json has no value for $1: restore that file"
     printf '%s=%s\n' "$1" "$2" >>"$settings"
     echo "prepare: added $1 to $settings" >&2
+}
+
+# A role's password in the settings is the one that the database has: take_over_password NAME ROLE
+take_over_password() {
+    [ -e "$folder/data/keys/database-roles.json" ] || return 0
+    password=$(read_role_password "$2")
+    [ -n "$password" ] || fail "$folder/data/keys/database-roles.json has no password of $2: restore that file"
+    [ "$password" != "$(read_setting "$1")" ] || return 0
+    sed "s/^$1=.*/$1=$password/" "$settings" >"$settings.new"
+    mv "$settings.new" "$settings"
+    echo "prepare: $1 in $settings is the role's new password: docker compose ... up --detach" >&2
 }
 
 [ $# -ge 1 ] || fail "name the URL that clients use: sh deploy/prepare.sh https://mcp.example.com [FOLDER]"
@@ -76,6 +88,9 @@ else
     echo "prepare: $folder is prepared already; to change a setting, edit $settings" >&2
     add_setting CONSOLE_PASSWORD "$(read_role_password mcpist_console)"
     add_setting VALKEY_PASSWORD "$(make_password)"
+    take_over_password BROKER_PASSWORD mcpist_broker
+    take_over_password GATEWAY_PASSWORD mcpist_gateway
+    take_over_password CONSOLE_PASSWORD mcpist_console
 fi
 make_key_pair "$folder/gateway/keys/gateway.pem" "$folder/data/keys/gateways.pem"
 make_key_pair "$folder/console/keys/console.pem" "$folder/data/keys/consoles.pem"

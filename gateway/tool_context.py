@@ -123,7 +123,12 @@ class TaskExecution(msgspec.Struct, eq=False):
     _sieve: Sieve
     _tool: CatalogueTool
     _task: "asyncio.Task[Any] | None"
+    _changes: ChangeTracker
     reason: str = ""
+
+    @property
+    def has_changed(self) -> bool:
+        return bool(self._changes)
 
     def check(self, caller: Caller) -> None:
         tool = self._tool

@@ -135,14 +135,14 @@ class ToolRunner:
         self._observer.on_run_start()
         call_outcome, outcome = _ERROR, _NOTHING
         detail: dict[str, str | int] | None = None
-        execution = TaskExecution(self._sieve, tool, asyncio.current_task(self._loop))
+        changes = ChangeTracker(request.changes)
+        execution = TaskExecution(self._sieve, tool, asyncio.current_task(self._loop), changes)
         authority.enter(execution)
         try:
             if not tool.read_only:
                 await durable
             if len(arguments) > LARGE_STEP_BYTES:
                 await wait_for_turn(len(arguments))
-            changes = ChangeTracker(request.changes)
             context = ToolContext(self._database, self._vendors, request, tool, changes, self._settings)
             try:
                 with self._traces.span(tool.full_name):

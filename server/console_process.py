@@ -99,7 +99,7 @@ async def _open_application(
     catalogue = await asyncio.to_thread(load_installed_modules)
     control_plane = ControlPlane(settings, database, catalogue, deployment)
     dependencies = build_web_dependencies(
-        settings, load_identity_settings(settings), get_utc_now, home_path=CONSOLE_PATH
+        settings, load_identity_settings(settings), get_utc_now, get_home_path=lambda: CONSOLE_PATH
     )
     app = await asyncio.to_thread(_build_application, settings, control_plane, dependencies, broker, tracer)
     health = _build_health(database, broker, AuditRetentionStore(database, settings.audit_keep_months))

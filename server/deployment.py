@@ -1,8 +1,11 @@
 """Deployment data beside the database: the keys in the data folder, and the logins of the database roles."""
 
+import contextlib
+import fcntl
 import json
+import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,8 @@ DIGEST_KEY_FILE = "audit-digest.json"
 PEPPERS_FILE = "token-peppers.json"
 VAULT_KEYS_FILE = "vault-kek.json"
 DIGEST_MEMBER = "key"
+ROLES_OF_EVERY_FILE = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
+"""Those whose passwords are in the files of all versions; `mcpist_worker` came with schema 0032."""
 TRANSIT_TOKEN_FILE = "transit-token"  # noqa: S105 the name of a file
 
 
@@ -81,7 +86,7 @@ def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSett
         Invalid: a key file can be read by others, or is damaged.
     """
     folder = home / KEYS_FOLDER
-    passwords = _load_or_create(folder / PASSWORDS_FILE, {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES})
+    passwords = _load_passwords(folder / PASSWORDS_FILE)
     digest = _load_or_create(folder / DIGEST_KEY_FILE, {DIGEST_MEMBER: secrets.token_urlsafe(32)})
     return Deployment(
         home,
@@ -113,6 +118,34 @@ def open_deployment_as(
         raise Invalid(f"{path} is missing; copy it from the broker's data folder, so that all gateways have one key")
     digest = _load_or_create(path, {DIGEST_MEMBER: secrets.token_urlsafe(32)})
     return Deployment(home, address, {}, Secret(digest[DIGEST_MEMBER]), only_role=role)
+
+
+def _load_passwords(path: Path) -> dict[str, str]:
+    """Load the passwords of all roles; those of roles that a newer version has are added to the file."""
+    made = {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES}
+    if not path.exists():
+        write_once(path, json.dumps(made))
+    read_key_file_values(path, ROLES_OF_EVERY_FILE)
+    with _lock_folder(path.parent):  # of two processes that find one missing, one adds it
+        known: dict[str, Any] = json.loads(read_private(path))
+        if added := [role for role in LOGIN_ROLES if role not in known]:
+            try:
+                replace_private(path, json.dumps({role: made[role] for role in added} | known))
+            except OSError as error:
+                raise Invalid(
+                    f"{path} has no password of {', '.join(added)}, and cannot be written; add one"
+                ) from error
+    return read_key_file_values(path, LOGIN_ROLES)
+
+
+@contextlib.contextmanager
+def _lock_folder(folder: Path) -> Generator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _load_or_create(path: Path, defaults: dict[str, str]) -> dict[str, str]:

@@ -33,11 +33,21 @@ def find_running_server(home: Path) -> RunningServer | None:
         document: Any = json.loads((home / ENDPOINT_FILE).read_text())
         server = RunningServer(str(document["mcp_url"]), int(document["pid"]), _parse_operator(document))
         os.kill(server.pid, 0)
-    except PermissionError:
-        return None
+        noted = str(document.get("started", ""))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return server
+    started = _read_start_time(server.pid)
+    return server if not noted or not started or noted == started else None
+
+
+def _read_start_time(pid: int) -> str:
+    """Read when a process was started, in ticks since the start of the machine (Linux, proc(5)); "" where it cannot be
+    known. Numbers of processes come again soon in a container, where each start begins with the same ones."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return status.rpartition(")")[2].split()[19]
 
 
 def _parse_operator(document: dict[str, Any]) -> OperatorAccess | None:
@@ -54,7 +64,7 @@ def announce_server(home: Path, mcp_url: str, operator: OperatorAccess | None = 
     temporary = path.with_suffix(".new")
     temporary.unlink(missing_ok=True)  # a killed product left it, perhaps with another mode
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    document = {"mcp_url": mcp_url, "pid": os.getpid()}
+    document = {"mcp_url": mcp_url, "pid": os.getpid(), "started": _read_start_time(os.getpid())}
     if operator is not None:
         document |= {"operator_url": operator.url, "operator_token": operator.token.reveal()}
     with os.fdopen(descriptor, "w") as file:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from core.audit.writer import AuditWriter
 from core.concurrency.background import list_failing_tasks
 from core.concurrency.single_flight import SingleFlight
-from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
+from core.disk_errors import MIN_FREE_BYTES, DiskFull, get_free_bytes
 from core.errors import Unavailable
 from core.observability.metrics import Metrics
 
@@ -110,6 +110,19 @@ def create_disk_check(home: Path, *, has_database: bool) -> Callable[[], Corouti
         return True if await asyncio.to_thread(get_free_bytes, home) >= MIN_FREE_BYTES else full
 
     return has_room
+
+
+def create_audit_check(audit: AuditWriter, *, serves_without: bool = False) -> Check:
+    """``disk full`` while the database's disk has no room for audit records, ``down`` while none can be written. With
+    `serves_without` both are `DEGRADED`: the process has more to do than what has to be recorded."""
+
+    async def is_writing() -> bool | str:
+        if not audit.meets_full_disk and not audit.stalled:
+            return True
+        state = DiskFull.component_state if audit.meets_full_disk else "down"
+        return f"{DEGRADED}: {state}" if serves_without else state
+
+    return is_writing
 
 
 def register_health_metrics(

@@ -10,6 +10,7 @@ from server.deployment import Deployment
 CONSOLE_ROLE = "mcpist_console"
 BROKER_ROLE = "mcpist_broker"
 GATEWAY_ROLE = "mcpist_gateway"
+WORKER_ROLE = "mcpist_worker"
 
 
 def get_utc_now() -> datetime:

@@ -15,10 +15,10 @@ import asyncpg
 
 from broker.api.console_messages import CONSOLE_PATHS
 from broker.api.console_rpc import ConsoleServices, build_console_rpc
-from broker.interface import Broker
+from broker.interface import Broker, RefusalReason
 from broker.rpc.app import BrokerApp
 from broker.rpc.codec import PATHS
-from broker.rpc.gateway_keys import TrustedGateways, load_private_key, make_key_pair
+from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
 from core.audit.failed_auth import AuthFailureLog
@@ -42,6 +42,7 @@ from server.health import (
     HealthMonitor,
     build_health_routes,
     check_background_tasks,
+    create_audit_check,
     create_disk_check,
     register_audit_metrics,
     register_health_metrics,
@@ -201,6 +202,8 @@ async def _open_broker_app(
     ):
         broker = BrokerApp(zone.broker, service_tokens, tracer=tracer)
         checks: dict[str, Check] = {"database": zone.database.ping, "background tasks": check_background_tasks}
+        # Taken out of a balancer because it cannot record, it would be gone for every gateway: those record themselves.
+        checks["audit"] = create_audit_check(audit, serves_without=True)
         checks["disk"] = create_disk_check(settings.home, has_database=settings.database_url is None)
         health = HealthMonitor(checks, clock=time.monotonic)
         register_health_metrics(metrics, health, can_write=lambda: not audit.stalled)
@@ -210,7 +213,7 @@ async def _open_broker_app(
             settings,
             refusals,
             manifests,
-            console_rpc=_create_console_rpc(load_served_consoles(settings), paths, tracer),
+            console_rpc=_create_console_rpc(settings, paths, tracer),
         ) as pages:
             app = PathDispatcher(paths)
             app.otherwise = trace_application(pages, tracer)
@@ -218,15 +221,19 @@ async def _open_broker_app(
 
 
 def _create_console_rpc(
-    consoles: TrustedGateways | None, paths: dict[str, Application], tracer: Tracer
-) -> Callable[[ConsoleServices], None] | None:
-    """Create the function that serves control planes under `paths`; None where there is none to serve."""
+    settings: Settings, paths: dict[str, Application], tracer: Tracer
+) -> Callable[[ConsoleServices], Callable[[], bool]] | None:
+    """Create the function that serves control planes under `paths` and returns what tells whether there is one; None
+    where there is none to serve. One is there that the operator has named; with keys that the broker has made itself,
+    one that has asked it for something."""
+    consoles = load_served_consoles(settings)
     if consoles is None:
         return None
 
-    def serve(services: ConsoleServices) -> None:
+    def serve(services: ConsoleServices) -> Callable[[], bool]:
         rpc = build_console_rpc(services, ServiceTokenVerifier(consoles), tracer)
         paths.update(dict.fromkeys(CONSOLE_PATHS, rpc))
+        return lambda: settings.broker_consoles is not None or rpc.was_asked
 
     return serve
 
@@ -246,6 +253,8 @@ async def _open_audit_writer(database: Database, metrics: Metrics) -> AsyncGener
 @contextlib.asynccontextmanager
 async def _open_refusals(settings: Settings, audit: AuditWriter, metrics: Metrics) -> AsyncGenerator[AuthFailureLog]:
     """Open the audit of refused credentials, as a gateway has it."""
+    metrics.begin_at_zero("auth_refused", RefusalReason)
+    metrics.begin_at_zero("limited", ("address",))
     per_minute = settings.failed_auth_per_minute
     refusals = AuthFailureLog(audit, AttemptLimits(per_minute, per_minute, clock=time.monotonic), metrics)
     try:

@@ -16,13 +16,13 @@ from broker.rpc.service_token import ServiceTokenSigner
 from broker.vault.key_wrapping import load as load_keys
 from core.config.settings import Settings
 from core.errors import Invalid
-from core.migrations import LOGIN_ROLES
 from server.deployment import (
     DIGEST_KEY_FILE,
     DIGEST_MEMBER,
     KEYS_FOLDER,
     PASSWORDS_FILE,
     PEPPERS_FILE,
+    ROLES_OF_EVERY_FILE,
     VAULT_KEYS_FILE,
     read_key_file_values,
 )
@@ -46,7 +46,7 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
     """List every file that `mcpist up`, `gateway` or `broker` reads, but for the database's own and the deployment's
     id."""
     keys = settings.home / KEYS_FOLDER
-    key_files = {PASSWORDS_FILE: LOGIN_ROLES, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
+    key_files = {PASSWORDS_FILE: ROLES_OF_EVERY_FILE, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
     secret = {PEPPERS_FILE: load_keys} | ({VAULT_KEYS_FILE: load_keys} if "file" in settings.keys else {})
     private, public = settings.gateway_key or keys / GATEWAY_KEY_FILE, settings.broker_gateways or keys / GATEWAYS_FILE
     console, consoles = (

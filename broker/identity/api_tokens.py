@@ -191,7 +191,8 @@ class ApiTokens:
 
 
 _STORED = """SELECT a.tenant_id, a.id, a.user_id, a.pepper_kid, a.secret_hmac, a.scopes, a.read_only, a.expires_at,
-    a.revoked_at, a.result_text, a.result_tokens, u.status AS user_status, t.status AS tenant_status, g.value AS generation
+    a.revoked_at, a.result_text, a.result_tokens, u.status AS user_status, t.status AS tenant_status,
+    g.value AS generation
     FROM auth.api_tokens a
     JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     JOIN core.tenants t ON t.tenant_id = a.tenant_id

@@ -86,6 +86,9 @@ def _build_failure(attempt: Attempt, cls: ErrorClass, reason: str) -> VendorFail
 UNREADABLE = "unreadable"
 STOPPING = "stopping"
 SHORT_LIVED = "short_lived"
+GRANTED = "granted"
+REFRESH_OUTCOMES = (GRANTED, *ErrorClass)
+"""What a refresh is counted as."""
 MAX_PER_ENDPOINT = 16
 """Calls from this process to one token endpoint, for one tenant."""
 MAX_PER_TENANT = 32
@@ -98,7 +101,7 @@ def ignore_outcome(_outcome: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RefreshDependencies:
-    """Dependencies of a refresh. `count_refresh` is told ``granted`` or the class of each error."""
+    """Dependencies of a refresh. `count_refresh` is told one of ``REFRESH_OUTCOMES`` for each."""
 
     database: Database
     vault: Vault
@@ -246,7 +249,7 @@ class Refresher:
             if attempt is None:
                 return None
             answer = await present(tools.endpoint, attempt, tools.timing, tools.boottime)
-        tools.count_refresh("granted" if isinstance(answer, TokenResponse) else answer.error_class.value)
+        tools.count_refresh(GRANTED if isinstance(answer, TokenResponse) else answer.error_class.value)
         stored = await tools.outcome_writer.settle(attempt, answer)
         if stored is StoreResult.GONE and isinstance(answer, TokenResponse):
             await revoke_orphaned_grant(tools.database, tools.endpoint, attempt, answer.tokens)

@@ -69,6 +69,8 @@ class RpcApp:
         self._limits = CallerLimits(RATE, BURST, CONCURRENCY, clock=clock)
         self._told: dict[str, float] = {}
         self._paths = handlers
+        self.was_asked = False
+        """Whether a process whose key is known has sent a request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,6 +101,7 @@ class RpcApp:
         try:
             body = await _read_body(receive)
             self._tokens.consume(claims, body)
+            self.was_asked = True
             return await self._trace(scope, claims, body)
         finally:
             leave()

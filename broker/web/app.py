@@ -101,7 +101,7 @@ class _IdentityApp:
         if not parts.cookies.usable and _get_path(request).startswith(COOKIE_PATHS):
             raise PageError("plain_http", 403, url=parts.settings.public_url)
         if _get_path(request) == "/" and request.method in SAFE_METHODS and _wants_page(request):
-            return RedirectResponse(parts.home_path, 303)  # on to the sign-in, where nobody is signed in
+            return RedirectResponse(parts.get_home_path(), 303)  # on to the sign-in, where nobody is signed in
         return None
 
     def _has_route(self, request: Request) -> bool:

@@ -187,7 +187,7 @@ class SignInPages:
         return await self._sign_in.list_providers()
 
     def _get_next_path(self, fields: Mapping[str, str]) -> str:
-        return fields.get("next") or self._parts.home_path
+        return fields.get("next") or self._parts.get_home_path()
 
     async def sign_out(self, request: Request) -> Response:
         session = await find_browser_session(self._parts.cookies, self._door.sessions, request)

@@ -18,8 +18,8 @@ from core.http.trusted_proxies import TrustedProxies
 
 @dataclass(frozen=True, slots=True)
 class WebDependencies:
-    """Build it with :func:`build_web_dependencies`. `home_path` is where somebody begins who asks for nothing in
-    particular.
+    """Build it with :func:`build_web_dependencies`. `get_home_path` returns where somebody begins who asks for nothing
+    in particular.
     """
 
     settings: Settings
@@ -29,7 +29,7 @@ class WebDependencies:
     cookies: Cookies
     proxies: TrustedProxies
     hosts: AllowedHosts
-    home_path: str
+    get_home_path: Callable[[], str]
 
     @property
     def issuer(self) -> str:
@@ -41,8 +41,17 @@ class WebDependencies:
         return self.settings.public_url + path
 
 
+def get_account_path() -> str:
+    """Return the path of the account pages, where people begin who have no console."""
+    return ACCOUNT_PATH
+
+
 def build_web_dependencies(
-    settings: Settings, identity: IdentitySettings, clock: Callable[[], datetime], *, home_path: str = ACCOUNT_PATH
+    settings: Settings,
+    identity: IdentitySettings,
+    clock: Callable[[], datetime],
+    *,
+    get_home_path: Callable[[], str] = get_account_path,
 ) -> WebDependencies:
     """Build the shared dependencies from the settings."""
     return WebDependencies(
@@ -53,5 +62,5 @@ def build_web_dependencies(
         Cookies(settings.public_url),
         TrustedProxies(settings.trusted_proxies),
         AllowedHosts(settings.public_url),
-        home_path,
+        get_home_path,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -34,7 +35,7 @@ def create_token(
     Raises:
         Forbidden: it is for another user.
     """
-    body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
+    body: dict[str, Any] = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
     if api.is_operator:
         owner = resolve_user(api, user)
         email, body["user_id"] = owner.email, str(owner.id)

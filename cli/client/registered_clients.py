@@ -37,7 +37,7 @@ class _CreatedClient(msgspec.Struct):
 
 def create_client(api: AdminApiClient, new_client: NewClient) -> tuple[Client, Secret | None]:
     """Register a client; it, and its secret."""
-    body = {
+    body: dict[str, Any] = {
         "name": new_client.name,
         "auth_method": new_client.auth_method,
         "redirect_uris": new_client.redirect_uris,

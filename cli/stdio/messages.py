@@ -22,13 +22,15 @@ RequestId = str | int | float
 
 @dataclass(frozen=True, slots=True)
 class ClientMessage:
-    """One line of the client. `ids` wait for an answer; `cancels` is set for a cancellation, which is not sent on."""
+    """One line of the client. `request_ids` wait for an answer. `cancelled_id` is set for a cancellation; the server is
+    told of it where the request is not `is_modern`, whose connection is closed."""
 
     body: bytes
     request_ids: tuple[RequestId, ...] = ()
     is_batch: bool = False
     is_initialize: bool = False
     cancelled_id: RequestId | None = None
+    is_modern: bool = False
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -85,7 +87,8 @@ def parse_negotiated_version(value: Any) -> str | None:
 def _parse_single(line: bytes, message: dict[str, Any], negotiated: str | None) -> ClientMessage:
     method, params = message.get("method"), _as_object(message.get("params"))
     if method == "notifications/cancelled":
-        return ClientMessage(line, cancelled_id=_as_id(params.get("requestId")))
+        cancelled_id = _as_id(params.get("requestId"))
+        return ClientMessage(line, cancelled_id=cancelled_id, headers=_build_version_header(negotiated))
     id = parse_request_id(message)
     ids = () if id is None else (id,)
     if method == "initialize":
@@ -93,7 +96,7 @@ def _parse_single(line: bytes, message: dict[str, Any], negotiated: str | None) 
     modern = _as_object(params.get("_meta")).get(PROTOCOL_KEY)
     if not isinstance(modern, str) or not isinstance(method, str):
         return ClientMessage(line, ids, headers=_build_version_header(negotiated))
-    return ClientMessage(line, ids, headers=_build_mirror_headers(modern, method, params))
+    return ClientMessage(line, ids, is_modern=True, headers=_build_mirror_headers(modern, method, params))
 
 
 def _build_mirror_headers(version: str, method: str, params: Mapping[str, Any]) -> dict[str, str]:

@@ -60,8 +60,7 @@ class StdioRelay:
                 await self._write_answer(messages.build_error(None, messages.INVALID_REQUEST, LINE_TOO_LONG_TEXT))
                 continue
             message = messages.parse_line(line, self._negotiated)
-            if message.cancelled_id is not None:
-                self._cancel_request(message.cancelled_id)
+            if message.cancelled_id is not None and not self._cancel_request(message.cancelled_id):
                 continue
             await self._room.acquire()
             task = asyncio.create_task(self._carry_message(message))
@@ -82,11 +81,15 @@ class StdioRelay:
                 log.error("a message was not relayed", extra={"cause": type(fault).__name__})
             self._client_gone.set()
 
-    def _cancel_request(self, id: RequestId) -> None:
-        """Over HTTP a request is cancelled by closing its connection; no answer follows."""
+    def _cancel_request(self, id: RequestId) -> bool:
+        """Close the connection of a request, so that no answer follows; return whether the server has to be told, too:
+        only of the newest revision's requests this is their cancellation."""
+        is_told = False
         for task, message in self._running.items():
             if message.request_ids == (id,) and not message.is_batch and not message.is_initialize:
                 task.cancel()
+                is_told = is_told or not message.is_modern
+        return is_told
 
     async def _carry_message(self, message: ClientMessage) -> None:
         unanswered = list(message.request_ids)

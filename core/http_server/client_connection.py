@@ -25,6 +25,8 @@ class ConnectionRegistry(Protocol):
     app: Application
     limits: HttpLimits
     known_heads: KnownHeads
+    has_ended: bool
+    """Whether a connection comes too late."""
 
     def admit(self, connection: "ClientConnection") -> "IdleConnections | None":
         """Admit one more connection, closing an idle one for it if need be. Return where it registers while it is idle;
@@ -67,6 +69,10 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        if self._server.has_ended:
+            self._closing_since = self._clock()
+            transport.abort()
+            return
         self._peer = SocketAddresses(
             *(_parse_address(transport.get_extra_info(end)) for end in ("peername", "sockname"))
         )

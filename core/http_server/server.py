@@ -54,6 +54,7 @@ class HttpServer:
         self.app = app
         self.limits = limits or HttpLimits()
         self.known_heads = KnownHeads()
+        self.has_ended = False
         self._proxies = proxies
         self._loop = asyncio.get_running_loop()
         self._clock = clock or self._loop.time
@@ -155,7 +156,9 @@ class HttpServer:
             self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     async def shut_down(self) -> None:
-        """End every connection: at once where it rests, else after its answer, for which there are some seconds."""
+        """End every connection: at once where it rests, else after its answer, for which there are some seconds. One
+        that is being accepted in this moment ends when it is made."""
+        self.has_ended = True
         for connection in list(self._connections):
             connection.shut_down()
         if tasks := list(self._running.values()):
@@ -195,6 +198,10 @@ async def run_http_server(
     try:
         yield
     finally:
+        # asyncio's server loses a connection that it has accepted and not begun to serve when it is closed
+        # (python/cpython#109564): first it accepts no more, and has a turn of the loop to begin. uvloop's does not.
+        loop.remove_reader(listener)
+        await asyncio.sleep(0)
         close()
         await server.shut_down()
 

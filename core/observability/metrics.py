@@ -5,7 +5,7 @@ Labels come from the catalogue and from fixed words, never from what a client se
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -98,6 +98,12 @@ class Metrics:
         self.observables: dict[str, Callable[[], float]] = {}
         self.labelled: dict[str, list[Callable[[], Mapping[str, float]]]] = {}
         self._looks: list[Callable[[], Awaitable[object]]] = []
+
+    def begin_at_zero(self, counter: CounterName, labels: Iterable[object]) -> None:
+        """Show these values of a counter's label from the start: the rate of a series that begins with its first event
+        leaves that event out."""
+        for label in labels:
+            self.counters[counter].setdefault(str(label), 0)
 
     def count_call(self, module: str, tool: str, outcome: str, seconds: float) -> None:
         """Count one finished run of a tool of the catalogue; `outcome` is one of few fixed words."""

@@ -12,6 +12,7 @@ from core.errors import MCPistError
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
 
 REVOKED = "the credential of this call was revoked, or its user suspended"
+GIVEN_UP = "the client cancelled the request"
 UNVERIFIED = "your permissions may have changed and cannot be checked: "
 RECHECK_SECONDS = 0.25
 UNVERIFIED_SECONDS = 5.0
@@ -20,6 +21,11 @@ UNVERIFIED_SECONDS = 5.0
 
 class ToolExecution(Protocol):
     """A tool that runs for a caller."""
+
+    @property
+    def has_changed(self) -> bool:
+        """Check whether it has changed something, or may have."""
+        ...
 
     def check(self, caller: Caller) -> None:
         """Stop it if `caller` may not use it any more."""
@@ -44,6 +50,7 @@ class Authority(msgspec.Struct, eq=False):
     _next_check: float = 0.0
     _unverified_since: float | None = None
     _renewing: asyncio.Task[None] | None = None
+    _is_revoked: bool = False
 
     def enter(self, execution: ToolExecution) -> None:
         """Add a tool that begins to run under this authority."""
@@ -70,8 +77,20 @@ class Authority(msgspec.Struct, eq=False):
         if self._renewing is not None:
             self._renewing.cancel()
 
+    def give_up(self) -> bool:
+        """Start no further tool of a request that its client has given up. Where tools have changed something, they run
+        to their end and the others are stopped; return whether there are any."""
+        executions = tuple(self._executions)
+        if not any(execution.has_changed for execution in executions):
+            return False
+        self.ended = self.ended or GIVEN_UP
+        for execution in executions:
+            if not execution.has_changed:
+                execution.stop(GIVEN_UP)
+        return True
+
     def _begin_renewal(self) -> None:
-        if self._authenticate is None or self._is_current is None or self._renewing is not None or self.ended:
+        if self._authenticate is None or self._is_current is None or self._renewing is not None or self._is_revoked:
             return
         if not self._is_current(self.caller):
             self._renewing = asyncio.create_task(self._renew(self._authenticate))
@@ -98,6 +117,6 @@ class Authority(msgspec.Struct, eq=False):
 
     def _end(self, reason: str) -> None:
         """End the authority, whose credential is no longer valid: running tools stop, and none begins."""
-        self.ended = reason
+        self.ended, self._is_revoked = reason, True
         for execution in tuple(self._executions):
             execution.stop(reason)

@@ -1,11 +1,9 @@
 """JSON-RPC batches, which two old revisions have: members run side by side, and each is answered for itself."""
 
 import asyncio
-import math
 
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached
-from gateway.mcp.call_supervisor import CallSupervisor
 from gateway.mcp.dispatcher import Dispatcher
 from gateway.mcp.interfaces import Admit
 from gateway.mcp.jsonrpc import (
@@ -25,19 +23,17 @@ from gateway.mcp.transport_context import TransportContext
 class BatchDispatcher:
     """Answers arrays of messages."""
 
-    def __init__(self, dispatcher: Dispatcher, settings: McpSettings, admit: Admit, watch: CallSupervisor) -> None:
+    def __init__(self, dispatcher: Dispatcher, settings: McpSettings, admit: Admit) -> None:
         self._dispatcher = dispatcher
         self._limit = settings.max_batch
         self._max_depth = settings.max_depth - 1
         self._admit = admit
-        self._watch = watch
 
     async def answer(self, body: bytes, request: TransportContext, revision: Revision) -> JsonRpcAnswer | None:
         """Answer an array in the order of its requests; None if it holds no request.
 
         Raises:
             Malformed: the array cannot be read, or this revision has no batches.
-            ClientDisconnected: the client no longer waits for the answer.
         """
         if not revision.batch:
             raise MalformedJsonRpc(
@@ -46,10 +42,9 @@ class BatchDispatcher:
         await wait_for_turn(len(body))
         messages = await self._parse(split_batch(body, self._limit))
         request.turn.release()  # its members have their own
-        with self._watch.watch(math.inf, request.receive, None, None):
-            answers = await asyncio.gather(
-                *(self._answer_member(message, n, request, revision) for n, message in enumerate(messages))
-            )
+        answers = await asyncio.gather(
+            *(self._answer_member(message, n, request, revision) for n, message in enumerate(messages))
+        )
         bodies = [answer.body for answer in answers if answer is not None]
         return JsonRpcAnswer(200, b"[" + b",".join(bodies) + b"]", revision) if bodies else None
 
@@ -75,6 +70,7 @@ class BatchDispatcher:
         if isinstance(message, MalformedJsonRpc):
             return build_error_answer(revision, message.id, message.error)
         if not message.id or not message.method:
+            self._dispatcher.accept_notification(message, request, revision)
             return None
         if message.method == "initialize":
             error = ProtocolError(INVALID_REQUEST, "Invalid request: initialize must not be part of a batch")

@@ -27,17 +27,25 @@ class CancelReason(Enum):
 
     DEADLINE = "deadline"
     CLIENT_GONE = "client gone"
+    REQUEST_CANCELLED = "request cancelled"
 
 
 class CallTimeout(MCPistError):
     """The deadline of a call has passed."""
 
 
+class RequestCancelled(Exception):
+    """The client has cancelled the request; it gets no answer ([2025-11-25] Cancellation)."""
+
+
 class SupervisedCall(msgspec.Struct, eq=False):
     """One call under watch, until the block ends that it opens. `ended` tells our cancellation from everybody else's.
 
-    At its end the block raises what the call was cancelled for: :class:`CallTimeout` or ClientDisconnected. A
-    cancellation that nobody requested is the handler's failure, such as awaiting a cancelled task: RuntimeError.
+    At its end the block raises what the call was cancelled for: :class:`CallTimeout`, :class:`RequestCancelled` or
+    ClientDisconnected. A cancellation that nobody requested is the handler's failure, such as awaiting a cancelled
+    task: RuntimeError.
+
+    `id` is that of its JSON-RPC request, raw, where the client can cancel it by a notification.
     """
 
     supervisor: "CallSupervisor"
@@ -46,14 +54,20 @@ class SupervisedCall(msgspec.Struct, eq=False):
     deadline: float
     receive: Receive | None
     stream: EventStream | None
-    authority: Authority | None
+    authority: Authority
+    id: bytes
     watcher: asyncio.Task[None] | None = None
     ended: CancelReason | None = None
+    is_cut: bool = False
 
     def cancel(self, reason: CancelReason) -> None:
-        """Cancel the call, once."""
-        if self.ended is None:
-            self.ended = reason
+        """Cancel the call, once. One that its client gives up and that has changed something runs on until its
+        deadline: whoever looks into the audit log reads what became of it."""
+        if self.is_cut:
+            return
+        self.ended = self.ended or reason
+        if reason is CancelReason.DEADLINE or not self.authority.give_up():
+            self.is_cut = True
             self.task.cancel()
 
     def __enter__(self) -> None:
@@ -68,9 +82,16 @@ class SupervisedCall(msgspec.Struct, eq=False):
 
     def _raise_reason(self, reason: CancelReason) -> NoReturn:
         """Take back the supervisor's own cancellation and raise its reason; another cancellation stays."""
-        if self.task.uncancel():
+        if self.task.uncancel() if self.is_cut else self.task.cancelling():
             raise asyncio.CancelledError
-        raise ClientDisconnected if reason is CancelReason.CLIENT_GONE else CallTimeout
+        raise _ERRORS[reason]
+
+
+_ERRORS: dict[CancelReason, type[Exception]] = {
+    CancelReason.DEADLINE: CallTimeout,
+    CancelReason.CLIENT_GONE: ClientDisconnected,
+    CancelReason.REQUEST_CANCELLED: RequestCancelled,
+}
 
 
 class CallSupervisor:
@@ -89,14 +110,14 @@ class CallSupervisor:
         return asyncio.get_running_loop()
 
     def watch(
-        self, deadline: float, receive: Receive | None, stream: EventStream | None, authority: Authority | None
+        self, deadline: float, receive: Receive | None, stream: EventStream | None, authority: Authority, id: bytes
     ) -> SupervisedCall:
         """Watch the current task while the block lasts. `deadline` is in the loop's time; without `receive` a departed
-        client is not noticed, without `authority` a credential that has ended is not."""
+        client is not noticed, without `id` the client cannot cancel the request by a notification."""
         loop = self._loop
         task = asyncio.current_task(loop)
         assert task is not None
-        call = SupervisedCall(self, task, loop.time(), deadline, receive, stream, authority)
+        call = SupervisedCall(self, task, loop.time(), deadline, receive, stream, authority, id)
         self._running[call] = None
         if not self._timer:
             self._timer = True
@@ -108,10 +129,13 @@ class CallSupervisor:
         del self._running[call]
         if call.watcher is not None:
             call.watcher.cancel()
-        if call.authority is not None:
-            call.authority.close()
+        call.authority.close()
         if call.stream is not None:
             call.stream.close()
+
+    def list_calls(self) -> list[SupervisedCall]:
+        """Return the calls that run."""
+        return list(self._running)
 
     def __len__(self) -> int:
         return len(self._running)
@@ -124,8 +148,7 @@ class CallSupervisor:
                 call.cancel(CancelReason.DEADLINE)
             elif call.watcher is None and call.receive and now - call.started >= self._watch_after:
                 call.watcher = loop.create_task(_wait_for_departure(call, call.receive))
-            if call.authority is not None:
-                call.authority.renew_if_due(now)
+            call.authority.renew_if_due(now)
             if call.stream is not None and now - call.stream.last_sent >= self._keep_alive:
                 self._ping(loop, call.stream)
         self._timer = bool(self._running)

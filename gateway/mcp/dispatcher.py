@@ -12,7 +12,8 @@ from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
 from core.log_events import describe_error
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority import Authority
-from gateway.mcp.call_supervisor import CallSupervisor, CallTimeout
+from gateway.mcp.call_supervisor import CallSupervisor, CallTimeout, RequestCancelled
+from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.elicitation import NO_ELICITATION, Elicitor
 from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
 from gateway.mcp.interfaces import IsCurrent
@@ -50,8 +51,10 @@ class Dispatcher:
         watch: CallSupervisor,
         elicitation: Elicitor | None,
         is_current: IsCurrent,
+        cancellations: Cancellations | None,
     ) -> None:
         self._is_current = is_current
+        self._cancellations = cancellations
         self._handlers = dict(handlers)
         self._elicitation = elicitation
         self._max_result = settings.max_result
@@ -72,8 +75,15 @@ class Dispatcher:
         """The loop of the process, asked for once: until Python 3.12 each question is a system call (getpid)."""
         return asyncio.get_running_loop()
 
-    async def answer(self, message: JsonRpcMessage, request: TransportContext) -> JsonRpcAnswer:
-        """Answer a request (not a notification).
+    def accept_notification(self, message: JsonRpcMessage, request: TransportContext, revision: Revision) -> None:
+        """Act on a notification. Of a handshake client only `notifications/cancelled` cancels a request, and to leave
+        does not ([2025-11-25] Transports, Sending Messages to the Server)."""
+        if message.method == "notifications/cancelled" and not revision.modern and self._cancellations is not None:
+            assert request.caller is not None
+            self._cancellations.cancel(request.caller.credential, message.params.get("requestId"))
+
+    async def answer(self, message: JsonRpcMessage, request: TransportContext) -> JsonRpcAnswer | None:
+        """Answer a request (not a notification); None for one that its client has cancelled.
 
         Raises:
             ClientDisconnected: the client no longer waits for the answer.
@@ -93,13 +103,16 @@ class Dispatcher:
                 stream = _open_stream(revision, message, request)
                 try:
                     context = self._build_context(revision, message, request, stream)
-                    with self._watch.watch(context.deadline, request.receive, stream, context.authority):
+                    receive, id = (request.receive, b"") if revision.modern else (None, message.id)
+                    with self._watch.watch(context.deadline, receive, stream, context.authority, id):
                         result = await handler(context, message.params)
                     if type(result) is not dict:
                         raise TypeError("a handler returns a dict")
                     body = renderer.render(method, result)
                 except (ClientDisconnected, ProtocolError):
                     raise
+                except RequestCancelled:
+                    return JsonRpcAnswer(202, b"", revision, 0, stream) if stream and stream.started else None
                 except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
                     body = renderer.render(method, self._build_failure(error, method, request, stream))
                 if len(body) > self._max_result:

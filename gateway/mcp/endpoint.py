@@ -5,7 +5,7 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from core.log_events import describe_error
 from gateway.mcp import cors
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
+from gateway.mcp.cancellation import Cancellations
 from gateway.mcp.dispatcher import Dispatcher
 from gateway.mcp.elicitation import Elicitor, create_session_id, has_url_session
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
@@ -86,6 +87,8 @@ class McpEndpoint:
 
     `turns` shares this process out among tenants.
 
+    `create_cancellations` makes what cancels running requests; without it handshake clients cannot cancel any.
+
     `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it. `instructions`
     says what a caller's client may put before its model.
 
@@ -108,6 +111,7 @@ class McpEndpoint:
         load_connected_modules: LoadConnectedModules | None = None,
         callers: CallerCache | None = None,
         turns: FairQueue | None = None,
+        create_cancellations: Callable[[CallSupervisor], Cancellations] | None = None,
     ) -> None:
         self._settings = settings
         self._max_body, self._body_timeout, self._max_depth = (
@@ -125,8 +129,9 @@ class McpEndpoint:
         self._origins = cors.CorsPolicy(settings.allowed_origins, settings.public_url)
         self._proxies = ForwardedHeaders(settings.trusted_proxies)
         self._watch = CallSupervisor(settings.disconnect_watch_after, settings.keep_alive)
+        self._cancellations = None if create_cancellations is None else create_cancellations(self._watch)
         self._dispatcher = Dispatcher(
-            handlers, settings, server_version, instructions, self._watch, elicitation, is_current
+            handlers, settings, server_version, instructions, self._watch, elicitation, is_current, self._cancellations
         )
         self._tells_sessions = elicitation is not None
         self._notification_streams = (
@@ -134,7 +139,7 @@ class McpEndpoint:
             if elicitation and load_connected_modules
             else None
         )
-        self._batches = BatchDispatcher(self._dispatcher, settings, admit, self._watch)
+        self._batches = BatchDispatcher(self._dispatcher, settings, admit)
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
 
@@ -251,10 +256,19 @@ class McpEndpoint:
     def _answer_message(self, message: JsonRpcMessage, request: TransportContext) -> Awaitable[JsonRpcAnswer | None]:
         request.method = message.method
         if not message.id or not message.method:
-            return _accept(message, request.headers.get_text(VERSION_HEADER))
+            return self._accept(message, request)
         if message.method == "initialize" and self._tells_sessions and (session_id := create_session_id(message)):
             request.extra_headers.append((SESSION_HEADER, session_id))
         return self._dispatcher.answer(message, request)
+
+    async def _accept(self, message: JsonRpcMessage, request: TransportContext) -> JsonRpcAnswer | None:
+        """Accept a notification or an answer of the client."""
+        header = request.headers.get_text(VERSION_HEADER)
+        revision = get_revision_by_header(header)
+        if header is not None and header not in REVISIONS:
+            return build_error_answer(revision, message.id, build_unsupported_version_error(header))
+        self._dispatcher.accept_notification(message, request, revision)
+        return None
 
     async def _answer_in_turns(self, content: bytes, request: TransportContext) -> JsonRpcAnswer | None:
         """Answer an array of messages, or a large one, for each step of which the event loop takes a turn."""
@@ -283,13 +297,6 @@ async def _answer_other_method(method: str, request: TransportContext) -> None:
         raise HttpRefusal(405, text, ALLOW_HEADER)
     if (sending := request.send_whole(204, headers=(ALLOW_HEADER, *cors.PREFLIGHT))) is not None:
         await sending
-
-
-async def _accept(message: JsonRpcMessage, header: str | None) -> JsonRpcAnswer | None:
-    """Accept a notification or an answer of the client, which has no state to change."""
-    if header is not None and header not in REVISIONS:
-        return build_error_answer(get_revision_by_header(header), message.id, build_unsupported_version_error(header))
-    return None
 
 
 def _send(request: TransportContext, answer: JsonRpcAnswer | None) -> Awaitable[None] | None:

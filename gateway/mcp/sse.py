@@ -59,9 +59,10 @@ class EventStream:
         self._closed = True
 
     async def finish(self, body: bytes) -> None:
-        """Send the response and end the stream. A client that does not read is dropped after a while."""
+        """Send the response, unless `body` is empty, and end the stream. A client that does not read is dropped after
+        a while."""
         async with asyncio.timeout(FINISH_TIMEOUT), self._lock:
-            await self._reply.send_chunk(encode_event(body), last=True)
+            await self._reply.send_chunk(encode_event(body) if body else b"", last=True)
 
     def _may_send(self) -> bool:
         return self._sent < _BURST or self._clock() - self.last_sent >= _INTERVAL

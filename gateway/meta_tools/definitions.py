@@ -25,8 +25,8 @@ Modules: """
 _CALL = "Run one tool; `params` as its schema says."
 _BATCH = """Run up to 50 tools: JSONL or array of {id, module, tool_name, params, after?, output?, max_tokens?, \
 on_error?}. `${id.path[0].field}` in params takes a value from the result of step id and waits for it; \
-`after: [id]` only waits. Others run in parallel. Only steps with output: true return results. on_error: skip dependents (default) or stop. \
-All is checked before anything runs."""
+`after: [id]` only waits. Others run in parallel. Only steps with output: true return results. on_error: skip \
+dependents (default) or stop. All is checked before anything runs."""
 
 
 @lru_cache(maxsize=1024)

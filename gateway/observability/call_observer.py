@@ -7,6 +7,9 @@ from gateway.observability.call_log import CallLog
 from gateway.tool_run import ToolRun
 
 _OK = CallOutcome.OK
+_UNKNOWN_TOOL = "unknown_tool"
+_STATUSES = (200, 202, 400, 401, 403, 404, 405, 429, 500, 503)
+"""What an endpoint answers with, however seldom."""
 
 
 class CallObserver:
@@ -15,6 +18,8 @@ class CallObserver:
     def __init__(self, metrics: Metrics, call_log: CallLog) -> None:
         self._metrics = metrics
         self._call_log = call_log
+        metrics.begin_at_zero("denied", (_UNKNOWN_TOOL,))
+        metrics.begin_at_zero("responses", _STATUSES)
 
     def on_run_start(self) -> None:
         self._metrics.running_calls += 1
@@ -31,7 +36,7 @@ class CallObserver:
         self._log(run, f"{run.module}.{run.tool}")
 
     def on_names_denied(self, run: ToolRun, names: int) -> None:
-        self._metrics.count_denied("unknown_tool", names)
+        self._metrics.count_denied(_UNKNOWN_TOOL, names)
         # Whoever asked chose the name: it stands in the audit log, and not in a log that others read.
         self._log(run, "-")
 

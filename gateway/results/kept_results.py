@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import orjson
 
@@ -69,8 +69,8 @@ class KeptResults:
         value, size = await work_on(len(sealed), read)
         if not size:
             raise ToolError(GONE)
-        if isinstance(value, dict):  # the mark is set anew where something is shown
-            cast("dict[str, Any]", value).pop(UNTRUSTED_FIELD, None)
+        if source.untrusted:  # the mark is set anew where something is shown
+            value.pop(UNTRUSTED_FIELD, None)
         return value, source, size
 
     def _may_use(self, caller: Caller, source: ResultSource) -> bool:

@@ -22,9 +22,9 @@ def describe_shape(value: Any, most: int) -> str:
 
 def _describe(values: list[Any], depth: int) -> str:
     """Describe what all of these values are, which stand in the same place."""
-    by_type: dict[type, list[Any]] = {}
+    by_type: dict[type[Any], list[Any]] = {}
     for value in values:
-        by_type.setdefault(type(value), []).append(value)
+        by_type.setdefault(value.__class__, []).append(value)
     return "|".join(_describe_alike(kind, alike, depth) for kind, alike in by_type.items())
 
 

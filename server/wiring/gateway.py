@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.interface import Broker, RemoteBroker
+from broker.interface import Broker, RefusalReason, RemoteBroker
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
@@ -20,7 +20,6 @@ from core.concurrency.rate_limits import CallerLimits
 from core.concurrency.replicated_limits import ReplicatedCallerLimits
 from core.config.settings import Settings
 from core.db import Database
-from core.disk_errors import DiskFull
 from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
@@ -34,6 +33,8 @@ from gateway.auth.authenticator import CallerAuthenticator
 from gateway.catalogue import Catalogue, build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
+from gateway.mcp.call_supervisor import CallSupervisor
+from gateway.mcp.cancellation import CANCEL_CHANNEL, Cancellations
 from gateway.mcp.elicitation import Elicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.interfaces import Release
@@ -54,9 +55,11 @@ from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
+    Check,
     HealthMonitor,
     build_health_routes,
     check_background_tasks,
+    create_audit_check,
     create_disk_check,
     register_audit_metrics,
     register_health_metrics,
@@ -209,6 +212,7 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
         load_connected_modules=vendors.list_connected_modules,
         callers=authenticate,
         turns=_create_turns(dependencies.settings, metrics),
+        create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)
@@ -220,7 +224,18 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     return Gateway(app, endpoint, health, metrics, refusals)
 
 
+def _create_cancellations(dependencies: _GatewayDependencies, calls: CallSupervisor) -> Cancellations:
+    generations = dependencies.generations
+    cancellations = Cancellations(
+        calls, dependencies.deployment.digest_key, lambda text: generations.announce(CANCEL_CHANNEL, text)
+    )
+    generations.add_listener(CANCEL_CHANNEL, cancellations.handle_announcement)
+    return cancellations
+
+
 def _build_refusals(dependencies: _GatewayDependencies, metrics: Metrics) -> AuthFailureLog:
+    metrics.begin_at_zero("auth_refused", RefusalReason)
+    metrics.begin_at_zero("limited", ("address",))
     attempts = dependencies.worker.create_failed_auth_limits(dependencies.settings.failed_auth_per_minute)
     return AuthFailureLog(dependencies.audit, attempts, metrics, dependencies.passes)
 
@@ -265,6 +280,8 @@ def _create_turns(settings: Settings, metrics: Metrics) -> FairQueue:
 
 
 def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
+    metrics.begin_at_zero("limited", ("caller",))
+
     def admit(caller: Caller) -> Release:
         try:
             return limits.enter(caller.limits_key)
@@ -275,21 +292,14 @@ def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller
     return admit
 
 
-def _build_health_checks(
-    dependencies: _GatewayDependencies,
-) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
+def _build_health_checks(dependencies: _GatewayDependencies) -> dict[str, Check]:
     async def are_generations_current() -> bool:
         return dependencies.generations.trusted
 
-    async def is_audit_writing() -> bool | str:
-        if dependencies.audit.meets_full_disk:
-            return DiskFull.component_state
-        return not dependencies.audit.stalled
-
-    checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
+    checks: dict[str, Check] = {
         "database": dependencies.database.ping,
         "generations": are_generations_current,
-        "audit": is_audit_writing,
+        "audit": create_audit_check(dependencies.audit),
         "background tasks": check_background_tasks,
     }
     if isinstance(limits := dependencies.limits, ReplicatedCallerLimits):

@@ -5,6 +5,7 @@ import contextlib
 from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
+from broker.refresh.refresher import REFRESH_OUTCOMES
 from broker.refresh.scheduler import run_refresher
 from broker.refresh.token_service import AccountTokenService
 from broker.vault.vault import Vault
@@ -25,6 +26,7 @@ def open_vendor_accounts(
     Raises:
         core.errors.Unavailable: the database is away.
     """
+    metrics.begin_at_zero("refreshes", REFRESH_OUTCOMES)
     book, endpoint = ProviderRegistry(load_builtin_providers()), HttpTokenEndpointClient(http)
     return run_refresher(
         database,

@@ -54,12 +54,13 @@ async def open_web_application(
     manifests: Sequence[ModuleManifest],
     control_plane: ControlPlaneApi | None = None,
     worker: Worker = ONLY_WORKER,
-    console_rpc: Callable[[ConsoleServices], None] | None = None,
+    console_rpc: Callable[[ConsoleServices], Callable[[], bool]] | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """Open the application of every path but the gateway's own, and run its maintenance meanwhile.
 
     Without `control_plane` the admin API is the broker's own part of it. `console_rpc` is called with the services that
-    a control plane in a process of its own asks for: the console is there then, and people begin at it.
+    a control plane in a process of its own asks for, and returns what tells whether there is one: people begin at its
+    console then.
     """
     async with contextlib.AsyncExitStack() as stack:
         if worker.runs_maintenance:
@@ -67,11 +68,22 @@ async def open_web_application(
             await stack.enter_async_context(sweeping)
             await stack.enter_async_context(run_notifications(zone, settings, manifests))
         connect = await stack.enter_async_context(open_connect_services(zone, settings, manifests, worker))
+        has_console = control_plane.has_console if control_plane is not None else _return_false
         if console_rpc is not None:
-            console_rpc(_build_console_services(zone, settings, refusals, connect))
-        has_console = console_rpc is not None if control_plane is None else control_plane.has_console()
-        home = CONSOLE_PATH if has_console else ACCOUNT_PATH
-        yield _build_application(zone, settings, refusals, connect, control_plane, worker, home)
+            has_console = console_rpc(_build_console_services(zone, settings, refusals, connect))
+        yield _build_application(
+            zone,
+            settings,
+            refusals,
+            connect,
+            control_plane,
+            worker,
+            lambda: CONSOLE_PATH if has_console() else ACCOUNT_PATH,
+        )
+
+
+def _return_false() -> bool:
+    return False
 
 
 def _build_console_services(
@@ -102,7 +114,7 @@ def _build_application(
     connect: ConnectServices,
     control_plane: ControlPlaneApi | None,
     worker: Worker,
-    home: str,
+    get_home_path: Callable[[], str],
 ) -> ASGIApp:
 
     def build_api() -> ASGIApp:
@@ -119,7 +131,7 @@ def _build_application(
             tokens.verify, connect.account_revoker, lambda request: get_client_address(request, dependencies.proxies)
         )
 
-    dependencies = build_web_dependencies(settings, zone.identity, zone.clock, home_path=home)
+    dependencies = build_web_dependencies(settings, zone.identity, zone.clock, get_home_path=get_home_path)
     grants = build_grants(zone.database, zone.identity, zone.clock)
     server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [

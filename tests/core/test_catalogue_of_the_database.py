@@ -6,7 +6,7 @@ import pytest
 from core.migrations import LOGIN_ROLES
 from tests.support.postgres import ScratchDatabase
 
-SCHEMAS = ("core", "auth", "vault", "audit", "modules", "results")
+SCHEMAS = ("core", "auth", "vault", "audit", "modules", "jobs", "results")
 
 # Every policy that is not plain "your own tenant's rows" (by_tenant) or "your own rows" (by_user): (command, roles).
 EXTRA_POLICIES = {
@@ -79,6 +79,13 @@ EXTRA_POLICIES = {
     ("audit.digest_key_check", "processes_compare"): ("r", ("mcpist_broker", "mcpist_console", "mcpist_gateway")),
     ("audit.digest_key_check", "broker_records"): ("a", ("mcpist_broker",)),
     ("audit.digest_key_check", "broker_forgets"): ("d", ("mcpist_broker",)),
+    # What the functions of workers do for all tenants; the console shows a tenant's jobs without their contents.
+    ("jobs.jobs", "owner_runs_jobs"): ("*", ("mcpist_owner",)),
+    ("jobs.tenant_turns", "owner_keeps_turns"): ("*", ("mcpist_owner",)),
+    ("jobs.user_turns", "owner_keeps_turns"): ("*", ("mcpist_owner",)),
+    ("jobs.workers", "owner_keeps_workers"): ("*", ("mcpist_owner",)),
+    ("jobs.jobs", "console_lists"): ("r", ("mcpist_console",)),
+    ("jobs.jobs", "console_cancels"): ("w", ("mcpist_console",)),
     # The key by which the broker signs passes, and audit.append_signed checks them.
     ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
     ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),
@@ -96,6 +103,7 @@ OF_THE_DEPLOYMENT = {
     "auth.pepper_checks",
     "audit.digest_key_check",
     "auth.audit_key",
+    "jobs.workers",
 }
 # Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.
 RANDOM_KEYS = {
@@ -174,7 +182,7 @@ async def test_no_product_role_may_step_round_the_policies(database: ScratchData
     assert {row["rolname"] for row in rows} == set(LOGIN_ROLES)
     for row in rows:
         assert not any(value for name, value in row.items() if name not in ("rolname", "rolconfig", "member_of"))
-        assert row["member_of"] == []
+        assert row["member_of"] == (["mcpist_gateway"] if row["rolname"] == "mcpist_worker" else [])
         assert set(row["rolconfig"]) == {"search_path=pg_catalog", "temp_file_limit=1GB"}
 
 

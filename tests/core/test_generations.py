@@ -2,13 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
 import pytest
 
 from core.generations import Generations
 from tests.support.eventually import within
-from tests.support.postgres import ScratchDatabase
+from tests.support.postgres import MadeTenant, ScratchDatabase
 
 INTERVAL = 0.3
 
@@ -57,16 +58,16 @@ async def test_a_process_that_stands_still_has_lost_nothing(
     database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As while it builds its applications at a start, between the announcement and its proof."""
-    announce = Generations._announce
+    announce = Generations.announce
     stands = 0
 
-    async def announce_late(self: Generations) -> None:
+    async def announce_late(self: Generations, channel: str, text: str) -> None:
         nonlocal stands
         stands += 1
         time.sleep(2 * INTERVAL)  # noqa: ASYNC251 the whole process stands still
-        await announce(self)
+        await announce(self, channel, text)
 
-    monkeypatch.setattr(Generations, "_announce", announce_late)
+    monkeypatch.setattr(Generations, "announce", announce_late)
     async with database.open("mcpist_gateway") as gateway:
         generations = Generations(database.as_role("mcpist_gateway"), gateway, interval=INTERVAL)
         running = asyncio.create_task(generations.run())
@@ -78,3 +79,31 @@ async def test_a_process_that_stands_still_has_lost_nothing(
         running.cancel()
     assert stands == 1
     assert not [one for one in caplog.records if one.name == "core.generations"]
+
+
+async def test_a_look_that_takes_too_long_costs_the_trust_until_it_has_ended(
+    database: ScratchDatabase, make_tenant: Callable[..., Awaitable[MadeTenant]]
+) -> None:
+    """As on a busy machine: what was announced is read late, and the listener has lost nothing."""
+    tenant = await make_tenant()
+    async with (
+        database.open("mcpist_gateway") as gateway,
+        database.admin_connection() as blocker,
+        database.admin_connection() as other,
+    ):
+        generations = Generations(database.as_role("mcpist_gateway"), gateway, interval=INTERVAL)
+
+        async def is_trusted() -> bool:
+            return generations.listening and generations.trusted
+
+        async def is_distrusted() -> bool:
+            return generations.listening and not generations.trusted
+
+        running = asyncio.create_task(generations.run())
+        await within(5, is_trusted)
+        async with blocker.transaction():
+            await blocker.execute("LOCK TABLE core.generations IN ACCESS EXCLUSIVE MODE")
+            await other.execute(f"NOTIFY mcpist_generation, '{tenant.id} 1'")
+            await within(5, is_distrusted)
+        await within(5, is_trusted)
+        running.cancel()

@@ -18,7 +18,9 @@ from core.migrations import (
 from core.secret import Secret
 from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase, own_server
 
-OURS = "SELECT nspname FROM pg_namespace WHERE nspname IN ('core', 'auth', 'vault', 'audit', 'modules') ORDER BY 1"
+OURS = (
+    "SELECT nspname FROM pg_namespace WHERE nspname IN ('core', 'auth', 'vault', 'audit', 'modules', 'jobs') ORDER BY 1"
+)
 
 
 async def _revision(database: ScratchDatabase) -> str | None:
@@ -39,7 +41,7 @@ async def test_up_down_up_on_an_empty_database(database_server: DatabaseServer) 
         await downgrade(database.admin, "base")
         assert await _schemas(database) == []
         assert await migrate(database.admin, PASSWORDS) == SchemaChange(None, get_head_revision())
-        assert await _schemas(database) == ["audit", "auth", "core", "modules", "vault"]
+        assert await _schemas(database) == ["audit", "auth", "core", "jobs", "modules", "vault"]
 
 
 async def test_every_revision_goes_down_and_up_by_itself(database_server: DatabaseServer) -> None:

@@ -1,6 +1,7 @@
 """deploy/compose*.yaml: right by the Compose specification, and true of the product."""
 
 import ipaddress
+import json
 import os
 import re
 import shutil
@@ -214,6 +215,24 @@ def test_preparing_adds_what_a_newer_version_needs(tmp_path: Path) -> None:
     assert after == before, "the control plane's password is the one that the database has"
     assert (folder / "console" / "keys" / "console.pem").exists()
     assert kept == {path: path.read_bytes() for path in kept}
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_preparing_takes_over_new_passwords_of_the_roles(tmp_path: Path, interrupted: bool) -> None:
+    """Of the file as `mcpist migrate` leaves it; where that was interrupted it has the new and the old ones."""
+    folder = tmp_path / "srv"
+    assert prepare("https://mcp.example.com", str(folder)).returncode == 0
+    settings, roles = folder / "compose.env", folder / "data" / "keys" / "database-roles.json"
+    before, old = read_env_file(settings), json.loads(roles.read_text())
+    made = {role: f"new-{role}_1" for role in old}
+    roles.write_text(json.dumps({role: [made[role], old[role]] for role in old} if interrupted else made))
+    done = prepare("https://mcp.example.com", str(folder))
+    assert done.returncode == 0, done.stderr
+    changed = {f"{name.upper()}_PASSWORD": made[f"mcpist_{name}"] for name in ("broker", "gateway", "console")}
+    assert read_env_file(settings) == {**before, **changed}
+    assert settings.stat().st_mode & 0o077 == 0
+    assert all(name in done.stderr for name in changed)
+    assert "docker compose" not in prepare("https://mcp.example.com", str(folder)).stderr, "once"
 
 
 @pytest.mark.parametrize(

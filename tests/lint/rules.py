@@ -30,7 +30,7 @@ LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical", "lo
 LOGGER = re.compile(r"^_?(log|logger|logging)$", re.IGNORECASE)
 SENSITIVE = re.compile(r"token|secret|password|authorization", re.IGNORECASE)
 EVENT = re.compile(r"^[a-z]+(_[a-z]+)+$")
-WITH_LOG_EVENTS = ("core", "gateway", "modules", "server")
+WITH_LOG_EVENTS = ("core", "gateway", "jobs", "modules", "server")
 """Packages whose every log line carries the name of its event."""
 HARMLESS = re.compile(r"_(id|ids|count|kind)$")
 

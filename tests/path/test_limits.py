@@ -9,7 +9,7 @@ from core.token_format import generate_token
 from tests.path.conftest import People
 from tests.support.eventually import within
 from tests.support.http_server import served
-from tests.support.mcp_client import NEWEST, bearer, envelope, headers_for
+from tests.support.mcp_client import MODERN, bearer, envelope, headers_for
 from tests.support.product import Node, Product
 from tests.support.toy_modules import Lab
 
@@ -145,9 +145,9 @@ async def test_a_client_that_goes_away_takes_its_call_along(
     product: Product, node: Node, people: People, lab: Lab
 ) -> None:
     params = {"name": "call", "arguments": {"module": "lab", "tool_name": "wait", "params": {}}}
-    body = orjson.dumps(envelope(NEWEST, "tools/call", params))
+    body = orjson.dumps(envelope(MODERN, "tools/call", params))
     async with served(node.gateway.app) as (_, port):
-        headers = headers_for(NEWEST, "tools/call", params) | bearer(people.admin.token)
+        headers = headers_for(MODERN, "tools/call", params) | bearer(people.admin.token)
         headers |= {"host": f"127.0.0.1:{port}", "content-length": str(len(body))}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         _, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -39,6 +39,13 @@ async def test_a_broker_shows_its_metrics(database: ScratchDatabase, tmp_path: P
         assert found["mcpist_deployment_is_copy",] == 0
         assert found["mcpist_database_up",] == 1
         assert found["mcpist_database_connections", "most"] > 0
+        refused, refreshes = "mcpist_auth_refused_total", "mcpist_refreshes_total"
+        assert [found[refused, reason] for reason in ("unknown", "revoked")] == [0, 0], "a rate sees the first"
+        assert [found[refreshes, outcome] for outcome in ("granted", "permanent", "not_sent")] == [0, 0, 0]
+        gateway = await scrape(deployment.gateways[0].metrics_port)
+        assert gateway["mcpist_http_responses_total", "503"] == gateway["mcpist_limited_total", "caller"] == 0
+        assert gateway["mcpist_denied_total", "unknown_tool"] == 0
+        assert (refreshes, "granted") not in gateway, "it refreshes nothing"
         await make_due(database, account)
         await within(60, lambda: has_refreshed(vendor, 1))
         await within(60, lambda: has_counted_refresh(port))

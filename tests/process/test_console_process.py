@@ -118,6 +118,27 @@ async def test_whoever_signs_in_at_the_broker_begins_at_the_console(database: Sc
             assert (await http.get(f"{broker}/")).headers["location"] == "/account"
 
 
+async def test_a_broker_that_made_its_keys_itself_knows_a_console_when_it_asks(
+    database: ScratchDatabase, tmp_path: Path
+) -> None:
+    """Such a broker would serve a control plane, and most of them never see one."""
+    async with console_on(database, tmp_path) as console:
+        broker, process = console.deployment.broker, console.process
+        await process.end()
+        await broker.end()
+        for name in ("MCPIST_BROKER_CONSOLES", "MCPIST_BROKER_GATEWAYS"):
+            del broker.variables[name]
+        await broker.start()
+        headers = {"Host": urlsplit(console.deployment.public_url).netloc, "Accept": "text/html"}
+        async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
+            url = f"http://127.0.0.1:{broker.port}/"
+            assert (await http.get(url)).headers["location"] == "/account"
+            process.variables["MCPIST_CONSOLE_KEY"] = str(broker.home / "keys" / "console.pem")
+            await process.start()
+            assert (await console.get_readiness())[1]["broker"] == "up"
+            assert (await http.get(url)).headers["location"] == "/console"
+
+
 async def make_link(console: Console) -> str:
     """The code of a one-time link for the administrator."""
     broker = console.deployment.operator

@@ -17,6 +17,7 @@ import aiohttp
 import asyncpg
 import pytest
 
+from core.token_format import generate_token
 from tests.support.eventually import within
 from tests.support.fork_server import create_forked_process
 from tests.support.postgres_process import running_server, server_user
@@ -30,6 +31,7 @@ from tests.support.running_product import (
     free_port,
     hear_command,
     running,
+    start,
 )
 
 pytestmark = pytest.mark.timeout(180)
@@ -153,7 +155,10 @@ async def filled() -> AsyncIterator[tuple[SmallDisk, Product]]:
 
 
 async def readiness(product: Product) -> dict[str, str]:
-    url = product.url.replace("/mcp", "/readyz")
+    return await get_readiness(product.url.replace("/mcp", "/readyz"))
+
+
+async def get_readiness(url: str) -> dict[str, str]:
     async with aiohttp.ClientSession() as http, http.get(url) as answer:
         parts = await answer.json()
         assert answer.status == (200 if parts["ready"] else 503)
@@ -245,6 +250,67 @@ async def test_the_disk_of_an_own_database_that_becomes_full(own_database: tuple
         await within(40, lambda: is_ready(product))
         for name in kept:
             assert (await caller.call("get_nodes", names=[name]))["entities"], name
+
+
+@pytest.fixture
+async def small_folder() -> AsyncIterator[tuple[SmallDisk, Product]]:
+    """A product whose data folder has no room, and whose database is elsewhere."""
+    with small_disk(40) as disk, running_server() as url:
+        async with running(disk.home, MCPIST_DATABASE_URL=url) as product:
+            disk.fill()
+            yield disk, product
+            disk.free()
+
+
+async def test_a_data_folder_without_room_beside_an_own_database(small_folder: tuple[SmallDisk, Product]) -> None:
+    """Only what the database cannot take for now would have to be stored there: everything is served."""
+    disk, product = small_folder
+
+    async def is_told() -> bool:
+        return (await readiness(product))["disk"] == "degraded: full"
+
+    await within(10, is_told)
+    async with client(product.url, product.ready["api_token"]) as caller:
+        assert await works(caller)
+    disk.free()
+    await within(10, lambda: is_ready(product))
+
+
+async def test_a_broker_says_that_its_database_has_no_room(own_database: tuple[SmallDisk, Product, str]) -> None:
+    """Its gateways go on to ask it: what it cannot record it refuses, and what it need not record it does."""
+    disk, product, url = own_database
+    await product.end()
+    port = free_port()
+    variables = {"MCPIST_DATABASE_URL": url, "MCPIST_FAILED_AUTH_PER_MINUTE": "100000"}
+    broker = await start(product.home, port, "broker", "--json", **variables)
+    try:
+        disk.fill()
+
+        async def is_told() -> bool:
+            await present_wrong_token(port)
+            answer = await get_readiness(f"http://127.0.0.1:{port}/readyz")
+            return answer["audit"] == "degraded: disk full"
+
+        await within(60, is_told)
+        disk.free()
+
+        async def is_over() -> bool:
+            await present_wrong_token(port)
+            return (await get_readiness(f"http://127.0.0.1:{port}/readyz"))["audit"] == "up"
+
+        await within(40, is_over)
+    finally:
+        await broker.end()
+
+
+async def present_wrong_token(port: int) -> None:
+    """What is recorded: a token of the right form that nobody has. It fills what is left of the last block."""
+    headers = {"Authorization": f"Bearer {generate_token()[1].reveal()}"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as http,
+        http.get(f"http://127.0.0.1:{port}/api/v1/tokens") as answer,
+    ):
+        assert answer.status in (401, 429, 503), await answer.text()
 
 
 async def is_503(product: Product) -> bool:

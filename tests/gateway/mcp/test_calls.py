@@ -147,12 +147,11 @@ async def test_a_cancellation_from_outside_is_passed_on(toys: Toys) -> None:
 # --- the client leaves ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("tool", ["wait", "stubborn"])
-async def test_a_call_ends_when_its_client_leaves(toys: Toys, revision: str, tool: str) -> None:
+async def test_a_call_ends_when_its_client_leaves(toys: Toys, tool: str) -> None:
     endpoint = toys.endpoint(disconnect_watch_after=0.02)
     client = Client(endpoint)
-    task = asyncio.create_task(client.call(revision, tool))
+    task = asyncio.create_task(client.call(MODERN, tool))
     await toys.started.wait()
     client.gone.set()
     response = await asyncio.wait_for(task, 5)
@@ -166,12 +165,12 @@ async def test_a_call_ends_when_its_client_leaves(toys: Toys, revision: str, too
 async def test_nobody_watches_a_short_call(toys: Toys) -> None:
     """Beside one that began later, is watched from its start, and ends at the first look."""
     client = Client(toys.endpoint(disconnect_watch_after=60.0))
-    task = asyncio.create_task(client.call("2025-11-25", "wait"))
+    task = asyncio.create_task(client.call(MODERN, "wait"))
     await toys.started.wait()
     client.gone.set()
     watched = Client(Toys().endpoint(disconnect_watch_after=0.0))
     watched.gone.set()
-    assert (await watched.call("2025-11-25", "wait")).status == 0
+    assert (await watched.call(MODERN, "wait")).status == 0
     assert not task.done()
     assert stray_tasks() == [task]
     toys.resume.set()
@@ -180,7 +179,7 @@ async def test_nobody_watches_a_short_call(toys: Toys) -> None:
 
 async def test_a_watched_call_that_ends_well_leaves_nothing_behind(toys: Toys) -> None:
     client = Client(toys.endpoint(disconnect_watch_after=0.01))
-    task = asyncio.create_task(client.call("2025-11-25", "wait"))
+    task = asyncio.create_task(client.call(MODERN, "wait"))
     await toys.started.wait()
     await until(lambda: len(stray_tasks()) == 2)
     toys.resume.set()
@@ -280,19 +279,6 @@ async def test_depth_counts_the_array_of_a_batch(client: Client) -> None:
 
     answers = (await batch(client, "2025-03-26", deep(60), deep(61))).message
     assert ["result" in answer for answer in answers] == [True, False]
-
-
-async def test_a_batch_ends_when_its_client_leaves(toys: Toys) -> None:
-    endpoint = toys.endpoint(disconnect_watch_after=0.02)
-    client = Client(endpoint)
-    call = envelope("2025-03-26", "tools/call", {"name": "wait"})
-    task = asyncio.create_task(batch(client, "2025-03-26", call, call))
-    await toys.started.wait()
-    client.gone.set()
-    assert (await asyncio.wait_for(task, 5)).status == 0
-    assert toys.cancelled.is_set()
-    assert (endpoint.running, toys.admitted) == (0, toys.released)
-    await until(lambda: not stray_tasks())
 
 
 async def test_members_of_a_batch_have_deadlines_of_their_own(toys: Toys) -> None:

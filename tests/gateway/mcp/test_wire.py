@@ -143,14 +143,13 @@ async def test_blanks_around_header_values(port: int, connection: Connection) ->
     assert status == 200, answer
 
 
-@pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
-async def test_closing_the_connection_cancels_the_call(toys: Toys, revision: str) -> None:
+async def test_closing_the_connection_cancels_the_call(toys: Toys) -> None:
     endpoint = toys.endpoint(public_url="http://127.0.0.1:0", disconnect_watch_after=0.05)
     params = {"name": "wait", "arguments": {}}
     async with served(endpoint) as port:
         connection = await Connection.to(port)
-        content = orjson.dumps(envelope(revision, "tools/call", params))
-        connection.head(port, revision, "tools/call", mcp_name="wait", content_length=str(len(content)))
+        content = orjson.dumps(envelope(MODERN, "tools/call", params))
+        connection.head(port, MODERN, "tools/call", mcp_name="wait", content_length=str(len(content)))
         connection.writer.write(content)
         await asyncio.wait_for(toys.started.wait(), 5)
         connection.close()
@@ -165,8 +164,8 @@ async def test_closing_a_stream_cancels_the_call(toys: Toys) -> None:
     params = {"name": "progress", "arguments": arguments, "_meta": {"progressToken": 1}}
     async with served(endpoint) as port:
         connection = await Connection.to(port)
-        content = orjson.dumps(envelope("2025-11-25", "tools/call", params))
-        connection.head(port, "2025-11-25", "tools/call", content_length=str(len(content)))
+        content = orjson.dumps(envelope(MODERN, "tools/call", params))
+        connection.head(port, MODERN, "tools/call", mcp_name="progress", content_length=str(len(content)))
         connection.writer.write(content)
         async with asyncio.timeout(5):
             head = await connection.reader.readuntil(b"\r\n\r\n")

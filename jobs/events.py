@@ -1,0 +1,107 @@
+"""Announced changes of jobs. One connection of a process listens, from the first time on that somebody waits.
+
+Announcements only wake: whoever is woken reads the job. So one that is lost costs a wait of a poll's length.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Generator
+from typing import Any
+from uuid import UUID
+
+from core.database_url import DatabaseAddress
+from core.db import CONNECTION_ERRORS, connect
+from core.errors import Unavailable
+
+CHANGE_CHANNEL = "mcpist_job"
+"""Payload: tenant, person, job and state, with spaces between them."""
+RETRY_SECONDS = 5.0
+KEEPALIVE_SECONDS = 30.0
+
+Listener = Callable[[UUID, UUID, UUID, str], None]
+
+
+class Change:
+    """What one waiting request waits for."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def clear(self) -> None:
+        """Forget what was announced so far."""
+        self._event.clear()
+
+    def announce(self) -> None:
+        """Wake whoever waits."""
+        self._event.set()
+
+    async def wait(self, timeout: float) -> None:
+        """Wait until a change is announced, but no longer than `timeout` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                await self._event.wait()
+
+
+class JobEvents:
+    """Announcements of this process. `run` listens for as long as it is awaited; it rests while nobody waits."""
+
+    def __init__(self, address: DatabaseAddress) -> None:
+        self._address = address
+        self._watched: dict[UUID, set[Change]] = {}
+        self._listeners: set[Listener] = set()
+        self._is_used = asyncio.Event()
+
+    @contextlib.contextmanager
+    def watch(self, job_id: UUID) -> Generator[Change]:
+        """Watch one job."""
+        change = Change()
+        self._watched.setdefault(job_id, set()).add(change)
+        self._is_used.set()
+        try:
+            yield change
+        finally:
+            watching = self._watched[job_id]
+            watching.discard(change)
+            if not watching:
+                del self._watched[job_id]
+
+    @contextlib.contextmanager
+    def listen(self, listener: Listener) -> Generator[None]:
+        """Have `listener` called with tenant, person, job and state at every change of any job."""
+        self._listeners.add(listener)
+        self._is_used.set()
+        try:
+            yield
+        finally:
+            self._listeners.discard(listener)
+
+    async def run(self) -> None:
+        """Listen until cancelled."""
+        while True:
+            await self._is_used.wait()
+            with contextlib.suppress(*CONNECTION_ERRORS, Unavailable):
+                await self._listen()
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _listen(self) -> None:
+        connection = await connect(self._address, command_timeout=RETRY_SECONDS)
+        try:
+            await connection.add_listener(CHANGE_CHANNEL, self._on_announcement)
+            while self._watched or self._listeners:
+                await asyncio.sleep(KEEPALIVE_SECONDS)
+                await connection.execute("SELECT 1")  # a machine that is gone closes no connection
+            self._is_used.clear()
+        finally:
+            connection.terminate()
+
+    def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
+        parts = str(payload).split(" ")
+        try:
+            tenant_id, user_id, job_id = (UUID(part) for part in parts[:3])
+            state = parts[3]
+        except (ValueError, IndexError):
+            return
+        for change in self._watched.get(job_id, ()):
+            change.announce()
+        for listener in list(self._listeners):
+            listener(tenant_id, user_id, job_id, state)

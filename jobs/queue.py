@@ -1,0 +1,179 @@
+"""The queue, as a gateway uses it for the caller: add, read, cancel and wait. Workers have jobs/worker_store.py.
+
+Arguments and results are sealed in the database with a key that gateways and workers share.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import LiteralString
+from uuid import UUID
+
+import asyncpg
+
+from core.concurrency.cooperative_steps import wait_for_turn
+from core.db import Database, UnitOfWork
+from core.errors import Conflict, Invalid, LimitReached
+from core.sealed_records import RecordSealer
+from jobs.events import JobEvents
+from jobs.job import (
+    COLUMNS,
+    MAX_ARGUMENT_BYTES,
+    MAX_ATTEMPTS,
+    MAX_LIFETIME,
+    MAX_TITLE,
+    MIN_LIFETIME,
+    Job,
+    NewJob,
+    read_job,
+)
+
+ARGUMENTS_KIND = "job arguments"
+RESULT_KIND = "job result"
+MAX_PAGE = 100
+POLL_SECONDS = 2.0
+"""How often a waiting request reads its job, whether a change was announced or not."""
+
+
+class JobQueue:
+    """Jobs of callers. Every method sees the rows of the person that it names, and no others."""
+
+    def __init__(self, database: Database, sealer: RecordSealer, events: JobEvents) -> None:
+        self._database = database
+        self._sealer = sealer
+        self._events = events
+
+    async def enqueue(self, new: NewJob) -> Job:
+        """Add a job, or find the one that the same person has added with the same idempotency key.
+
+        Raises:
+            Invalid: a limit of its parts is exceeded.
+            Conflict: the idempotency key belongs to other work.
+            LimitReached: too many jobs of the person or tenant wait.
+            core.errors.Unavailable: the database is away; nobody knows whether the job was added.
+        """
+        _check(new)
+        await wait_for_turn(len(new.arguments))
+        sealed = self._sealer.seal(new.tenant_id, ARGUMENTS_KIND, new.id, new.arguments)
+        values = (
+            new.id,
+            new.kind,
+            new.module,
+            new.tool,
+            new.title,
+            new.client,
+            new.mandate_id,
+            new.idempotency_key,
+            sealed,
+            new.max_attempts > 1,
+            new.max_attempts - 1,
+            new.lifetime,
+        )
+        try:
+            async with self._database.personal(new.tenant_id, new.user_id) as work:
+                # First without adding: a repetition is answered even where no further job may wait.
+                same = await self._find_same(work, new)
+                if same is None and (row := await work.fetchrow(_INSERT, *values)) is not None:
+                    return read_job(row)
+                same = same or await self._find_same(work, new)
+        except asyncpg.ProgramLimitExceededError:
+            raise LimitReached("Too many jobs wait already; let some of them end first.", 60) from None
+        if same is None:  # another one was added and removed in between
+            raise Conflict("a job with this idempotency key has just been removed; ask again")
+        return same
+
+    async def _find_same(self, work: UnitOfWork, new: NewJob) -> Job | None:
+        row = None if new.idempotency_key is None else await work.fetchrow(_FIND_BY_KEY, new.idempotency_key)
+        if row is None:
+            return None
+        arguments = self._sealer.open(new.tenant_id, ARGUMENTS_KIND, row["id"], row["arguments"])
+        if (row["kind"], row["module"], row["tool"], arguments) != (new.kind, new.module, new.tool, new.arguments):
+            raise Conflict("the idempotency key belongs to a job with another tool or other arguments")
+        return read_job(row)
+
+    async def find_job(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> Job | None:
+        """Find one of the person's jobs."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            row = await work.fetchrow(_FIND, job_id)
+        return None if row is None else read_job(row)
+
+    async def list_jobs(
+        self, tenant_id: UUID, user_id: UUID, *, before: UUID | None = None, limit: int = MAX_PAGE
+    ) -> Sequence[Job]:
+        """List the person's jobs, the newest first, or those that are older than the job `before`."""
+        limit = max(1, min(limit, MAX_PAGE))
+        async with self._database.personal(tenant_id, user_id) as work:
+            rows = await work.fetch(_LIST, before, limit)
+        return [read_job(row) for row in rows]
+
+    async def cancel_job(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> Job | None:
+        """Ask for the end of a job: one that waits is cancelled, one that runs is told so. One that has ended stays as
+        it is. None where there is none."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            row = await work.fetchrow(_CANCEL, job_id) or await work.fetchrow(_FIND, job_id)
+        return None if row is None else read_job(row)
+
+    async def retry_job(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> Job | None:
+        """Queue a job again that has failed, was cancelled, or whose outcome is unknown; another stays as it is."""
+        async with self._database.personal(tenant_id, user_id) as work:
+            await work.fetchval(_RETRY, job_id)
+            row = await work.fetchrow(_FIND, job_id)
+        return None if row is None else read_job(row)
+
+    async def load_result(self, tenant_id: UUID, user_id: UUID, job_id: UUID) -> bytes | None:
+        """Load the result exactly as it was given, None where there is none.
+
+        Raises:
+            core.sealed_records.UnreadableRecord: it was sealed by another deployment's key.
+        """
+        async with self._database.personal(tenant_id, user_id) as work:
+            sealed = await work.fetchval(_RESULT, job_id)
+        if sealed is None:
+            return None
+        await wait_for_turn(len(sealed))
+        return self._sealer.open(tenant_id, RESULT_KIND, job_id, sealed)
+
+    async def wait_for_change(self, job: Job, timeout: float) -> Job | None:
+        """Wait until the job stands otherwise than `job`, but no longer than `timeout` seconds; return how it stands
+        then, None where it is gone."""
+        deadline = asyncio.get_running_loop().time() + timeout
+        with self._events.watch(job.id) as change:
+            while True:
+                change.clear()
+                current = await self.find_job(job.tenant_id, job.user_id, job.id)
+                left = deadline - asyncio.get_running_loop().time()
+                if current != job or left <= 0:
+                    return current
+                await change.wait(min(left, POLL_SECONDS))
+
+
+def _check(new: NewJob) -> None:
+    if len(new.arguments) > MAX_ARGUMENT_BYTES:
+        raise Invalid(f"the arguments of a job have at most {MAX_ARGUMENT_BYTES} bytes")
+    if not MIN_LIFETIME <= new.lifetime <= MAX_LIFETIME:
+        raise Invalid("a job is kept for 1 second to 366 days")
+    if not 1 <= new.max_attempts <= MAX_ATTEMPTS:
+        raise Invalid(f"a job has 1 to {MAX_ATTEMPTS} attempts")
+    if len(new.title) > MAX_TITLE:
+        raise Invalid(f"the title of a job has at most {MAX_TITLE} characters")
+    key = new.idempotency_key
+    if key is not None and not (0 < len(key) <= 200 and key.isprintable()):
+        raise Invalid("an idempotency key has 1 to 200 printable characters")
+
+
+_INSERT: LiteralString = f"""INSERT INTO jobs.jobs (tenant_id, user_id, id, kind, module, tool, title, client,
+        mandate_id, idempotency_key, arguments, is_repeatable, retries_left, lifetime, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, jobs.clock() + $14)
+    ON CONFLICT (tenant_id, user_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING {COLUMNS}"""  # noqa: S608 our own words
+_FIND_BY_KEY: LiteralString = f"""SELECT arguments, {COLUMNS} FROM jobs.jobs
+    WHERE tenant_id = $1 AND user_id = $2 AND idempotency_key = $3"""  # noqa: S608 our own words
+_FIND: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3"""  # noqa: S608 our own words
+_LIST: LiteralString = f"""SELECT {COLUMNS} FROM jobs.jobs
+    WHERE tenant_id = $1 AND user_id = $2 AND ($3::uuid IS NULL OR number < (
+        SELECT number FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3))
+    ORDER BY number DESC LIMIT $4"""  # noqa: S608 our own words
+_CANCEL: LiteralString = f"""UPDATE jobs.jobs SET cancel_requested_at = coalesce(cancel_requested_at, jobs.clock())
+    WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND state IN ('queued', 'running') RETURNING {COLUMNS}"""  # noqa: S608 our own words
+_RETRY = "SELECT jobs.retry($3) WHERE $1 = core.current_tenant() AND $2 = core.current_user_id()"
+_RESULT = "SELECT result FROM jobs.jobs WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND expires_at > jobs.clock()"

@@ -1,0 +1,187 @@
+"""A client cancels its own request, on whichever gateway that runs; one that has changed something runs to its end."""
+
+import asyncio
+import json
+from typing import Any
+
+import orjson
+import pytest
+
+from core.audit.event import AuditEventKind
+from tests.gateway.vendor_session.doubles import answering
+from tests.path.conftest import People
+from tests.path.test_running_calls import nodes, step
+from tests.path.test_unknown_outcomes import MADE, Counter, counter
+from tests.support.eventually import within
+from tests.support.mcp_client import LEGACY, MODERN, NEWEST, Answer, bearer, envelope, headers_for
+from tests.support.product import Node, Person, Product
+from tests.support.toy_modules import Lab
+
+__all__ = ["counter", "nodes"]
+
+Nodes = tuple[Node, Node]
+
+
+def wait(node: Node, person: Person, id: Any = "x", **options: Any) -> "asyncio.Task[Answer]":
+    return asyncio.create_task(node.call(person.token, "lab", "wait", id=id, **options))
+
+
+async def cancel(node: Node, person: Person, id: Any, revision: str = NEWEST) -> None:
+    """Send the notification and let it take its course."""
+    message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
+    answer = await node.send(
+        json.dumps(message).encode(), headers_for(revision, message["method"]) | bearer(person.token)
+    )
+    assert (answer.status, answer.body) == (202, b"")
+    await settle(node)
+
+
+async def settle(node: Node) -> None:
+    cancellations = node.gateway.endpoint._cancellations
+    assert cancellations is not None
+    while cancellations._tasks:
+        await asyncio.wait(set(cancellations._tasks))
+
+
+async def expect_outcomes(product: Product, person: Person, *expected: str) -> None:
+    async def are_written() -> bool:
+        events = await product.events(person.tenant, AuditEventKind.CALL_OUTCOME)
+        return [str(event.outcome) for event in events] == list(expected)
+
+    await within(5, are_written)
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+@pytest.mark.parametrize("id", ["x", 7, "名前\n", -1])
+async def test_a_notification_cancels_a_request_on_another_gateway(
+    product: Product, nodes: Nodes, people: People, lab: Lab, revision: str, id: Any
+) -> None:
+    running = wait(nodes[0], people.admin, id, revision=revision)
+    await asyncio.wait_for(lab.started.wait(), 5)
+    await cancel(nodes[1], people.admin, id, revision)
+    answer = await asyncio.wait_for(running, 5)
+    assert (answer.status, answer.body) == (202, b""), "a cancelled request gets no response"
+    assert lab.cancelled.is_set()
+    await expect_outcomes(product, people.admin, "cancelled")
+
+
+async def test_a_stream_of_a_cancelled_request_ends_without_a_response(nodes: Nodes, people: People, lab: Lab) -> None:
+    token, arguments = people.admin.token, {"commands": [step("a", "look"), step("b", "wait", "a")]}
+    params = {"name": "batch", "arguments": arguments, "_meta": {"progressToken": 1}}
+    running = asyncio.create_task(nodes[0].post(token, "tools/call", params, id=5))
+    await asyncio.wait_for(lab.started.wait(), 5)
+    await cancel(nodes[1], people.admin, 5)
+    answer = await asyncio.wait_for(running, 5)
+    assert answer.header("content-type") == "text/event-stream"
+    assert {message.get("method") for message in answer.messages} == {"notifications/progress"}
+
+
+async def test_nobody_else_cancels_a_request(product: Product, nodes: Nodes, people: People, lab: Lab) -> None:
+    running = wait(nodes[0], people.admin)
+    await asyncio.wait_for(lab.started.wait(), 5)
+    for stranger in (people.reader, people.other_admin, await product.with_token(people.admin)):
+        for node in nodes:
+            await cancel(node, stranger, "x")
+    for id in (
+        "y",
+        1,
+        None,
+        ["x"],
+        {"x": 1},
+        True,
+        1.5,
+        "x" * 1_000_000,
+        10**300,
+    ):
+        await cancel(nodes[1], people.admin, id)
+    await cancel(nodes[1], people.admin, "x", MODERN)
+    assert not lab.cancelled.is_set()
+    lab.resume.set()
+    assert (await running).value == {"said": "resumed"}
+
+
+async def test_of_two_requests_with_one_id_none_is_cancelled(nodes: Nodes, people: People, lab: Lab) -> None:
+    both = [wait(node, people.admin, 1) for node in nodes]
+    while any(node.gateway.endpoint.running == 0 for node in nodes):
+        await asyncio.sleep(0)
+    await cancel(nodes[0], people.admin, 1)
+    assert not lab.cancelled.is_set()
+    lab.resume.set()
+    assert [(await one).value for one in both] == [{"said": "resumed"}] * 2
+
+
+@pytest.mark.parametrize("revision", [NEWEST, MODERN])
+async def test_whoever_leaves_cancels_by_the_newest_revision_alone(
+    product: Product, nodes: Nodes, people: People, lab: Lab, revision: str
+) -> None:
+    params = {"name": "call", "arguments": {"module": "lab", "tool_name": "wait", "params": {}}}
+    head = headers_for(revision, "tools/call", params) | bearer(people.admin.token)
+    gone, endpoint = asyncio.Event(), nodes[0].gateway.app
+    messages: list[Any] = [{"type": "http.request", "body": orjson.dumps(envelope(revision, "tools/call", params))}]
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        pass
+
+    fields = [(name.encode(), value.encode()) for name, value in (head | {"host": "127.0.0.1:8080"}).items()]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": fields, "client": ("127.0.0.1", 5)}
+    serving = asyncio.ensure_future(endpoint(scope, receive, send))
+    await asyncio.wait_for(lab.started.wait(), 5)
+    gone.set()
+    if revision == MODERN:
+        await asyncio.wait_for(lab.cancelled.wait(), 5)
+    else:
+        for _ in range(20):  # long enough for the look at those who have left
+            await asyncio.wait([serving], timeout=0.02)
+        assert not lab.cancelled.is_set()
+        lab.resume.set()
+    await asyncio.wait_for(serving, 5)
+    await expect_outcomes(product, people.admin, "cancelled" if revision == MODERN else "ok")
+
+
+async def test_what_was_sent_runs_to_its_end(counter: Counter) -> None:
+    counter.vendor.scripts = [answering(201, MADE)]
+    running = asyncio.create_task(counter.call("add_and_wait"))
+    await asyncio.wait_for(counter.gate.reached.wait(), 5)
+    await cancel(counter.node, counter.ada, 1)
+    counter.gate.opened.set()
+    assert (await asyncio.wait_for(running, 5)).status == 202
+    await expect_outcomes(counter.product, counter.ada, "ok")
+
+
+async def test_what_was_not_sent_is_cut(counter: Counter) -> None:
+    running = asyncio.create_task(counter.call("wait_first"))
+    await asyncio.wait_for(counter.gate.reached.wait(), 5)
+    await cancel(counter.node, counter.ada, 1)
+    assert (await asyncio.wait_for(running, 5)).status == 202
+    assert counter.written() == 0
+    await expect_outcomes(counter.product, counter.ada, "cancelled")
+
+
+async def test_a_batch_that_was_given_up_begins_no_further_step(counter: Counter) -> None:
+    counter.vendor.scripts = [answering(201, MADE)]
+    steps = [
+        {"id": "a", "module": "ledger", "tool_name": "add_and_wait"},
+        {"id": "b", "module": "ledger", "tool_name": "add_entry", "after": ["a"]},
+    ]
+    running = asyncio.create_task(counter.node.tool(counter.ada.token, "batch", {"commands": steps}))
+    await asyncio.wait_for(counter.gate.reached.wait(), 5)
+    await cancel(counter.node, counter.ada, 1)
+    counter.gate.opened.set()
+    assert (await asyncio.wait_for(running, 5)).status == 202
+    assert counter.written() == 1
+    await expect_outcomes(counter.product, counter.ada, "ok")
+
+
+async def test_what_was_sent_is_cut_at_its_deadline_all_the_same(counter: Counter) -> None:
+    counter.vendor.scripts = [answering(201, MADE)]
+    running = asyncio.create_task(counter.call("add_and_wait"))
+    await asyncio.wait_for(counter.gate.reached.wait(), 5)
+    await cancel(counter.node, counter.ada, 1)
+    assert (await asyncio.wait_for(running, 5)).status == 202
+    await expect_outcomes(counter.product, counter.ada, "timeout")
