@@ -108,7 +108,8 @@ class RequestContext(msgspec.Struct, eq=False):
     never in the gateway's.
 
     `changes` counts what the request may have changed. `turn` is released while the request waits for others than this
-    process. `deferral` is there where asynchronous tools become jobs; within a job they are run.
+    process. `deferral` is there where asynchronous tools become jobs; within a job they are run. `max_tokens` is what
+    the call says of the size of its result; 0 where it says nothing.
     """
 
     authority: Authority
@@ -126,6 +127,7 @@ class RequestContext(msgspec.Struct, eq=False):
     message_size: int = 0
     turn: AnyTurn = FREE_TURN
     deferral: Deferral | None = None
+    max_tokens: int = 0
 
     @property
     def caller(self) -> Caller:

@@ -128,6 +128,7 @@ class CallJobHandler:
             confirmations=create_job_confirmations(call),
             short_text=call.short_text,
             changes=JobChanges(report=report),
+            max_tokens=call.max_tokens,
         )
 
 

@@ -15,6 +15,7 @@ from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.request_context import ConfirmationQuestion, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
+from gateway.results.budget import choose_budget
 from gateway.tasks.own_jobs import OwnJobs
 from gateway.tasks.stored_call import StoredCall, encode_call
 from jobs.job import MAX_TITLE, Job, NewJob
@@ -33,6 +34,7 @@ ASKING_SECONDS = 5.0
 ANSWER_MARGIN_SECONDS = 2.0
 """Seconds before a call's own deadline by which it answers that its job goes on."""
 TOO_MANY_MANDATES = "not started: you have as much work under way as anybody may have; let some of it end first"
+NO_JOB = "this does not run as a job, and is answered at once: call it as it is"
 NO_SUBJECT = "no credential of yours is available here; call the tool from an MCP client"
 
 
@@ -110,8 +112,11 @@ class JobStarter:
         """Start a job; the text of an error where that is not possible."""
         if not isinstance(subject := request.subject, Secret):
             return NO_SUBJECT
+        built_in = self._jobs.get_view(request.caller).built_in
+        tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools if tool.module not in built_in}))
+        if not tools:
+            return NO_JOB
         job_id, title = uuid4(), work.title[:MAX_TITLE]
-        tools = tuple(sorted({(tool.module, tool.name) for tool in work.tools}))
         mandate = await self._mandates.create_mandate(
             MandateRequest(subject, MandatePurpose.JOB, job_id, title, tools, self._now() + MANDATE_LIFETIME)
         )
@@ -126,6 +131,7 @@ class JobStarter:
             request.short_text,
             request.client_name,
             request.trace,
+            choose_budget(request),
             may_ask=request.confirmations is not None,
             answered="" if given is None else given.digest.hex(),
             outcome="" if given is None else given.outcome,

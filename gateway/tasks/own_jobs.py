@@ -39,7 +39,7 @@ class OwnJobs:
     def __init__(self, queue: JobQueue, mandates: MandateBroker, get_view: Callable[[Caller], SieveView]) -> None:
         self._queue = queue
         self._mandates = mandates
-        self._get_view = get_view
+        self.get_view = get_view
 
     async def find(self, caller: Caller, job_id: str) -> Job | None:
         """Find a job by its id as a client sends it; None where the caller has none of that id."""
@@ -84,7 +84,7 @@ class OwnJobs:
 
     def _may_see(self, caller: Caller, tools: ToolNames) -> bool:
         """Check whether the caller may use all tools of which an answer shows something, with their credential."""
-        view = self._get_view(caller)
+        view = self.get_view(caller)
         found = [view.find(*names) for names in tools]
         return all(tool is not None and has_scope(caller, tool) for tool in found)
 

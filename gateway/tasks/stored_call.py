@@ -10,7 +10,7 @@ ToolNames = tuple[tuple[str, str], ...]
 
 
 class StoredCall(msgspec.Struct, frozen=True, eq=False):
-    """A `tools/call` as its job runs it. `name` and `arguments` are the client's; `short_text`: see
+    """A `tools/call` as its job runs it. `name` and `arguments` are the client's; `short_text` and `max_tokens`: see
     :class:`gateway.mcp.request_context.RequestContext`.
 
     `may_ask`: somebody waits who can ask the person. `answered` is the digest (hexadecimal) of a question that they
@@ -22,6 +22,7 @@ class StoredCall(msgspec.Struct, frozen=True, eq=False):
     short_text: bool = False
     client_name: str = ""
     trace: str = ""
+    max_tokens: int = 0
     may_ask: bool = False
     answered: str = ""
     outcome: str = ""
