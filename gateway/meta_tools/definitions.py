@@ -23,16 +23,18 @@ _SCHEMA = """Schemas of the tools you can use. Read a module's once, then call i
 is for.
 Modules: """
 _CALL = "Run one tool; `params` as its schema says."
-_BATCH = """Run up to 50 tools: JSONL or array of {id, module, tool_name, params, after?, output?, on_error?}. \
-`${id.path[0].field}` in params takes a value from the result of step id and waits for it; `after: [id]` only waits. \
-Others run in parallel. Only steps with output: true return results. on_error: skip dependents (default) or stop. \
-All is checked before anything runs."""
+_BATCH = """Run up to 50 tools: JSONL or array of {id, module, tool_name, params, after?, output?, max_tokens?, \
+on_error?}. `${id.path[0].field}` in params takes a value from the result of step id and waits for it; \
+`after: [id]` only waits. Others run in parallel. Only steps with output: true return results. on_error: skip \
+dependents (default) or stop. All is checked before anything runs."""
 
 
 @lru_cache(maxsize=1024)
-def build_definitions(view: SieveView) -> dict[str, Any]:
-    """Build the result of tools/list for a caller's `view`, in a fixed order."""
-    return {"tools": [_define_get_module_schema(view), _define_call(), _define_batch()]}
+def build_definitions(view: SieveView, *, has_tasks: bool = False) -> dict[str, Any]:
+    """Build the result of tools/list for a caller's `view`, in a fixed order. `has_tasks`: tools can be run as tasks,
+    which one revision of the protocol says here."""
+    execution = {"execution": {"taskSupport": "optional"}} if has_tasks else {}
+    return {"tools": [_define_get_module_schema(view), _define_call() | execution, _define_batch() | execution]}
 
 
 @lru_cache(maxsize=1024)
@@ -75,7 +77,7 @@ def _define_get_module_schema(view: SieveView) -> dict[str, Any]:
 
 
 def _define_call() -> dict[str, Any]:
-    properties = {"module": _NAME, "tool_name": _NAME, "params": _OPEN}
+    properties = {"module": _NAME, "tool_name": _NAME, "params": _OPEN, "max_tokens": {"type": "integer"}}
     return {
         "name": "call",
         "description": _CALL,

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.concurrency.background import run_in_background
 from core.concurrency.fair_queue import FairQueue
+from core.concurrency.periodic import PeriodicTask
 from core.concurrency.rate_limits import CallerLimits
 from core.concurrency.replicated_limits import ReplicatedCallerLimits
 from core.config.settings import Settings
@@ -27,8 +29,10 @@ from core.observability.metrics import Metrics
 from core.observability.tracing import NOOP_TRACER, Tracer
 from core.protected_resource import METADATA_PATHS as METADATA_PATHS
 from core.protected_resource import ProtectedResourceMetadata, build_metadata_url
+from core.sealed_records import RecordSealer
 from gateway.auth.authenticator import CallerAuthenticator
-from gateway.catalogue import Catalogue
+from gateway.auth.mandate_callers import MandateAuthenticator
+from gateway.catalogue import Catalogue, build_catalogue
 from gateway.connection_messages import ConnectMessages
 from gateway.lease_cache import LeaseCache
 from gateway.mcp.call_supervisor import CallSupervisor
@@ -42,12 +46,24 @@ from gateway.module_lifespans import open_module_lifespans
 from gateway.observability.call_log import CallLog
 from gateway.observability.call_observer import CallObserver
 from gateway.observability.tracing_handlers import wrap_handlers
+from gateway.results.kept_results import KeptResults
+from gateway.results.module import build_results_module
+from gateway.results.store import ResultStore
 from gateway.service_settings import ServiceSettingsReader
 from gateway.sieve.sieve import Sieve
+from gateway.tasks.core_tasks import CoreTasks
+from gateway.tasks.job_execution import CallJobHandler
+from gateway.tasks.job_starter import BATCH, CALL, JobStarter
+from gateway.tasks.module import build_jobs_module
+from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.task_extension import TaskExtension
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
+from jobs.events import JobEvents
 from jobs.handler import JobHandler
+from jobs.job_run import MAX_RUN_SECONDS
+from jobs.queue import JobQueue
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
@@ -60,12 +76,15 @@ from server.health import (
     register_audit_metrics,
     register_health_metrics,
 )
-from server.role_database import GATEWAY_ROLE, open_role_database
+from server.role_database import GATEWAY_ROLE, get_utc_now, open_role_database
 from server.start_files import load_identity_settings
 from server.workers.worker import ONLY_WORKER, Worker
 
 GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
+JOB_MARGIN_SECONDS = 60.0
+"""Seconds before a worker stops a job by which it ends itself, and says so in its result."""
+SWEEP_RESULTS_SECONDS = 600.0
 
 
 def do_nothing() -> None:
@@ -112,17 +131,17 @@ async def open_gateway(
         _run_background_tasks() as start,
     ):
         generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
+        events = JobEvents(deployment.get_role_address(GATEWAY_ROLE))
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
-        sieve = Sieve(catalogue)
         start(generations.run())
         start(audit.run())
-        start(sieve.prepare_tools())
+        start(events.run())
         dependencies = _GatewayDependencies(
             settings,
             deployment,
             broker,
-            sieve,
+            catalogue,
             call_log,
             tracer,
             database,
@@ -133,8 +152,9 @@ async def open_gateway(
             limits,
             worker,
             metrics or Metrics(),
+            JobQueue(database, RecordSealer(deployment.digest_key), events),
         )
-        gateway = _build_gateway(dependencies)
+        gateway = _build_gateway(dependencies, start)
         await generations.wait_until_trusted(timeout=START_SECONDS)
         yield gateway
         gateway.refusals.flush()
@@ -157,7 +177,7 @@ class _GatewayDependencies:
     settings: Settings
     deployment: Deployment
     broker: Broker
-    sieve: Sieve
+    catalogue: Catalogue
     call_log: CallLog
     traces: Tracer
     database: Database
@@ -168,19 +188,26 @@ class _GatewayDependencies:
     limits: CallerLimits
     worker: Worker
     metrics: Metrics
+    queue: JobQueue
 
 
-def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
+def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutine[Any, Any, None]], None]) -> Gateway:
     metrics = dependencies.metrics
     observers = CallObserver(metrics, dependencies.call_log)
     refusals = _build_refusals(dependencies, metrics)
     authenticate = CallerAuthenticator(
         dependencies.broker, dependencies.database, dependencies.generations, refusals, dependencies.passes
     )
-    sieve = dependencies.sieve
     links = ConnectMessages(dependencies.settings.public_url)
     leases = LeaseCache(dependencies.broker, dependencies.generations, links)
     vendors = VendorConnections(dependencies.broker, dependencies.generations, leases, dependencies.sessions, links)
+    store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
+    results = KeptResults(store, dependencies.catalogue, vendors)
+    jobs = OwnJobs(dependencies.queue, dependencies.broker, lambda caller: sieve.get_view(caller))
+    built_in = build_catalogue([build_results_module(results), build_jobs_module(jobs)])
+    sieve = Sieve(dependencies.catalogue, built_in)
+    start(sieve.prepare_tools())
+    start(PeriodicTask("removing expired results", store.sweep, SWEEP_RESULTS_SECONDS).run())
     limits = dependencies.limits
     runner = ToolRunner(
         sieve,
@@ -193,7 +220,9 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.traces,
         lambda caller, names: limits.charge(caller.limits_key, names),
     )
-    meta_tools = MetaTools(sieve, runner, vendors)
+    patience = dependencies.settings.job_patience
+    starter = JobStarter(dependencies.queue, dependencies.broker, jobs, patience=patience)
+    meta_tools = MetaTools(sieve, runner, vendors, results, starter)
     endpoint = McpEndpoint(
         wrap_handlers(meta_tools.get_handlers(), dependencies.traces),
         authenticate,
@@ -208,6 +237,10 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         callers=authenticate,
         turns=_create_turns(dependencies.settings, metrics),
         create_cancellations=lambda calls: _create_cancellations(dependencies, calls),
+        task_handlers={
+            "2025-11-25": wrap_handlers(CoreTasks(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+            "2026-07-28": wrap_handlers(TaskExtension(jobs, meta_tools.call_tool).get_handlers(), dependencies.traces),
+        },
     )
     health = HealthMonitor(_build_health_checks(dependencies), clock=time.monotonic)
     register_health_metrics(metrics, health, can_write=lambda: not dependencies.audit.stalled)
@@ -216,7 +249,23 @@ def _build_gateway(dependencies: _GatewayDependencies) -> Gateway:
         dependencies.settings.public_url, _get_authorization_server(dependencies.settings)
     )
     app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
-    return Gateway(app, endpoint, health, metrics, refusals)
+    handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))
+    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=handlers)
+
+
+def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTools) -> dict[str, JobHandler]:
+    """Build the handlers of jobs. Their `meta_tools` start no further jobs: an asynchronous tool is run."""
+    authenticator = MandateAuthenticator(
+        dependencies.broker, dependencies.database, dependencies.generations, dependencies.passes
+    )
+    handler = CallJobHandler(
+        wrap_handlers({"tools/call": meta_tools.call_tool}, dependencies.traces)["tools/call"],
+        authenticator,
+        dependencies.broker,
+        CallSupervisor(math.inf, math.inf),
+        max_seconds=MAX_RUN_SECONDS - JOB_MARGIN_SECONDS,
+    )
+    return dict.fromkeys((CALL, BATCH), handler)
 
 
 def _create_cancellations(dependencies: _GatewayDependencies, calls: CallSupervisor) -> Cancellations:

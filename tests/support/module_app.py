@@ -28,6 +28,7 @@ from modules.kit import Module, Tool
 from server.deployment import KEYS_FOLDER
 from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 from server.vault_keys import VAULT_KEYS_FILE
+from tests.support.job_worker import run_jobs
 from tests.support.mcp_client import Answer
 from tests.support.postgres import DatabaseServer
 from tests.support.product import ACTOR, Node, Person, Product, product_on
@@ -129,6 +130,7 @@ async def open_module_app(
             )
             people.append(await product.person(tenant, email, allow=["*"]))
         store = CredentialStore(broker, vault, clock=get_utc_now)
+        await stack.enter_async_context(run_jobs(product, node))
         yield ModuleApp(module, product, node, people[0], people[1], store, get_origin(base_url))
 
 

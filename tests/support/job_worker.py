@@ -1,0 +1,17 @@
+"""A worker of jobs in the test's own process, as the product runs one."""
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from core.config.settings import Settings
+from core.observability.metrics import Metrics
+from server.wiring.jobs import run_job_worker
+from tests.support.product import Node, Product
+
+
+@contextlib.asynccontextmanager
+async def run_jobs(product: Product, node: Node) -> AsyncIterator[None]:
+    """Run the jobs of a product with the handlers of one of its gateways, for as long as the block."""
+    deployment = product.deployment
+    async with run_job_worker(Settings(home=deployment.home), deployment, node.gateway.job_handlers, Metrics()):
+        yield
