@@ -69,7 +69,7 @@ async def serve_product(
         async with (
             _run_further_workers(settings, listener, operator) as (worker, workers),
             _run_broker_and_gateway(settings, context, worker, operator, metrics) as gateway,
-            run_job_worker(settings, deployment, gateway.job_handlers, metrics),
+            run_job_worker(settings, deployment, gateway.job_handlers, gateway.verify_mandate, metrics),
             _serve_gateway(settings, gateway, listener, access, worker, workers) as ready,
         ):
             if workers is not None:
@@ -108,7 +108,7 @@ async def open_product_application(settings: Settings, deployment: Deployment) -
         open_operator_context_on(deployment) as context,
         _run_sealer(context, settings, Metrics()),
         _run_broker_and_gateway(settings, context, ONLY_WORKER) as gateway,
-        run_job_worker(settings, deployment, gateway.job_handlers, gateway.metrics),
+        run_job_worker(settings, deployment, gateway.job_handlers, gateway.verify_mandate, gateway.metrics),
     ):
         yield gateway.app
         await _drain(gateway, settings)

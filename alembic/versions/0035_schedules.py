@@ -8,7 +8,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0035"
-down_revision = "0033"
+down_revision = "0034"
 branch_labels = None
 depends_on = None
 

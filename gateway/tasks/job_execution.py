@@ -73,7 +73,7 @@ class CallJobHandler:
             return JobOutcome(None, JobState.FAILED, JobError.NOT_SUPPORTED)
         if job.mandate_id is None:
             return _build_outcome(call, build_error_result(NO_MANDATE))
-        reference = MandateReference(job.mandate_id, job.id)
+        reference = MandateReference(job.mandate_id, job.schedule_id or job.id)
         authenticate = partial(self._authenticator.authenticate, reference)
         try:
             authority = Authority(await authenticate(), authenticate, self._authenticator.is_current)
@@ -83,8 +83,8 @@ class CallJobHandler:
         return await _run_uncut(asyncio.create_task(self._run_call(request, call), name="job call"), authority)
 
     async def end(self, job: Job) -> None:
-        """End the mandate of a job that has ended."""
-        if job.mandate_id is not None:
+        """End the mandate of a job that has ended; that of a schedule goes on."""
+        if job.mandate_id is not None and job.schedule_id is None:
             with contextlib.suppress(Unavailable):  # it ends by itself, later
                 await self._mandates.end_mandate(MandateReference(job.mandate_id, job.id))
 

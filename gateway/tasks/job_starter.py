@@ -121,7 +121,7 @@ class JobStarter:
             MandateRequest(subject, MandatePurpose.JOB, job_id, title, tools, self._now() + MANDATE_LIFETIME)
         )
         if isinstance(mandate, CredentialRefusal):
-            return _explain_refusal(mandate)
+            return explain_refusal(mandate)
         module, tool = tools[0] if work.kind == CALL else ("", "")
         given = None if request.confirmations is None else request.confirmations.get_given_answer()
         call = StoredCall(
@@ -147,7 +147,7 @@ class JobStarter:
             title,
             encode_call(call),
             lifetime=lifetime,
-            max_attempts=MAX_ATTEMPTS if all(_may_run_twice(one) for one in work.tools) else 1,
+            max_attempts=MAX_ATTEMPTS if all(may_run_twice(one) for one in work.tools) else 1,
             mandate_id=mandate.id,
             client=credential.client or credential.id,
         )
@@ -163,11 +163,13 @@ class JobStarter:
             raise
 
 
-def _may_run_twice(tool: CatalogueTool) -> bool:
+def may_run_twice(tool: CatalogueTool) -> bool:
+    """Check whether a tool may be run again where nobody knows whether it has run."""
     return tool.read_only or tool.tool.hints.idempotent
 
 
-def _explain_refusal(refusal: CredentialRefusal) -> str:
+def explain_refusal(refusal: CredentialRefusal) -> str:
+    """Explain to the caller why there is no mandate."""
     if refusal.reason is RefusalReason.TOO_MANY:
         return TOO_MANY_MANDATES
     return "your permissions have just changed; call get_module_schema again"

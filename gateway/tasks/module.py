@@ -9,6 +9,8 @@ from pydantic import BaseModel, Field
 
 from gateway.mcp.request_context import RequestContext
 from gateway.tasks.own_jobs import OwnJobs, parse_job_id
+from gateway.tasks.own_schedules import OwnSchedules
+from gateway.tasks.schedule_tools import build_schedule_tools
 from gateway.tool_context import ToolContext
 from jobs.job import Job
 from modules.kit import Context, Hints, Module, ToolError, tool
@@ -58,8 +60,8 @@ class JobList(BaseModel):
     nextCursor: Missable[str] = None  # noqa: N815 - as in all lists
 
 
-def build_jobs_module(jobs: OwnJobs) -> Module:
-    """Build the module over the jobs of a gateway's callers."""
+def build_jobs_module(jobs: OwnJobs, schedules: OwnSchedules, consent_url: str) -> Module:
+    """Build the module over the jobs and schedules of a gateway's callers, who agree to a schedule at `consent_url`."""
 
     async def find(request: RequestContext, job_id: str) -> Job:
         job = await jobs.find(request.caller, job_id)
@@ -129,9 +131,9 @@ def build_jobs_module(jobs: OwnJobs) -> Module:
     return Module(
         name=NAME,
         title="Jobs",
-        description="Your work that goes on after its call: how it stands, and its results.",
+        description="Your work that goes on after its call or at times: how it stands, and its results.",
         scopes=frozenset({SCOPE}),
-        tools=(get_job, wait_for_job, list_jobs, cancel_job),
+        tools=(get_job, wait_for_job, list_jobs, cancel_job, *build_schedule_tools(schedules, SCOPE, consent_url)),
     )
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from broker.interface import Broker, RefusalReason, RemoteBroker
+from broker.identity.sign_in_state import ACCOUNT_PATH
+from broker.interface import Broker, CredentialRefusal, MandateReference, RefusalReason, RemoteBroker
 from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
@@ -56,6 +57,7 @@ from gateway.tasks.job_execution import CallJobHandler
 from gateway.tasks.job_starter import BATCH, CALL, JobStarter
 from gateway.tasks.module import build_jobs_module
 from gateway.tasks.own_jobs import OwnJobs
+from gateway.tasks.own_schedules import OwnSchedules
 from gateway.tasks.task_extension import TaskExtension
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
@@ -64,6 +66,8 @@ from jobs.events import JobEvents
 from jobs.handler import JobHandler
 from jobs.job_run import MAX_RUN_SECONDS
 from jobs.queue import JobQueue
+from jobs.schedule_runner import VerifyMandate
+from jobs.schedules import Schedules
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
@@ -87,6 +91,11 @@ JOB_MARGIN_SECONDS = 60.0
 SWEEP_RESULTS_SECONDS = 600.0
 
 
+async def verify_no_mandate(reference: MandateReference) -> CredentialRefusal:
+    """Refuse every mandate: this process has no worker."""
+    return CredentialRefusal(RefusalReason.UNKNOWN)
+
+
 def do_nothing() -> None:
     """End no event streams."""
 
@@ -105,6 +114,8 @@ class Gateway:
     serves_console: bool = False
     job_handlers: Mapping[str, JobHandler] = field(default_factory=dict[str, JobHandler])
     """What runs the jobs of calls, by their kind, for a worker of this process."""
+    verify_mandate: VerifyMandate = verify_no_mandate
+    """Asks the broker whether the mandate of a schedule counts, for a worker of this process."""
 
 
 @contextlib.asynccontextmanager
@@ -204,7 +215,14 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     store = ResultStore(dependencies.database, RecordSealer(dependencies.deployment.digest_key), get_utc_now)
     results = KeptResults(store, dependencies.catalogue, vendors)
     jobs = OwnJobs(dependencies.queue, dependencies.broker, lambda caller: sieve.get_view(caller))
-    built_in = build_catalogue([build_results_module(results), build_jobs_module(jobs)])
+    schedules = OwnSchedules(
+        Schedules(dependencies.database, RecordSealer(dependencies.deployment.digest_key)),
+        dependencies.broker,
+        lambda caller: sieve.get_view(caller),
+        get_utc_now,
+    )
+    jobs_module = build_jobs_module(jobs, schedules, dependencies.settings.public_url + ACCOUNT_PATH)
+    built_in = build_catalogue([build_results_module(results), jobs_module])
     sieve = Sieve(dependencies.catalogue, built_in)
     start(sieve.prepare_tools())
     start(PeriodicTask("removing expired results", store.sweep, SWEEP_RESULTS_SECONDS).run())
@@ -250,7 +268,8 @@ def _build_gateway(dependencies: _GatewayDependencies, start: Callable[[Coroutin
     )
     app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
     handlers = _build_job_handlers(dependencies, MetaTools(sieve, runner, vendors, results))
-    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=handlers)
+    verify = dependencies.broker.verify_mandate
+    return Gateway(app, endpoint, health, metrics, refusals, job_handlers=handlers, verify_mandate=verify)
 
 
 def _build_job_handlers(dependencies: _GatewayDependencies, meta_tools: MetaTools) -> dict[str, JobHandler]:

@@ -11,6 +11,7 @@ from core.errors import Unavailable
 from core.observability.metrics import Metrics
 from core.sealed_records import RecordSealer
 from jobs.handler import JobHandler
+from jobs.schedule_runner import ScheduleRunner, VerifyMandate
 from jobs.worker import JobWorker, WorkerLimits
 from jobs.worker_store import QueueFigures, WorkerStore
 from server.deployment import Deployment
@@ -26,24 +27,33 @@ log = logging.getLogger(__name__)
 
 @contextlib.asynccontextmanager
 async def run_job_worker(
-    settings: Settings, deployment: Deployment, handlers: Mapping[str, JobHandler], metrics: Metrics
+    settings: Settings,
+    deployment: Deployment,
+    handlers: Mapping[str, JobHandler],
+    verify_mandate: VerifyMandate,
+    metrics: Metrics,
 ) -> AsyncGenerator[None]:
-    """Run a worker until the block is left; then it begins no more jobs, and gives those that run some seconds."""
+    """Run a worker, which makes jobs of schedules, too, until the block is left; then it begins no more jobs, and gives
+    those that run some seconds."""
     if not settings.jobs_at_once:
         yield
         return
     async with open_role_database(deployment, WORKER_ROLE, max_connections=WORKER_CONNECTIONS) as database:
-        store = WorkerStore(database)
+        store, sealer = WorkerStore(database), RecordSealer(deployment.digest_key)
         worker = JobWorker(
             deployment.get_role_address(WORKER_ROLE),
             store,
-            RecordSealer(deployment.digest_key),
+            sealer,
             handlers,
             limits=_build_limits(settings),
             count_ended=metrics.count_job,
         )
         _register_metrics(metrics, worker, store)
-        async with run_in_background("running jobs", worker.run()):
+        schedules = ScheduleRunner(database, sealer, verify_mandate)
+        async with (
+            run_in_background("running jobs", worker.run()),
+            run_in_background("running schedules", schedules.run()),
+        ):
             try:
                 yield
             finally:

@@ -235,7 +235,7 @@ async def test_limits_of_a_schedule(office: Office, make_tenant: MakeTenant) -> 
     tenant = await make_tenant(users=2)
     for given in ({"title": ""}, {"title": "x" * 201}, {"title": "a\0b"}, {"arguments": b"x" * (4 << 20) + b"x"}):
         with pytest.raises(Invalid):
-            await office.create(tenant, **given)
+            await office.create(tenant, **given)  # type: ignore[arg-type]
     for _ in range(MAX_SCHEDULES):
         await office.create(tenant)
     with pytest.raises(LimitReached):

@@ -13,5 +13,6 @@ from tests.support.product import Node, Product
 async def run_jobs(product: Product, node: Node) -> AsyncIterator[None]:
     """Run the jobs of a product with the handlers of one of its gateways, for as long as the block."""
     deployment = product.deployment
-    async with run_job_worker(Settings(home=deployment.home), deployment, node.gateway.job_handlers, Metrics()):
+    gateway, settings = node.gateway, Settings(home=deployment.home)
+    async with run_job_worker(settings, deployment, gateway.job_handlers, gateway.verify_mandate, Metrics()):
         yield

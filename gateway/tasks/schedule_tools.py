@@ -1,0 +1,134 @@
+"""Tools of the built-in module ``jobs`` for schedules: calls that are made at times, in the person's absence."""
+
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, Field
+
+from gateway.mcp.request_context import RequestContext
+from gateway.tasks.own_schedules import OwnSchedules, WantedSchedule
+from gateway.tool_context import ToolContext
+from jobs.job import MAX_TITLE
+from jobs.schedule_times import MAX_CRON_LENGTH, MAX_ZONE_LENGTH
+from jobs.schedules import Overlap, Schedule, ScheduleState
+from modules.kit import Context, Hints, Tool, tool
+from modules.kit.results import Missable
+
+LOOKS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
+CREATES = Hints(read_only=False, destructive=False, idempotent=False, open_world=False)
+CHANGES = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
+DELETES = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
+CONSENT_NOTE = "Nothing runs before the user has agreed: ask them to open this page and to allow the schedule there."
+
+ScheduleId = Annotated[str, Field(max_length=100, description="Id of the schedule")]
+
+
+class ScheduleSummary(BaseModel):
+    """A schedule as it stands: active, paused, or ended with the reason."""
+
+    schedule_id: str
+    title: str
+    module: str
+    tool_name: str
+    state: str
+    end_reason: Missable[str] = None
+    cron: Missable[str] = None
+    every_seconds: Missable[int] = None
+    time_zone: str
+    overlap: str
+    next_run_at: Missable[str] = None
+    last_run_at: Missable[str] = None
+    last_job_id: Missable[str] = None
+    skipped_runs: Missable[int] = None
+
+
+class CreatedSchedule(ScheduleSummary):
+    """A schedule that waits for its person's consent, and where they give it."""
+
+    consent_url: str
+    note: str
+
+
+class ScheduleList(BaseModel):
+    """The caller's schedules, at most 100, the newest first."""
+
+    schedules: list[ScheduleSummary]
+
+
+def build_schedule_tools(schedules: OwnSchedules, scope: str, consent_url: str) -> tuple[Tool, ...]:
+    """Build the tools over the schedules of a gateway's callers."""
+
+    @tool(hints=CREATES, scopes=[scope])
+    async def create_schedule(
+        context: Context,
+        title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE, description="What it is for")],
+        module: Annotated[str, Field(max_length=63, description="Module of the tool to call")],
+        tool_name: Annotated[str, Field(max_length=128, description="Tool to call")],
+        params: Annotated[dict[str, Any] | None, Field(description="As the tool's schema says")] = None,
+        cron: Annotated[
+            str, Field(max_length=MAX_CRON_LENGTH, description="Five fields, such as 30 9 * * MON-FRI")
+        ] = "",
+        every_seconds: Annotated[int | None, Field(description="Instead of cron: 60 or more")] = None,
+        at: Annotated[str, Field(max_length=40, description="Instead of cron, once: 2026-12-31T09:00")] = "",
+        time_zone: Annotated[
+            str, Field(max_length=MAX_ZONE_LENGTH, description="IANA name, such as Asia/Tokyo")
+        ] = "UTC",
+        overlap: Annotated[Overlap, Field(description="Where the last run has not ended: skip this one, or wait")] = (
+            Overlap.SKIP
+        ),
+    ) -> CreatedSchedule:
+        """Have a tool called at times, also while the user is away. They have to agree on a page first."""
+        wanted = WantedSchedule(title, module, tool_name, params or {}, cron, every_seconds, at, time_zone, overlap)
+        schedule = await schedules.create(_get_request(context), wanted)
+        return CreatedSchedule(**_describe(schedule), consent_url=consent_url, note=CONSENT_NOTE)
+
+    @tool(hints=LOOKS, scopes=[scope])
+    async def list_schedules(context: Context) -> ScheduleList:
+        """Your schedules, the newest first."""
+        found = await schedules.list_schedules(_get_request(context).caller)
+        return ScheduleList(schedules=[ScheduleSummary(**_describe(schedule)) for schedule in found])
+
+    @tool(hints=CHANGES, scopes=[scope])
+    async def pause_schedule(context: Context, schedule_id: ScheduleId) -> ScheduleSummary:
+        """Let a schedule rest until resume_schedule."""
+        return ScheduleSummary(**_describe(await schedules.pause(_get_request(context).caller, schedule_id)))
+
+    @tool(hints=CHANGES, scopes=[scope])
+    async def resume_schedule(context: Context, schedule_id: ScheduleId) -> ScheduleSummary:
+        """Go on with a schedule that rests; what was due meanwhile is not made up for."""
+        return ScheduleSummary(**_describe(await schedules.resume(_get_request(context).caller, schedule_id)))
+
+    @tool(hints=DELETES, scopes=[scope])
+    async def delete_schedule(context: Context, schedule_id: ScheduleId) -> ScheduleSummary:
+        """Delete a schedule; what it has run stays."""
+        return ScheduleSummary(**_describe(await schedules.delete(_get_request(context).caller, schedule_id)))
+
+    return create_schedule, list_schedules, pause_schedule, resume_schedule, delete_schedule
+
+
+def _get_request(context: Context) -> RequestContext:
+    return cast("ToolContext", context).request
+
+
+def _describe(schedule: Schedule) -> dict[str, Any]:
+    interval = schedule.rule.interval
+    return {
+        "schedule_id": str(schedule.id),
+        "title": schedule.title,
+        "module": schedule.module,
+        "tool_name": schedule.tool,
+        "state": schedule.state.value,
+        "end_reason": schedule.end_reason if schedule.state is ScheduleState.ENDED else None,
+        "cron": schedule.rule.cron or None,
+        "every_seconds": None if interval is None else round(interval.total_seconds()),
+        "time_zone": schedule.rule.time_zone,
+        "overlap": schedule.overlap.value,
+        "next_run_at": _format_time(schedule.next_run_at),
+        "last_run_at": _format_time(schedule.last_run_at),
+        "last_job_id": None if schedule.last_job_id is None else str(schedule.last_job_id),
+        "skipped_runs": schedule.skipped or None,
+    }
+
+
+def _format_time(time: datetime | None) -> str | None:
+    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%SZ}"
