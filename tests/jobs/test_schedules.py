@@ -233,9 +233,15 @@ async def test_a_gateway_runs_no_schedule(office: Office, make_tenant: MakeTenan
 
 async def test_limits_of_a_schedule(office: Office, make_tenant: MakeTenant) -> None:
     tenant = await make_tenant(users=2)
-    for given in ({"title": ""}, {"title": "x" * 201}, {"title": "a\0b"}, {"arguments": b"x" * (4 << 20) + b"x"}):
+    wrong: list[dict[str, Any]] = [
+        {"title": ""},
+        {"title": "x" * 201},
+        {"title": "a\0b"},
+        {"arguments": b"x" * (4 << 20) + b"x"},
+    ]
+    for given in wrong:
         with pytest.raises(Invalid):
-            await office.create(tenant, **given)  # type: ignore[arg-type]
+            await office.create(tenant, **given)
     for _ in range(MAX_SCHEDULES):
         await office.create(tenant)
     with pytest.raises(LimitReached):
