@@ -261,7 +261,7 @@ async def test_the_results_of_a_batch_share_the_budget(app: ShopApp, ada: Person
     assert tokens(answer.text) <= 8500
     small, a, b, own = (one["result"] for one in answer.result["structuredContent"]["steps"])
     assert small == {"items": items(3), "nextCursor": "c2"}
-    assert abs(len(a["items"]) - len(b["items"])) <= 3
+    assert abs(len(a["items"]) - len(b["items"])) < 10
     assert len(a["items"]) > 40
     assert tokens(orjson.dumps(own).decode()) <= 500
     for result in (a, b, own):

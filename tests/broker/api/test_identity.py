@@ -163,7 +163,7 @@ async def test_how_large_a_client_s_results_are_can_be_changed(app: AdminApp, ac
         ):
             assert (await admin.patch(path, json=change)).status_code == 204
             assert await shown() == expected
-        for wrong in (0, 199, 50_001, "800"):
+        for wrong in (0, 199, 50_001, "many"):
             assert (await admin.patch(path, json={"result_tokens": wrong})).status_code == 400, wrong
 
 
