@@ -41,7 +41,8 @@ class UserConnection:
     """The connection that a user's calls of one module use, as people see it; nothing of it is secret.
 
     `health` is a finer state, as a fixed word, and `message` (English and Japanese) says in a clause what is wrong.
-    `responsible` is ``owner`` or ``administrator`` where somebody has to act, at `action_url`. `token_expires_at` is
+    `responsible` is ``owner`` or ``administrator`` where somebody has to act, at `action_url`. One that is not
+    `connectable` is nobody's to connect yet: no OAuth client is registered, and no key is taken. `token_expires_at` is
     the end of the access token; one that `renews` is replaced before.
     """
 
@@ -57,6 +58,7 @@ class UserConnection:
     token_expires_at: datetime | None = None
     renews: bool = False
     next_retry_at: datetime | None = None
+    connectable: bool = True
 
 
 class UserConnectionReader(Protocol):

@@ -16,8 +16,8 @@ import asyncpg
 from broker.api.console_messages import CONSOLE_PATHS
 from broker.api.console_rpc import ConsoleServices, build_console_rpc
 from broker.interface import Broker, RefusalReason
-from broker.rpc.app import BrokerApp
-from broker.rpc.codec import PATHS
+from broker.rpc.app import BrokerApp, WorkerBrokerApp
+from broker.rpc.codec import PATHS, WORKER_PATHS
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from core.audit.digest_key_check import check_digest_key
@@ -53,7 +53,13 @@ from server.listener import open_unix_listener, serve_application, wait_drain_de
 from server.metrics_server import serve_process_metrics
 from server.postgres.login_errors import explain_refused_entry
 from server.role_database import BROKER_ROLE, CONSOLE_ROLE, GATEWAY_ROLE, open_role_database
-from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_consoles, load_served_gateways
+from server.start_files import (
+    GATEWAY_KEY_FILE,
+    GATEWAYS_FILE,
+    load_served_consoles,
+    load_served_gateways,
+    load_served_workers,
+)
 from server.wiring.broker import open_broker_runtime
 from server.wiring.web import open_web_application
 
@@ -208,6 +214,9 @@ async def _open_broker_app(
         health = HealthMonitor(checks, clock=time.monotonic)
         register_health_metrics(metrics, health, can_write=lambda: not audit.stalled)
         paths: dict[str, Application] = {**dict.fromkeys(PATHS, broker), **build_health_routes(health)}
+        if (workers := load_served_workers(settings)) is not None:
+            for_workers = WorkerBrokerApp(zone.broker, ServiceTokenVerifier(workers), tracer=tracer)
+            paths.update(dict.fromkeys(WORKER_PATHS, for_workers))
         async with open_web_application(
             zone,
             settings,

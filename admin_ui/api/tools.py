@@ -101,6 +101,9 @@ class ModuleConnectionView(ResponseModel):
     )
     renews: bool = Field(description="True if the access token is renewed before its end.")
     next_retry_at: datetime | None = Field(description="Time of the next automatic attempt; null if none is due.")
+    connectable: bool = Field(
+        description="False if no account can be connected yet: no OAuth client is registered, and no key is accepted."
+    )
 
 
 class ToolModuleView(ResponseModel):
@@ -296,6 +299,7 @@ def _build_connection_view(module: ModuleDescription, connection: UserConnection
         token_expires_at=connection.token_expires_at,
         renews=connection.renews,
         next_retry_at=connection.next_retry_at,
+        connectable=connection.connectable,
     )
 
 

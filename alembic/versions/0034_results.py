@@ -9,7 +9,7 @@ from alembic import op
 from core.migrations import run_script
 
 revision = "0034"
-down_revision = "0032"
+down_revision = "0033"
 branch_labels = None
 depends_on = None
 

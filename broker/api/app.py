@@ -12,6 +12,7 @@ from broker.api import (
     session_tokens,
     sessions,
     sign_in_links,
+    sign_in_providers,
     tokens,
     trusted_issuers,
 )
@@ -30,6 +31,7 @@ ROUTERS = tuple(
         trusted_issuers,
         tokens,
         sign_in_links,
+        sign_in_providers,
         secret_scanning,
         notification_settings,
         scim_tokens,

@@ -1,5 +1,6 @@
 """Dependencies of the identity routes of the admin API."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Protocol
@@ -14,6 +15,7 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.provider_registry import ListedProvider
 from broker.identity.scim_tokens import ScimTokens
 from broker.notifications.preferences import NotificationPreferences
 from core.secret import Secret
@@ -30,7 +32,8 @@ class AccessTokenMinter(Protocol):
 @dataclass(frozen=True, slots=True)
 class IdentityDependencies:
     """The services of identity. `access_tokens` are those of our own authorization server, None where another one
-    issues them, and `resource` is what they are for: the URL of the MCP endpoint."""
+    issues them, and `resource` is what they are for: the URL of the MCP endpoint. `list_providers` gives the
+    identity providers that people can sign in at now."""
 
     tokens: ApiTokens
     sessions: Sessions
@@ -41,6 +44,7 @@ class IdentityDependencies:
     issuers: TrustedIssuers
     notifications: NotificationPreferences
     scim_tokens: ScimTokens
+    list_providers: Callable[[], Awaitable[Sequence[ListedProvider]]]
     access_tokens: AccessTokenMinter | None = None
     resource: str = ""
 

@@ -88,28 +88,22 @@ class AvailableServices:
     async def list_for_person(self, session: ConnectPrincipal) -> list[AvailableService]:
         """All that the person's roles give, by title; without the ways."""
         async with self._database.tenant(session.tenant_id) as work:
-            whom = await load_person_subject(work, session)
+            whom = await load_person_subject(work, session.user_id)
             required = list(self._find_required_tools(whom).values())
             credentials = await self._list_credentials(
                 work, [required_tools.module for required_tools in required], session.user_id, whom.role_ids
             )
-            providers = (await self._book.load_all(work)).known.values()
-            registered = await self._clients.list_registered_providers(work, whom.role_ids)
-            settings = await load_service_settings(work)
-        keyed = {
-            required_tools.module.name
-            for required_tools in required
-            if accepts_keys(get_service_url(required_tools.module, settings))
-        }
+            connectable = await self._find_connectable(work, whom, required)
         services = (_build_service(required_tools, whom, credentials) for required_tools in required)
         shown = (
-            replace(
-                required_tools,
-                connectable=self._is_connectable(required_tools.required_tools, providers, registered, keyed),
-            )
-            for required_tools in services
+            replace(service, connectable=service.required_tools.module.name in connectable) for service in services
         )
         return sorted(shown, key=lambda required_tools: required_tools.required_tools.module.title)
+
+    async def find_connectable(self, work: UnitOfWork, user_id: UUID) -> frozenset[str]:
+        """Find those of a user's modules that there is a way to connect at all."""
+        whom = await load_person_subject(work, user_id)
+        return await self._find_connectable(work, whom, self._find_required_tools(whom).values())
 
     async def find_with_subject(
         self, session: ConnectPrincipal, module: str, role_id: UUID | None
@@ -197,13 +191,24 @@ class AvailableServices:
         usable.sort(key=lambda credential: (not credential.broken, credential.owner, credential.module))
         return usable[:MAX_SHARED_SHOWN], max(0, len(usable) - MAX_SHARED_SHOWN)
 
-    def _is_connectable(
-        self, needs: RequiredTools, providers: Iterable[Provider], registered: Collection[str], keyed: Collection[str]
-    ) -> bool:
-        usable, keys = (
-            [provider for provider in providers if needs.module.name in provider.modules],
-            needs.module.name in keyed,
+    async def _find_connectable(
+        self, work: UnitOfWork, whom: ConnectSubject, required: Iterable[RequiredTools]
+    ) -> frozenset[str]:
+        providers = (await self._book.load_all(work)).known.values()
+        registered = await self._clients.list_registered_providers(work, whom.role_ids)
+        settings = await load_service_settings(work)
+        modules = (required_tools.module for required_tools in required)
+        return frozenset(
+            module.name
+            for module in modules
+            if self._is_connectable(
+                [provider for provider in providers if module.name in provider.modules],
+                registered,
+                keys=accepts_keys(get_service_url(module, settings)),
+            )
         )
+
+    def _is_connectable(self, usable: Sequence[Provider], registered: Collection[str], *, keys: bool) -> bool:
         return (keys and not usable) or any(
             (provider.key is not None and keys)
             or (
@@ -239,17 +244,17 @@ class AvailableServices:
         return {name: needs for name, needs in required.items() if needs}
 
 
-async def load_person_subject(work: UnitOfWork, session: ConnectPrincipal) -> ConnectSubject:
-    """The person of a session."""
-    access: UserPolicy = await load_user_policy(work, session.user_id)
-    return ConnectSubject(CredentialOwner("personal", session.user_id), access.roles, access.policy.services)
+async def load_person_subject(work: UnitOfWork, user_id: UUID) -> ConnectSubject:
+    """The person by all their roles."""
+    access: UserPolicy = await load_user_policy(work, user_id)
+    return ConnectSubject(CredentialOwner("personal", user_id), access.roles, access.policy.services)
 
 
 async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: UUID | None) -> ConnectSubject | None:
     """The person, or the members of a role where the person administers; None for a role that is none of theirs to
     share with."""
     if role_id is None:
-        return await load_person_subject(work, session)
+        return await load_person_subject(work, session.user_id)
     if session.system_role != ADMINISTRATOR:
         return None
     roles = await load_roles(work, role_id)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from uuid import UUID
 
+from broker.connections.available_services import AvailableServices
 from broker.connections.connection_health import ConnectionHealth
 from broker.connections.connection_status import HealthState, get_catalogue_word, get_connection_state
 from broker.connections.stored_credentials import StoredCredential, UnconnectedModule
@@ -15,9 +16,12 @@ from core.policy_loader import load_user_roles
 class UserConnections:
     """Implements :class:`core.connection_state.UserConnectionReader`; `database` is in the broker's role."""
 
-    def __init__(self, database: Database, health: ConnectionHealth, public_url: str) -> None:
+    def __init__(
+        self, database: Database, health: ConnectionHealth, services: AvailableServices, public_url: str
+    ) -> None:
         self._database = database
         self._health = health
+        self._services = services
         self._public_url = public_url
 
     async def __call__(self, tenant_id: UUID, user_id: UUID) -> Mapping[str, UserConnection]:
@@ -25,17 +29,21 @@ class UserConnections:
         async with self._database.tenant(tenant_id) as work:
             statuses = await self._health.list_for_user(work, user_id)
             order = {role_id: place for place, (role_id, _) in enumerate(await load_user_roles(work, user_id), 1)}
+            connectable = await self._services.find_connectable(work, user_id)
         used: dict[str, StoredCredential | UnconnectedModule] = {}
         for status in sorted(statuses, key=lambda status: _get_place(status, order)):
             used.setdefault(status.module, status)
-        return {module: self._describe(status) for module, status in used.items()}
+        return {module: self._describe(status, module in connectable) for module, status in used.items()}
 
-    def _describe(self, status: StoredCredential | UnconnectedModule) -> UserConnection:
+    def _describe(self, status: StoredCredential | UnconnectedModule, connectable: bool) -> UserConnection:
         action_url = self._public_url + status.link
         if isinstance(status, UnconnectedModule):
-            needs_connect = HealthState.NEEDS_CONNECT
             return UserConnection(
-                ConnectionState.NEEDS_CONNECT, health=needs_connect, responsible="owner", action_url=action_url
+                ConnectionState.NEEDS_CONNECT,
+                health=HealthState.NEEDS_CONNECT,
+                responsible="owner" if connectable else "administrator",
+                action_url=action_url,
+                connectable=connectable,
             )
         return UserConnection(
             state=get_connection_state(status.state),
@@ -50,6 +58,7 @@ class UserConnections:
             token_expires_at=status.token_expires_at,
             renews=status.renews,
             next_retry_at=status.next_retry_at,
+            connectable=connectable,
         )
 
 

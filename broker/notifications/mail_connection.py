@@ -33,6 +33,7 @@ class MailAddressGuard:
         """The numeric address to connect to.
 
         Raises:
+            HostNotFound: the name does not resolve.
             AddressNotAllowed: the host or port may not be reached.
             OSError: the name server cannot be asked now.
         """

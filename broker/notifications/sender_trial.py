@@ -15,7 +15,7 @@ from broker.notifications.settings import MailSettings, WebhookSettings
 from broker.notifications.webhook import post_event
 from broker.oauth_client.vendor_http import VendorHttpClient
 from core.bilingual_text import BilingualText, say
-from core.http.outbound_addresses import AddressNotAllowed
+from core.http.outbound_addresses import AddressNotAllowed, HostNotFound
 
 SenderCheckName = Literal["address", "connection", "login", "message"]
 SUBJECT = "MCPist: trial message / テストメッセージ"
@@ -25,6 +25,11 @@ BODY = """This is a trial message of MCPist: notifications about connections com
 """
 _LOGGED_IN = say("the server takes the user", "サーバーがユーザーを受け付けました")
 _NO_USER = say("no user", "ユーザーなし")
+_NOT_FOUND = say(
+    "the name of the server does not resolve: check its spelling, and that this machine's name server knows it",
+    "サーバーの名前を解決できません。つづりと、このマシンのネームサーバーに登録されているかを確認してください",
+)
+_NOT_ASKED = say("the name server cannot be asked now", "ネームサーバーに問い合わせできません")
 _NOT_ALLOWED = say(
     "this address may not be reached: a host in a private network, and a port that is none of mail's (25, 465, 587, "
     "2525), have to be in MCPIST_ALLOWED_PRIVATE_HOSTS",
@@ -66,16 +71,12 @@ class SenderTrial:
         """Send a mail to `recipient`; the steps up to the first that fails."""
         try:
             address = await self._guard.resolve(settings.server, settings.port)
+        except HostNotFound:  # an operator asks, who may know which names exist
+            return (SenderCheck("address", "failed", _NOT_FOUND),)
         except AddressNotAllowed:
             return (SenderCheck("address", "failed", _NOT_ALLOWED),)
         except OSError:
-            return (
-                SenderCheck(
-                    "address",
-                    "failed",
-                    say("the name server cannot be asked now", "ネームサーバーに問い合わせできません"),
-                ),
-            )
+            return (SenderCheck("address", "failed", _NOT_ASKED),)
         checks = await asyncio.to_thread(self._send_trial, settings, recipient, address)
         return (
             SenderCheck(

@@ -40,6 +40,10 @@ class AddressNotAllowed(OSError):
     """The host has an address that MCPist may not reach, or none at all: the caller does not learn which."""
 
 
+class HostNotFound(AddressNotAllowed):
+    """The host has no address at all. Only where the caller may know whether a name exists is it told apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class AllowedAddresses:
     """Addresses that outgoing requests may use: any of a private host, else only public ones, by TLS on `ports`."""
@@ -99,12 +103,15 @@ class GuardedResolver:
         """Resolve the addresses to connect to.
 
         Raises:
-            AddressNotAllowed: one of them is not public and the host is not listed, or there is none.
+            HostNotFound: there is none.
+            AddressNotAllowed: one of them is not public and the host is not listed.
             socket.gaierror: the name server cannot be asked now.
         """
         addresses = await self._resolve_checked(host, port)
         is_listed = (host, port) in self._allow.private_hosts
-        if not addresses or not (is_listed or all(is_public(address) for _, address in addresses)):
+        if not addresses:
+            raise HostNotFound
+        if not (is_listed or all(is_public(address) for _, address in addresses)):
             raise AddressNotAllowed
         return [(family, address, port) for family, address in addresses]
 

@@ -59,6 +59,7 @@ def build_admin_api(
         TrustedIssuers(zone.database, zone.documents, clock=zone.clock),
         NotificationPreferences(zone.database),
         ScimTokens(zone.database, clock=zone.clock),
+        zone.identity_services.sign_in.list_providers,
         None if zone.own_tokens is None else zone.own_tokens.access_tokens,
         build_resource_identifier(dependencies.settings.public_url),
     )
@@ -80,7 +81,9 @@ def build_admin_api(
     if control_plane is None:
         return identity_api(security, identity, connections(connect), deployment, version=release)
     sections = build_identity_section(identity), connections(connect), deployment
-    statuses = UserConnections(connect.database, connect.connection_health, connect.public_url)
+    statuses = UserConnections(
+        connect.database, connect.connection_health, connect.available_services, connect.public_url
+    )
     return control_plane.build_api(security, zone.database, connect.account_revoker, statuses, sections, release)
 
 

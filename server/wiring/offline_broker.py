@@ -57,6 +57,7 @@ async def open_identity_section(
                 TrustedIssuers(database, documents, clock=get_utc_now),
                 NotificationPreferences(database),
                 ScimTokens(database, clock=get_utc_now),
+                identity_services.sign_in.list_providers,
             )
         )
 

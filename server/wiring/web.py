@@ -44,6 +44,7 @@ SCIM_PATH = "/scim/"
 OPENAPI_PATH = "/api/v1/openapi.json"
 CONSOLE_PATH = "/console"
 SWEEP_SECONDS = 3600.0
+MANDATE_SWEEP_SECONDS = 60.0
 
 
 @contextlib.asynccontextmanager
@@ -66,6 +67,8 @@ async def open_web_application(
         if worker.runs_maintenance:
             sweeping = run_in_background("deleting expired rows of identity", _sweep_expired(zone))
             await stack.enter_async_context(sweeping)
+            ending = PeriodicTask("ending mandates", zone.mandates.sweep, MANDATE_SWEEP_SECONDS)
+            await stack.enter_async_context(run_in_background("ending mandates", ending.run()))
             await stack.enter_async_context(run_notifications(zone, settings, manifests))
         connect = await stack.enter_async_context(open_connect_services(zone, settings, manifests, worker))
         has_console = control_plane.has_console if control_plane is not None else _return_false
@@ -103,7 +106,7 @@ def _build_console_services(
         authenticate,
         ScimTokens(zone.database, clock=zone.clock).verify,
         connect.account_revoker,
-        UserConnections(connect.database, connect.connection_health, connect.public_url),
+        UserConnections(connect.database, connect.connection_health, connect.available_services, connect.public_url),
     )
 
 

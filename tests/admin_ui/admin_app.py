@@ -34,6 +34,7 @@ from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.peppers import Peppers
+from broker.identity.provider_registry import IdentityProviderRegistry, StoredProviders
 from broker.identity.provider_trial import ProviderTrial
 from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.scim_tokens import ScimTokens
@@ -69,6 +70,7 @@ from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
+from jobs.events import JobEvents
 from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.connect import build_connect_services
 from tests.admin_ui.toy_catalogue import toy_catalogue, toy_vendors
@@ -196,6 +198,8 @@ class Tenant:
     """The administrator's own."""
     mapping_id: UUID
     scim_token_id: UUID
+    job_id: UUID
+    """The administrator's own."""
 
 
 @dataclass(slots=True)
@@ -228,12 +232,17 @@ class AdminApp:
     def sections(self) -> tuple[ApiSection, ...]:
         kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, _changed, SETTINGS_SCHEMA)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
-        statuses = UserConnections(self.broker, self.connect.connection_health, URL)
+        statuses = UserConnections(self.broker, self.connect.connection_health, self.connect.available_services, URL)
         admin = admin_section(
             AdminDependencies(
                 self.console,
                 InstalledToolCatalogue(toy_catalogue),
-                EventStreams(self.console, ChangeFeed(self.console, self.feed_address, poll_seconds=0.2), self.timing),
+                EventStreams(
+                    self.console,
+                    ChangeFeed(self.console, self.feed_address, poll_seconds=0.2),
+                    self.timing,
+                    None if self.feed_address is None else JobEvents(self.feed_address),
+                ),
                 ("kg",),
                 {"kg": kg, "mute": mute},
                 self.checks,
@@ -323,6 +332,7 @@ class AdminApp:
             (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
             mapping.id,
             scim_token.id,
+            await self.job(admin),
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -347,6 +357,12 @@ class AdminApp:
         account = VerifiedAccount("https://idp.example", f"{email} {uuid4()}", email, True, "")
         await self.parts.identities.link(ACTOR, tenant_id, user_id, account)
         return (await self.parts.identities.list_page(tenant_id, user_id, None, 1))[0].id
+
+    async def job(self, person: Person, state: str = "failed", message: str = "") -> UUID:
+        """A job of a person's, as a worker has left it."""
+        job_id = uuid4()
+        await self.execute(_JOB, person.tenant_id, job_id, person.id, state, message)
+        return job_id
 
     async def seal(self) -> None:
         """Make the audit log show what was appended."""
@@ -378,6 +394,10 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         tokens = ApiTokens(broker, peppers, clock=clock)
         sessions = Sessions(broker, clock=clock)
         documents = JsonDocumentFetcher(hosts)
+        keys = InMemoryKeyProvider("k", {"k": b"k" * 32})
+        settings = DeploymentSettingsStore(broker, keys, clock=clock)
+        of_file = ProviderSettings.model_validate(GITHUB_OF_THE_FILE)
+        stored = StoredProviders(settings, documents, clock=clock)
         parts = IdentityDependencies(
             tokens,
             sessions,
@@ -388,6 +408,7 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             TrustedIssuers(broker, documents, clock=clock),
             NotificationPreferences(broker),
             ScimTokens(broker, clock=clock),
+            IdentityProviderRegistry((of_file,), documents, stored, clock=clock).list,
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = ApiAuthenticator(
@@ -402,14 +423,11 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
             callers=CallerLimits(1e6, 1_000_000, 1000, clock=lambda: 0.0),
             anonymous=AttemptLimits(1e6, 1_000_000, clock=lambda: 0.0),
         )
-        keys = InMemoryKeyProvider("k", {"k": b"k" * 32})
         vault = await open_vault(broker, keys, clock=clock)
         http = VendorHttpClient(hosts)
         connect = build_connect_services(broker, vault, URL, toy_vendors(), http, documents, clock=clock)
         await documents.open()
         await http.open()
-        settings = DeploymentSettingsStore(broker, keys, clock=clock)
-        of_file = ProviderSettings.model_validate(GITHUB_OF_THE_FILE)
         providers = ProviderAdministration(settings, (of_file,), ProviderTrial(documents, URL))
         trial = SenderTrial(MailAddressGuard(private_hosts), http, clock=clock)
         deployment = DeploymentDependencies(
@@ -424,5 +442,9 @@ async def app_on(database: ScratchDatabase, *private_hosts: str) -> AsyncIterato
         await http.close()
 
 
+_JOB = """INSERT INTO jobs.jobs (tenant_id, id, user_id, kind, module, tool, title, client, arguments, is_repeatable,
+        retries_left, lifetime, expires_at, state, message, lease_owner)
+    VALUES ($1, $2, $3, 'call', 'kg', 'search', 'Search', 'a client', 'sealed', true, 0, interval '1 hour',
+        now() + interval '1 hour', $4, $5, CASE WHEN $4 = 'running' THEN gen_random_uuid() END)"""
 _CONNECT_SESSION = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, modules, created_at, expires_at)
     VALUES ($1, $2, $3, '{kg,hub}', now(), now() + interval '1 hour')"""

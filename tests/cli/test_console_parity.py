@@ -17,6 +17,7 @@ ELSEWHERE: Mapping[str, str] = {
     "GET /audit": "`audit` chooses between this address and that of the deployment",
     "GET /connect-sessions": "the list of open links; `connect` follows the one that it has made",
     "GET /deployment/identity-providers/{}": "`identity-provider list` has all of a provider",
+    "GET /identity-providers": "the choices of a form; `role-mapping add` takes the identifier",
     "GET /deployment/notification-senders/{}": "`notification-sender list` has all of a sender",
     "GET /oauth-clients/{}": "`oauth-client list` has all of a client",
     "GET /oauth/clients/{}": "`client list` has all of a client",

@@ -120,14 +120,18 @@ class ConsoleApp:
         settings = {**DEFAULT_OPTIONS, **options}
         opened = await get_pool(self.browser).take(settings)
         self.pages.append(opened)
-        page, context = opened.page, opened.watched.context
+        page = opened.page
         await page.set_viewport_size(settings["viewport"])
         if person is not None:
-            name, _, value = (await self.identity.session(person)).partition("=")
-            await context.add_cookies([{"name": name, "value": value, "url": self.identity.url}])
+            await self.use_session(page, person)
         page.set_default_timeout(TIMEOUT_MS)
         await page.goto(f"{self.identity.url}/console{path}")
         return page
+
+    async def use_session(self, page: Page, person: Person) -> None:
+        """Let the page's browser be signed in as somebody, as after a sign-in in another tab."""
+        name, _, value = (await self.identity.session(person)).partition("=")
+        await page.context.add_cookies([{"name": name, "value": value, "url": self.identity.url}])
 
     async def look(self, page: Page, name: str) -> None:
         """Keep a picture, and fail where axe finds something or the page scrolls sideways."""

@@ -175,6 +175,22 @@ async def test_people_are_added_to_a_role_and_taken_out(app: ConsoleApp) -> None
     await expect(people).to_contain_text("member@acme.test")
 
 
+async def test_a_service_that_is_not_set_up_is_not_connected_for_a_role(app: ConsoleApp) -> None:
+    role_id = await _create(app, "Sharers", "*")
+    page = await app.open(app.admin, f"/roles?id={role_id}&tab=accounts")
+    accounts = page.get_by_role("list", name="Accounts")
+    await accounts.get_by_role("button", name="Connect Notion for the role").wait_for()
+    await expect(accounts.get_by_role("button", name="Connect Google Calendar for the role")).to_have_count(0)
+    await expect(accounts.get_by_role("listitem").filter(has_text="Google Calendar")).to_contain_text("To set up")
+    await accounts.get_by_role("link", name="Set up Google Calendar").click()
+    await page.get_by_role("dialog", name="Google Calendar").get_by_label("Client ID").wait_for()
+    await page.go_back()
+    await accounts.get_by_role("button", name="Connect Notion for the role").wait_for()
+    narrow = await app.open(app.admin, f"/roles?id={role_id}&tab=accounts", **VIEWS[SHORT_VIEW])
+    await narrow.get_by_role("link", name="Google カレンダー を設定").wait_for()
+    await app.look(narrow, f"role-accounts-not-set-up-{SHORT_VIEW}")
+
+
 async def test_a_role_is_copied_renamed_and_removed(app: ConsoleApp) -> None:
     role = await _create(app, "Original", "knowledge_graph:read")
     page = await app.open(app.admin, f"/roles?id={role}")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from core.audit.sealer import seal_pending_events
 from server.role_database import get_utc_now
@@ -61,6 +61,7 @@ async def test_an_administrator_sets_what_counts_for_the_company(app: ConsoleApp
     await page.get_by_role("link", name="Groups and domains").click()
     await page.get_by_text("Nothing is mapped").wait_for()
     await page.get_by_role("button", name="Map a group or domain").click()
+    await page.get_by_role("button", name="Provisioning (SCIM) Identity provider").wait_for()
     await page.get_by_role("button", name=re.compile("Kind")).click()
     await page.get_by_role("option", name="Domain").click()
     await page.get_by_role("textbox", name="Domain").fill("acme.test")
@@ -73,6 +74,9 @@ async def test_an_administrator_sets_what_counts_for_the_company(app: ConsoleApp
     seen = await app.open(app.admin, "/settings?view=mappings", **VIEWS[SHORT_VIEW])
     await seen.get_by_text("acme.test →").wait_for()
     await app.look(seen, f"settings-mappings-{SHORT_VIEW}")
+    await seen.get_by_role("button", name="グループまたはドメインの割り当て").click()
+    await seen.get_by_role("button", name="プロビジョニング（SCIM） ID プロバイダー").wait_for()
+    await app.look(seen, f"settings-mapping-{SHORT_VIEW}")
     await page.get_by_role("button", name="Remove: acme.test gives Engineers").click()
     await page.get_by_role("alertdialog").get_by_role("button", name="Remove").click()
     await page.get_by_text("Nothing is mapped").wait_for()
@@ -107,6 +111,51 @@ async def test_an_identity_provider_gets_a_token_for_provisioning(app: ConsoleAp
     await seal_pending_events(app.product.console, get_utc_now)
     await seen.get_by_text("Entra <b>ID</b>").wait_for(state="detached")
     assert (await page.request.get(f"{url}/ServiceProviderConfig", headers=asked)).status == 401
+
+
+async def test_an_old_sign_in_is_renewed_and_the_form_goes_on(app: ConsoleApp) -> None:
+    person = await app.add_admin("tired@acme.test")
+    page = await app.open(person, "/settings?view=mappings&dialog=scim", **VIEWS[SHORT_VIEW])
+    async with app.product.database.admin_connection() as admin:
+        await admin.execute(
+            "UPDATE auth.sessions SET authenticated_at = now() - interval '1 day' WHERE user_id = $1", person.id
+        )
+    form = page.get_by_role("dialog", name="SCIM トークンを作成")
+    await form.get_by_role("textbox").fill("Okta")
+    await form.get_by_role("button", name="作成").click()
+    question = page.get_by_role("alertdialog")
+    await question.get_by_role("button", name="サインイン").wait_for()
+    await app.look(page, f"sign-in-again-{SHORT_VIEW}")
+    # Back in the tab without having signed in: it goes on waiting.
+    await _return_to(page)
+    await expect(question).to_be_visible()
+    await app.use_session(page, person)
+    await _return_to(page)
+    await page.get_by_role("textbox", name="トークン").wait_for()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("list", name="プロビジョニング（SCIM）")).to_contain_text("Okta")
+
+
+async def test_what_was_typed_is_not_sent_as_somebody_else(app: ConsoleApp) -> None:
+    person = await app.add_admin("swap@acme.test")
+    page = await app.open(person, "/settings?view=mappings&dialog=scim")
+    form = page.get_by_role("dialog", name="Create a SCIM token")
+    await form.get_by_label("Name").fill("Theirs")
+    await page.context.clear_cookies()
+    await form.get_by_role("button", name="Create").click()
+    await page.get_by_role("alertdialog", name="Your sign-in has ended").wait_for()
+    await app.use_session(page, app.other_admin)
+    await _return_to(page)
+    await page.wait_for_url(re.compile("/console/?$"))
+    await page.get_by_role("heading", name="Dashboard", level=1).wait_for()
+    async with app.product.database.admin_connection() as admin:
+        assert await admin.fetchval("SELECT count(*) FROM auth.scim_tokens WHERE name = 'Theirs'") == 0
+
+
+async def _return_to(page: Page) -> None:
+    """Look at the tab again, and let it ask who is signed in."""
+    async with page.expect_response("**/api/v1/me"):
+        await page.evaluate("() => window.dispatchEvent(new Event('focus'))")
 
 
 async def test_tabs_of_narrow_screens_scroll_to_the_selected_one(app: ConsoleApp) -> None:

@@ -218,8 +218,7 @@ async def test_a_session_that_ends_is_asked_for_and_the_page_goes_on(app: Consol
         await dialog.get_by_role("button", name="Sign in").click()
     other = await opened.value
     await other.wait_for_url("**/sign-in?next=%2Fconsole%2Fsigned-in")
-    name, _, value = (await app.identity.session(app.admin)).partition("=")
-    await page.context.add_cookies([{"name": name, "value": value, "url": app.identity.url}])
+    await app.use_session(page, app.admin)
     await other.goto(f"{app.identity.url}/console/signed-in")
     await other.get_by_role("heading", name="You are signed in").wait_for()
     await app.look(other, "signed-in")

@@ -8,10 +8,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
+from broker.connections.oauth_client_store import OAuthClientRegistration, OAuthClientStore
+from broker.providers.catalogue import ProviderRegistry, load_builtin_providers
 from broker.vault.credential_store import CredentialOwner, CredentialStore
 from core.directory.roles import find_role
 from core.secret import Secret
-from tests.console.console_app import VIEWS, ConsoleApp, confirm_by_typing, in_every_view
+from tests.console.console_app import SHORT_VIEW, VIEWS, ConsoleApp, confirm_by_typing, in_every_view
 from tests.support.product import ACTOR, Person
 
 expect.set_options(timeout=15_000)
@@ -32,8 +34,8 @@ class Carla:
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def carla(app: ConsoleApp) -> AsyncIterator[Carla]:
     acme = app.admin.tenant
-    allow = ["notion.*", "github:read", "jira.*", "google_calendar.*", "knowledge_graph.*"]
-    person = await app.product.person(acme, "carla@acme.test", allow=allow)
+    modules = ("notion.*", "github:read", "jira.*", "google_calendar.*", "microsoft_todo.*", "knowledge_graph.*")
+    person = await app.product.person(acme, "carla@acme.test", allow=[*modules])
     role = await find_role(app.product.console, acme.id, person.email)
     zone = app.identity.zone
     store = CredentialStore(zone.database, zone.vault, clock=zone.clock)
@@ -41,6 +43,8 @@ async def carla(app: ConsoleApp) -> AsyncIterator[Carla]:
     await store.put(ACTOR, acme.id, "github", own, Secret("a key"), "carla-at-github")
     await store.put(ACTOR, acme.id, "notion", own, Secret("a lost key"), "Carla’s pages")
     await store.put(ACTOR, acme.id, "jira", CredentialOwner("shared", role.id), Secret("a team key"), "Team")
+    clients = OAuthClientStore(zone.database, zone.vault, ProviderRegistry(load_builtin_providers()))
+    await clients.register(ACTOR, acme.id, OAuthClientRegistration("google", "a-client", Secret("of Google")))
     async with app.product.database.admin_connection() as admin:
         await admin.execute("UPDATE vault.credentials SET state = 'broken', cause = 'revoked' WHERE module = 'notion'")
     yield Carla(person, app)
@@ -58,6 +62,9 @@ async def test_each_service_says_how_it_is_connected(carla: Carla) -> None:
     await expect(_card(page, "Notion")).to_contain_text("You can repair this.")
     await expect(_card(page, "Jira")).to_contain_text("shared by role carla@acme.test")
     await expect(_card(page, "Google Calendar")).to_contain_text("Needs connect")
+    await expect(_card(page, "Microsoft To Do")).to_contain_text("Not set up")
+    await expect(_card(page, "Microsoft To Do")).to_contain_text("Ask an administrator to set it up.")
+    await expect(_card(page, "Microsoft To Do").get_by_role("button", name=re.compile("Connect"))).to_have_count(0)
     await expect(_card(page, "Knowledge graph")).to_contain_text("Needs no account")
     assert await page.get_by_text("Supabase").count() == 0
     await carla.app.look(page, "tools")
@@ -168,13 +175,25 @@ async def test_whoever_has_no_tools_is_told_whom_to_ask(app: ConsoleApp) -> None
     await app.look(page, "tools-empty")
 
 
+async def test_a_service_that_is_not_set_up_says_who_can_change_that(carla: Carla) -> None:
+    page = await carla.open("/tools?connect=microsoft_todo")
+    dialog = page.get_by_role("dialog", name="Connect Microsoft To Do")
+    await dialog.get_by_text("no OAuth client is registered for it. Ask an administrator").wait_for()
+    await expect(dialog.get_by_role("button", name="Continue")).to_have_count(0)
+    await carla.app.look(page, "tools-not-set-up")
+    boss = await carla.app.product.person(carla.person.tenant, "boss@acme.test", allow=["microsoft_todo.*"])
+    async with carla.app.product.database.admin_connection() as admin:
+        await admin.execute("UPDATE core.users SET system_role = 'admin' WHERE id = $1", boss.id)
+    page = await carla.app.open(boss, "/tools", **VIEWS[SHORT_VIEW])
+    await page.get_by_text("接続できるサービスがまだありません").wait_for()
+    await expect(page.get_by_role("button", name="すべて接続")).to_have_count(0)
+    await carla.app.look(page, f"tools-none-set-up-{SHORT_VIEW}")
+    await page.get_by_role("link", name="Microsoft To Do を設定").click()
+    await page.get_by_role("dialog", name="Microsoft To Do").get_by_label("クライアント ID").wait_for()
+
+
 @pytest.mark.long
 async def test_what_cannot_be_connected_says_who_can_change_that(carla: Carla) -> None:
-    page = await carla.open("/tools?connect=google_calendar")
-    dialog = page.get_by_role("dialog", name="Connect Google Calendar")
-    await dialog.get_by_role("button", name="Continue").click()
-    await dialog.get_by_text("has no OAuth client yet").wait_for()
-    await carla.app.look(page, "tools-not-set-up")
     page = await carla.open("/tools?connect=knowledge_graph")
     await page.get_by_text("This service needs no account.").wait_for()
     page = await carla.open("/tools?connect=supabase")

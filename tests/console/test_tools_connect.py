@@ -106,6 +106,32 @@ async def test_all_are_connected_in_one_go_and_one_is_disconnected(app: ConsoleA
     assert await vendors.revoked() == before + 1
 
 
+async def test_whoever_turns_back_and_what_is_not_set_up_any_more(app: ConsoleApp, vendors: ConnectApp) -> None:
+    person = await vendors.person("kim@gamma.test", "gamma", allow=["stall:read"])
+    page = await app.open(person, "/tools")
+    await page.get_by_role("button", name="Connect all").click()
+    await page.get_by_role("link", name="Back without connecting").click()
+    await page.wait_for_url(re.compile("/console/tools"))
+    await expect(page.get_by_role("region", name="What came of connecting")).to_contain_text("Not connected")
+    japanese = await app.open(person, "/tools", **VIEWS[SHORT_VIEW])
+    await japanese.get_by_role("button", name="すべて接続").click()
+    await japanese.get_by_role("link", name="接続せずに戻る").click()
+    await japanese.wait_for_url(re.compile("/console/tools"))
+    await expect(japanese.get_by_role("region", name="接続の結果")).to_contain_text("未接続")
+    await app.look(japanese, f"tools-turned-back-{SHORT_VIEW}")
+    # The page is open while an administrator takes the client away.
+    await vendors.execute("DELETE FROM vault.oauth_clients WHERE tenant_id = $1", person.tenant.id)
+    for opened, name, told in (
+        (page, "Connect all", "None of these services can be connected yet."),
+        (japanese, "すべて接続", "接続できるサービスがまだありません。"),
+    ):
+        await opened.get_by_role("button", name=name).click()
+        await opened.get_by_role("alert").filter(has_text=told).wait_for()
+        await opened.reload()
+        await opened.get_by_text(told).wait_for()
+        await expect(opened.get_by_role("button", name=name)).to_have_count(0)
+
+
 async def test_a_role_shares_an_account(app: ConsoleApp, vendors: ConnectApp) -> None:
     await vendors.vendor.sign_in_as("team-there", email="team@vendor.test")
     role = await find_role(app.product.console, app.admin.tenant.id, app.user.email)

@@ -259,10 +259,12 @@ def _processes(
             "MCPIST_CALL_TIMEOUT": str(CALL_TIMEOUT),
         }
         nodes.append(Process("gateway", home, free_port(), variables))
+    make_key_pair(folder / "worker.pem", folder / "workers.pem")
     variables = {
         **shared,
         "MCPIST_DATABASE_URL": build_role_url(product.database, "mcpist_broker"),
         "MCPIST_BROKER_GATEWAYS": str(known),
+        "MCPIST_BROKER_WORKERS": str(folder / "workers.pem"),
     }
     return Process("broker", folder / "broker", broker_port, variables), nodes
 

@@ -3,7 +3,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createQueryClient, meQuery } from './api/queries.ts'
-import { buildSignInUrl, listenToOtherTabs } from './api/session.ts'
+import { buildSignInUrl, listenToOtherTabs, rememberPerson } from './api/session.ts'
 import type { SchemaCurrentUserView } from './api/schema.d.ts'
 import { startLive } from './app/live.ts'
 import { router } from './app/router.tsx'
@@ -47,7 +47,10 @@ async function start(): Promise<void> {
   }
   const queries = createQueryClient()
   const me: SchemaCurrentUserView | null = answer?.ok ? await answer.json() : null
-  if (me) queries.setQueryData(meQuery.queryKey, me)
+  if (me) {
+    queries.setQueryData(meQuery.queryKey, me)
+    rememberPerson(me.id)
+  }
   const language = me ? applyProfile(me) : readLanguage()
   const messages = await loadMessages(language)
   listenToOtherTabs(() => {

@@ -117,3 +117,20 @@ async def test_two_operators_store_a_provider_at_once(app: AdminApp) -> None:
         wrong = await operator.put(f"{PATH}/acme", json=ACME | {"issuer": "http://login.acme.example"})
         assert [one["field"] for one in wrong.json()["errors"]] == ["issuer"]
         assert wrong.json()["detail"].startswith("issuer: give a URL"), "and not by the name of a validator"
+
+
+async def test_administrators_learn_names_and_no_more(app: AdminApp, acme: Tenant) -> None:
+    """To map groups of a provider to roles they need its identifier; what is set for it is the operator's."""
+    operators = await app.tenant(OPERATORS)
+    async with app.browser(operators.admin) as operator:
+        assert (await operator.put(f"{PATH}/acme", json=ACME | {"label": "Acme sign-in"})).is_success
+    async with app.browser(acme.admin) as admin, app.browser(acme.user) as user:
+        listed = await admin.get("/identity-providers")
+        assert listed.json()["items"] == [
+            {"id": "acme", "label": "Acme sign-in"},
+            {"id": "of-the-file", "label": "GitHub"},
+        ]
+        first = (await admin.get("/identity-providers", params={"limit": 1})).json()
+        second = (await admin.get("/identity-providers", params={"limit": 1, "cursor": first["next_cursor"]})).json()
+        assert [one["id"] for page in (first, second) for one in page["items"]] == ["acme", "of-the-file"]
+        assert (await user.get("/identity-providers")).status_code == 403

@@ -1,6 +1,7 @@
 """Senders of notifications over the API: a trial message before they are stored, and in use without a restart."""
 
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -11,13 +12,14 @@ from aiohttp import web
 
 from broker.notifications.dispatcher import NotificationDispatcher
 from broker.notifications.mail_connection import MailAddressGuard
+from broker.notifications.sender_trial import SenderTrial
 from broker.notifications.settings import MailSettings, NotificationSettings
 from broker.notifications.stored_senders import NotificationSenders, SenderAdministration
 from broker.oauth_client.vendor_http import VendorHttpClient
 from broker.vault.deployment_settings import DeploymentSettingsStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from core.http.outbound_addresses import AllowedAddresses
-from tests.admin_ui.admin_app import OPERATORS, AdminApp, Tenant, app_on
+from tests.admin_ui.admin_app import OPERATORS, AdminApp, Clock, Tenant, app_on
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.postgres import ScratchDatabase
 
@@ -130,6 +132,27 @@ async def test_a_trial_that_fails_names_the_step_and_stores_nothing(
         assert (await operator.get(PATH)).json()["items"] == []
         kept = await operator.put(f"{PATH}/mail", json=mail(1, despite_failures=True))
         assert [check["outcome"] for check in kept.json()["checks"]] == ["ok", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (socket.EAI_NONAME, "does not resolve"),
+        (socket.EAI_AGAIN, "the name server cannot be asked now"),
+        ("10.0.0.9", "MCPIST_ALLOWED_PRIVATE_HOSTS"),
+    ],
+)
+async def test_a_trial_says_why_a_name_leads_nowhere(found: int | str, told: str) -> None:
+    async def look_up(_host: str, _port: int) -> list[tuple[int, str]]:
+        if isinstance(found, int):
+            raise socket.gaierror(found, "the resolver's own words")
+        return [(socket.AF_INET, found)]
+
+    trial = SenderTrial(MailAddressGuard((), look_up), VendorHttpClient(AllowedAddresses()), clock=Clock())
+    settings = MailSettings(server="mail.acme.example", sender="MCPist <mcpist@acme.example>")
+    (check,) = await trial.try_mail(settings, "ada@acme.example")
+    assert (check.check, check.outcome, told in str(check.message)) == ("address", "failed", True), check
+    assert check.message_ja != str(check.message)
 
 
 async def test_a_stored_password_goes_to_no_other_server(app: AdminApp, operators: Tenant, post: MailServer) -> None:

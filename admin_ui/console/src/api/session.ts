@@ -1,5 +1,7 @@
 /** The browser's session, seen from a page: it may end, be too old for something, or become somebody else's. */
 
+import type { SchemaCurrentUserView } from './schema.d.ts'
+
 export type SignInNeed = 'expired' | 'recent'
 
 type Listener = () => void
@@ -7,6 +9,7 @@ type Listener = () => void
 const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('mcpist.session')
 const listeners = new Set<Listener>()
 let need: SignInNeed | null = null
+let personId: string | null = null
 let waiting: { resume: () => void; give: () => void }[] = []
 
 /** What the person is asked for at the moment; for useSyncExternalStore. */
@@ -27,7 +30,21 @@ export function waitForSignIn(what: SignInNeed): Promise<void> {
   })
 }
 
-export function resumeAfterSignIn(): void {
+/** Say whose page this is. */
+export function rememberPerson(id: string): void {
+  personId = id
+}
+
+/** Go on if the person has signed in meanwhile. Where somebody else has, nothing is sent as them: the page begins anew. */
+export async function lookForSignIn(): Promise<void> {
+  const answer = await fetch('/api/v1/me', { credentials: 'same-origin' }).catch(() => null)
+  if (!answer?.ok) return
+  const me = (await answer.json()) as SchemaCurrentUserView
+  if (personId !== null && me.id !== personId) location.assign('/console')
+  else if (need === 'expired' || me.recent_sign_in_until !== null) resumeAfterSignIn()
+}
+
+function resumeAfterSignIn(): void {
   const resumed = waiting
   waiting = []
   setNeed(null)
@@ -49,7 +66,7 @@ export function announce(what: 'signed-in' | 'signed-out'): void {
 /** Hear what other tabs announce: a sign-in goes on where it was, a sign-out ends this page too. */
 export function listenToOtherTabs(onSignedOut: () => void): void {
   channel?.addEventListener('message', (event) => {
-    if (event.data === 'signed-in') resumeAfterSignIn()
+    if (event.data === 'signed-in' && need !== null) void lookForSignIn()
     if (event.data === 'signed-out') onSignedOut()
   })
 }

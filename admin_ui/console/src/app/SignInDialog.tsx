@@ -1,6 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
-import { buildSignInUrl, getSignInNeed, giveUpSignIn, resumeAfterSignIn, subscribeToSession } from '../api/session.ts'
+import { buildSignInUrl, getSignInNeed, giveUpSignIn, lookForSignIn, subscribeToSession } from '../api/session.ts'
 import { Button } from '../components/Button.tsx'
 import overlay from '../components/Overlay.module.css'
 import { useMessages } from '../messages/index.tsx'
@@ -10,9 +10,10 @@ export function SignInDialog() {
   const { common, problems } = useMessages()
   const need = useSyncExternalStore(subscribeToSession, getSignInNeed)
   useEffect(() => {
-    if (need !== 'expired') return
-    // The other tab may not be able to tell: it was closed too early, or the browser keeps its pages apart.
-    const look = () => void fetch('/api/v1/me', { credentials: 'same-origin' }).then((me) => me.ok && resumeAfterSignIn())
+    if (need === null) return
+    // The other tab may not be able to tell: it was closed too early, a link has led it elsewhere, or the browser keeps its
+    // pages apart.
+    const look = () => void lookForSignIn()
     window.addEventListener('focus', look)
     return () => window.removeEventListener('focus', look)
   }, [need])

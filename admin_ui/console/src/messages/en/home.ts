@@ -8,6 +8,7 @@ export const home = {
   noServices: 'No service yet: none of your roles allows a tool.',
   usable: (count: number) => `${countOf(count, 'service', 'services')} ready`,
   needsConnect: (count: number) => `${count} to connect`,
+  notSetUp: (count: number) => `${count} not set up`,
   broken: (count: number) => `${count} broken`,
   allTools: 'All tools',
 }

@@ -30,6 +30,7 @@ export const senders = {
     url: 'Trying posts an event of the type mcpist.test there.',
     secretNew: 'whsec_ and at least 24 random bytes in base64. It is stored encrypted and never shown again.',
     passwordNew: 'It is stored encrypted and never shown again.',
+    passwordNoUser: 'Enter a user first: without a login there is no password.',
     storedSecret: 'One is stored. Leave this empty to keep it; it is needed again if the address changes.',
     stored: 'One is stored. Leave this empty to keep it; it is needed again if the address, encryption or user changes.',
   },

@@ -11,7 +11,7 @@ export const services = {
   off: 'Off',
   missing: 'Not installed',
   ownAccounts: 'at the vendor',
-  noAccounts: 'needs none',
+  noAccounts: 'Needs no account',
   tabs: { general: 'General', settings: 'Settings', oauth: 'OAuth client' },
   toolCount: (count: number) => countOf(count, 'tool', 'tools'),
   switchOn: 'Switch on',

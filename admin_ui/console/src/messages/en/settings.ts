@@ -90,7 +90,7 @@ export const settings = {
   kind: 'Kind',
   kinds: { group: 'Group', domain: 'Domain' },
   provider: 'Identity provider',
-  providerHelp: 'Its identifier, as the operator has set it; scim for provisioned groups.',
+  providerHelp: 'Whose group it is. Groups that come by SCIM are those of provisioning.',
   valueHelp: {
     group: 'As the provider sends it; some send an identifier instead of the name.',
     domain: 'What stands after the @ of the address, as example.com.',

@@ -8,6 +8,7 @@ export const home: Messages['home'] = {
   noServices: 'ツールを使えるロールがないため、サービスはまだありません。',
   usable: (count) => `利用可能 ${count} 件`,
   needsConnect: (count) => `未接続 ${count} 件`,
+  notSetUp: (count) => `未設定 ${count} 件`,
   broken: (count) => `切断 ${count} 件`,
   allTools: 'すべてのツール',
 }

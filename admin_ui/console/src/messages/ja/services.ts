@@ -11,7 +11,7 @@ export const services: Messages['services'] = {
   off: '無効',
   missing: '未インストール',
   ownAccounts: 'ベンダーのアカウントが必要',
-  noAccounts: '不要',
+  noAccounts: 'アカウント不要',
   tabs: { general: '基本情報', settings: '設定', oauth: 'OAuth クライアント' },
   toolCount: (count) => `ツール ${count} 個`,
   switchOn: '有効にする',

@@ -92,7 +92,7 @@ export const settings: Messages['settings'] = {
   kind: '種類',
   kinds: { group: 'グループ', domain: 'ドメイン' },
   provider: 'ID プロバイダー',
-  providerHelp: '運用担当者が設定した識別子。プロビジョニングされたグループは scim です。',
+  providerHelp: 'グループの提供元です。SCIM で届くグループは「プロビジョニング」を選びます。',
   valueHelp: {
     group: 'プロバイダーが送るとおりに入力します。名前ではなく識別子の場合もあります。',
     domain: 'アドレスの @ より後（例：example.com）。',

@@ -3,7 +3,8 @@ import { useState } from 'react'
 import { Form } from 'react-aria-components'
 import { api, read } from '../../api/client.ts'
 import { meQuery, useMe } from '../../api/queries.ts'
-import type { SchemaProfileChange } from '../../api/schema.d.ts'
+import type { SchemaCurrentUserView, SchemaProfileChange } from '../../api/schema.d.ts'
+import { isSame } from '../../api/versions.ts'
 import { writeSetting } from '../../app/settings.ts'
 import { setSingleKeys } from '../../app/shortcuts.tsx'
 import { Button } from '../../components/Button.tsx'
@@ -17,8 +18,15 @@ import { type Language, useLanguage } from '../../messages/index.tsx'
 import styles from './profile.module.css'
 import { TimeZoneField } from './TimeZoneField.tsx'
 
-const LANGUAGES = ['browser', 'en', 'ja'] as const
-type LanguageChoice = (typeof LANGUAGES)[number]
+const BROWSER = 'browser'
+const LANGUAGES = [BROWSER, 'en', 'ja'] as const
+
+/** What of a person the form has. */
+type Profile = Pick<SchemaCurrentUserView, 'name' | 'language' | 'time_zone' | 'single_key_shortcuts'>
+
+function pickProfile({ name, language, time_zone, single_key_shortcuts }: Profile): Profile {
+  return { name, language, time_zone, single_key_shortcuts }
+}
 
 /** Name, language, time zone and shortcuts of the person. */
 export function PersonalSettings() {
@@ -28,41 +36,45 @@ export function PersonalSettings() {
   const online = useOnline()
   const { busy, problem, run } = useAction()
   const save = useSave()
-  const [language, setLanguage] = useState<LanguageChoice>(me.language ?? 'browser')
-  const [zone, setZone] = useState(me.time_zone)
-  const [keys, setKeys] = useState(me.single_key_shortcuts)
-  const submit = (data: FormData) =>
-    void run(() =>
-      save({
-        name: String(data.get('name') ?? ''),
-        language: language === 'browser' ? null : language,
-        time_zone: zone,
-        single_key_shortcuts: keys,
-      }),
-    )
+  const [edits, setEdits] = useState<Partial<Profile>>({})
+  const values = { ...pickProfile(me), ...edits }
+  const set = (edit: Partial<Profile>) => setEdits({ ...edits, ...edit })
+  const isChanged = !isSame(values, pickProfile(me))
+  const submit = () =>
+    void run(async () => {
+      await save(edits)
+      setEdits({})
+    })
   return (
     <Card title={profile.you} help={profile.youHelp}>
       <Form
         className={styles.form!}
         onSubmit={(event) => {
           event.preventDefault()
-          submit(new FormData(event.currentTarget))
+          submit()
         }}
         {...(problem && { validationErrors: problem.fields })}
       >
-        <Field label={profile.name} name="name" defaultValue={me.name} maxLength={200} autoComplete="name" />
+        <Field
+          label={profile.name}
+          name="name"
+          value={values.name}
+          onChange={(name) => set({ name })}
+          maxLength={200}
+          autoComplete="name"
+        />
         <SelectField
           label={shell.language}
-          value={language}
-          onChange={setLanguage}
+          value={values.language ?? BROWSER}
+          onChange={(language) => set({ language: language === BROWSER ? null : language })}
           choices={LANGUAGES.map((value) => ({
             value,
-            label: value === 'browser' ? profile.asBrowser : shell.languages[value],
+            label: value === BROWSER ? profile.asBrowser : shell.languages[value],
           }))}
         />
-        <TimeZoneField value={zone} onChange={setZone} />
+        <TimeZoneField value={values.time_zone} onChange={(time_zone) => set({ time_zone })} />
         <div>
-          <Checkbox isSelected={keys} onChange={setKeys}>
+          <Checkbox isSelected={values.single_key_shortcuts} onChange={(on) => set({ single_key_shortcuts: on })}>
             {shell.shortcutsOn}
           </Checkbox>
           <p className={styles.help}>{shell.shortcutsHelp}</p>
@@ -71,7 +83,7 @@ export function PersonalSettings() {
           <ProblemNotice error={problem} title={problems.actionTitle} />
         )}
         <div>
-          <Button kind="primary" type="submit" isPending={busy} isDisabled={!online}>
+          <Button kind="primary" type="submit" isPending={busy} isDisabled={!isChanged || !online}>
             {common.save}
           </Button>
         </div>

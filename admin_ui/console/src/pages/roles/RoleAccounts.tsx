@@ -11,16 +11,20 @@ import type {
 import { Button } from '../../components/Button.tsx'
 import { ConfirmDestroy } from '../../components/ConfirmDestroy.tsx'
 import { startConnecting } from '../../components/connecting.ts'
+import { type ConnectSetup, findConnectMethod, isConnectable } from '../../components/connectMethods.ts'
 import { ConnectionBadge } from '../../components/ConnectionBadge.tsx'
 import { ItemList, Section } from '../../components/Facts.tsx'
 import { useLocalized } from '../../components/Localized.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { SetupBadge } from '../../components/SetupBadge.tsx'
+import { SetUpLink } from '../../components/SetUpLink.tsx'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { StillOpen } from '../../components/StillOpen.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
+import { useConnectSetup } from '../../components/useConnectSetup.ts'
 import { useFormat, useMessages } from '../../messages/index.tsx'
-import { type RoleClient, roleClientsQuery, roleCredentialsQuery, vendorServicesQuery } from './queries.ts'
+import { roleCredentialsQuery } from './queries.ts'
 import type { RolesSearch } from './route.ts'
 
 const OF_DIALOG = ['dialog', 'service'] as const
@@ -32,24 +36,20 @@ interface RoleAccountsProps {
 
 /** The accounts that a role shares, and its own OAuth clients, by service. */
 export function RoleAccounts({ role, search }: RoleAccountsProps) {
-  const services = useQuery(vendorServicesQuery)
+  const setup = useConnectSetup()
   const credentials = useQuery(roleCredentialsQuery(role.id))
-  const clients = useQuery(roleClientsQuery(role.id))
-  const localized = useLocalized()
-  const failed = [services, credentials, clients].find((query) => query.error)
+  const failed = [setup, credentials].find((query) => query.error)
   if (failed) return <ProblemNotice error={failed.error} onRetry={() => void failed.refetch()} />
-  if (!services.data || !credentials.data || !clients.data) return <Skeleton lines={6} />
-  const named = services.data.map((service) => ({ ...service, title: localized({ en: service.title, ja: service.title_ja }) }))
-  return <Accounts role={role} search={search} services={named} credentials={credentials.data} clients={clients.data} />
+  if (!setup.data || !credentials.data) return <Skeleton lines={6} />
+  return <Accounts role={role} search={search} setup={setup.data} credentials={credentials.data} />
 }
 
 interface AccountsProps extends RoleAccountsProps {
-  services: SchemaTenantServiceView[]
+  setup: ConnectSetup
   credentials: SchemaVendorCredentialView[]
-  clients: RoleClient[]
 }
 
-function Accounts({ role, search, services, credentials, clients }: AccountsProps) {
+function Accounts({ role, search, setup, credentials }: AccountsProps) {
   const { problems, roles } = useMessages()
   const { accounts } = roles
   const online = useOnline()
@@ -57,7 +57,11 @@ function Accounts({ role, search, services, credentials, clients }: AccountsProp
   const { busy, problem, run } = useAction()
   const [refused, setRefused] = useState('')
   const credentialOf = (module: string) => credentials.find((one) => one.module === module)
-  const clientOf = (service: SchemaTenantServiceView) => clients.find((one) => one.modules.includes(service.module))
+  const services = useVendorServices(setup)
+  const clientOf = (module: string) => {
+    const providers = setup.providers.filter((one) => one.modules.includes(module)).map((one) => one.id)
+    return setup.clients.find((client) => client.role_id === role.id && providers.includes(client.provider))
+  }
   const connect = ({ module, title }: SchemaTenantServiceView) =>
     run(async () => {
       const returnPath = `/console/roles?id=${role.id}&tab=accounts`
@@ -76,31 +80,36 @@ function Accounts({ role, search, services, credentials, clients }: AccountsProp
         itemKey={(service) => service.module}
         title={(service) => service.title}
         detail={(service) => {
-          const client = clientOf(service)
+          const client = clientOf(service.module)
           const account = credentialOf(service.module)?.account ?? accounts.none
-          return `${account} · ${client ? accounts.clientOwn(client.clientId) : accounts.clientCommon}`
+          return `${account} · ${client ? accounts.clientOwn(client.client_id) : accounts.clientCommon}`
         }}
         end={(service) => {
           const { module, title } = service
           const credential = credentialOf(module)
+          const method = findConnectMethod(module, setup, role.id)
+          const ready = isConnectable(method)
           return (
             <>
               {credential && <ConnectionBadge state={credential.state} />}
-              <Link
-                to="/services"
-                search={{ id: module, tab: 'oauth', role: role.id }}
-                aria-label={accounts.clientLabel(title)}
-              >
-                {accounts.clientOpen}
-              </Link>
-              <Button
-                aria-label={credential ? accounts.againLabel(title) : accounts.connectLabel(title)}
-                isPending={busy}
-                isDisabled={!online}
-                onPress={() => void connect(service)}
-              >
-                {credential ? accounts.again : accounts.connect}
-              </Button>
+              {!ready && !credential && <SetupBadge state={method ?? 'needs_client'} />}
+              {ready ? (
+                <Link to="/services" search={{ id: module, tab: 'oauth', role: role.id }} aria-label={accounts.clientLabel(title)}>
+                  {accounts.clientOpen}
+                </Link>
+              ) : (
+                <SetUpLink module={module} title={title} state={method ?? 'needs_client'} />
+              )}
+              {ready && (
+                <Button
+                  aria-label={credential ? accounts.againLabel(title) : accounts.connectLabel(title)}
+                  isPending={busy}
+                  isDisabled={!online}
+                  onPress={() => void connect(service)}
+                >
+                  {credential ? accounts.again : accounts.connect}
+                </Button>
+              )}
               {credential && (
                 <Button
                   kind="danger"
@@ -121,6 +130,13 @@ function Accounts({ role, search, services, credentials, clients }: AccountsProp
       )}
     </Section>
   )
+}
+
+/** The services that are on and need an account at a vendor, by their titles. */
+function useVendorServices({ services }: ConnectSetup) {
+  const localized = useLocalized()
+  const shown = services.filter((service) => service.enabled && service.installed && service.has_vendor)
+  return shown.map((service) => ({ ...service, title: localized({ en: service.title, ja: service.title_ja }) }))
 }
 
 interface DisconnectProps {

@@ -82,7 +82,7 @@ export function MailForm({ stored }: { stored: Versioned<MailValues> }) {
         name="password"
         type="password"
         label={fields.password}
-        help={isNew ? help.passwordNew : help.stored}
+        help={values.user === '' ? help.passwordNoUser : isNew ? help.passwordNew : help.stored}
         value={secret}
         onChange={setSecret}
         isRequired={asks}

@@ -4,19 +4,22 @@ import { api, read } from '../../api/client.ts'
 import type { SchemaTenantServiceDetails } from '../../api/schema.d.ts'
 import { expect, sendMerging, type Versioned } from '../../api/versions.ts'
 import { Button } from '../../components/Button.tsx'
+import { findConnectMethod, isConnectable } from '../../components/connectMethods.ts'
 import { DetailPanel, PanelTabs } from '../../components/DetailPanel.tsx'
 import { Actions, Facts } from '../../components/Facts.tsx'
 import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { SetUpLink } from '../../components/SetUpLink.tsx'
 import { ProblemNotice, Skeleton, useOnline } from '../../components/States.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useAction } from '../../components/useAction.ts'
+import { useConnectSetup } from '../../components/useConnectSetup.ts'
 import { useMessages } from '../../messages/index.tsx'
 import { OAuthTab } from './OAuthTab.tsx'
 import { serviceQuery } from './queries.ts'
 import type { ServicesSearch } from './route.ts'
 import { ServiceSettings } from './ServiceSettings.tsx'
-import { ServiceState } from './ServicesPage.tsx'
+import { AccountState, ServiceState } from './ServicesPage.tsx'
 
 const OF_PANEL = ['id', 'tab', 'dialog', 'role', 'client'] as const
 
@@ -81,7 +84,7 @@ function ServiceGeneral({ service }: { service: Versioned<SchemaTenantServiceDet
         facts={[
           [services.columns.state, <ServiceState key="state" service={service} />],
           [services.columns.tools, services.toolCount(service.tool_count)],
-          [services.columns.accounts, service.has_vendor ? services.ownAccounts : services.noAccounts],
+          [services.columns.accounts, <Accounts key="accounts" service={service} />],
         ]}
       />
       <p>{service.enabled ? services.onText : services.offText}</p>
@@ -99,6 +102,20 @@ function ServiceGeneral({ service }: { service: Versioned<SchemaTenantServiceDet
           <Link to="/roles">{services.giveTools}</Link>
         </Actions>
       )}
+    </>
+  )
+}
+
+/** How accounts of the service are connected, and the way to what is missing. */
+function Accounts({ service }: { service: SchemaTenantServiceDetails }) {
+  const { connections } = useMessages()
+  const { data } = useConnectSetup()
+  const title = useLocalized()({ en: service.title, ja: service.title_ja })
+  const method = data && service.has_vendor ? findConnectMethod(service.module, data) : null
+  return (
+    <>
+      <AccountState service={service} /> {method && connections.methods[method]}{' '}
+      {method && !isConnectable(method) && <SetUpLink module={service.module} title={title} state={method} />}
     </>
   )
 }

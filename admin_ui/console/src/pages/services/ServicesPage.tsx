@@ -2,13 +2,16 @@ import { useMemo } from 'react'
 import { api, read } from '../../api/client.ts'
 import type { SchemaTenantServiceView } from '../../api/schema.d.ts'
 import { readSort, type Sort, writeSort } from '../../app/search.ts'
+import { findConnectMethod } from '../../components/connectMethods.ts'
 import { type Column, DataTable } from '../../components/DataTable.tsx'
 import { Localized } from '../../components/Localized.tsx'
 import { ListTools, PageHead, SearchBox } from '../../components/ListTools.tsx'
+import { SetupBadge } from '../../components/SetupBadge.tsx'
 import { Empty, NothingMatches } from '../../components/States.tsx'
 import { StatusBadge } from '../../components/StatusBadge.tsx'
 import { useListSearch } from '../../components/useListSearch.ts'
 import { usePagedList } from '../../components/usePagedList.ts'
+import { useConnectSetup } from '../../components/useConnectSetup.ts'
 import { type Messages, useFormat, useMessages } from '../../messages/index.tsx'
 import { ProvidersView } from './ProvidersView.tsx'
 import { SERVICE_SORTS, type ServicesSearch, servicesRoute } from './route.ts'
@@ -79,6 +82,15 @@ export function ServiceState({ service }: { service: SchemaTenantServiceView }) 
   return <StatusBadge tone={service.enabled ? 'ok' : 'none'} text={service.enabled ? services.on : services.off} />
 }
 
+/** Whether people can connect accounts at a service, or what is missing for it. */
+export function AccountState({ service }: { service: SchemaTenantServiceView }) {
+  const { services } = useMessages()
+  const { data } = useConnectSetup()
+  if (!service.has_vendor) return <>{services.noAccounts}</>
+  const method = data && findConnectMethod(service.module, data)
+  return method ? <SetupBadge state={method} /> : <>{services.ownAccounts}</>
+}
+
 function buildColumns(services: Messages['services'], number: (value: number) => string): Column<SchemaTenantServiceView, SortKey>[] {
   const { columns } = services
   return [
@@ -89,7 +101,8 @@ function buildColumns(services: Messages['services'], number: (value: number) =>
       id: 'accounts',
       header: columns.accounts,
       width: 'minmax(0, 1fr)',
-      cell: (service) => (service.has_vendor ? services.ownAccounts : services.noAccounts),
+      narrow: true,
+      cell: (service) => <AccountState service={service} />,
     },
   ]
 }

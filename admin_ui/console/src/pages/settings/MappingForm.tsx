@@ -1,12 +1,22 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, read } from '../../api/client.ts'
+import { readAll } from '../../api/pages.ts'
 import { Problem } from '../../api/problems.ts'
+import { Loaded } from '../../components/Card.tsx'
 import { Field, SelectField } from '../../components/Field.tsx'
 import { FindBox, type Found } from '../../components/FindBox.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
 import { showToast } from '../../components/toasts.tsx'
 import { useMessages } from '../../messages/index.tsx'
+
+/** What stands in the place of a provider for groups that are provisioned. */
+const SCIM = 'scim'
+
+const signInProvidersQuery = queryOptions({
+  queryKey: ['identity-providers', 'names'],
+  queryFn: () => readAll((query) => read(api.GET('/api/v1/identity-providers', { params: { query } }))),
+})
 
 /** Maps a group or a domain to a role. */
 export function MappingForm({ onClose }: { onClose: () => void }) {
@@ -18,7 +28,7 @@ export function MappingForm({ onClose }: { onClose: () => void }) {
     if (!role) throw new Problem(400, { code: 'role_missing', detail: settings.chooseRole })
     const body = {
       kind,
-      provider: kind === 'group' ? String(data.get('provider') ?? '').trim() : '',
+      provider: String(data.get('provider') ?? ''),
       value: String(data.get('value') ?? '').trim(),
       role_id: role.id,
     }
@@ -35,15 +45,35 @@ export function MappingForm({ onClose }: { onClose: () => void }) {
         onChange={setKind}
         choices={(['group', 'domain'] as const).map((value) => ({ value, label: settings.kinds[value] }))}
       />
-      {kind === 'group' && (
-        <Field name="provider" label={settings.provider} help={settings.providerHelp} isRequired maxLength={40} />
-      )}
+      {kind === 'group' && <ProviderField />}
       <Field name="value" label={settings.kinds[kind]} help={settings.valueHelp[kind]} isRequired maxLength={320} />
       <FindBox label={settings.role} resource="roles" find={findRoles} onChoose={setRole} />
       <p role="status" dir="auto">
         {role ? settings.chosenRole(role.text) : settings.chooseRole}
       </p>
     </ModalForm>
+  )
+}
+
+/** Whose group it is: a provider that people sign in at, or provisioning. */
+function ProviderField() {
+  const { settings } = useMessages()
+  const query = useQuery(signInProvidersQuery)
+  return (
+    <Loaded query={query}>
+      {(providers) => (
+        <SelectField
+          name="provider"
+          label={settings.provider}
+          help={settings.providerHelp}
+          defaultValue={providers[0]?.id ?? SCIM}
+          choices={[
+            ...providers.map(({ id, label }) => ({ value: id, label: `${label} (${id})` })),
+            { value: SCIM, label: settings.scim.title },
+          ]}
+        />
+      )}
+    </Loaded>
   )
 }
 

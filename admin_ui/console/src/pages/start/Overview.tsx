@@ -41,12 +41,15 @@ function Services({ modules }: { modules: readonly SchemaToolModuleView[] }) {
   const { home } = useMessages()
   const having = (state: string) => modules.filter((module) => module.connection?.state === state)
   const broken = having('broken')
+  const waiting = having('needs_connect')
+  const connectable = waiting.filter((module) => module.connection?.connectable).length
   if (modules.length === 0) return <p className={styles.muted}>{home.noServices}</p>
   return (
     <>
       <ul className={styles.counts}>
         <Count count={having('connected').length + having('ready').length} tone="ok" label={home.usable} />
-        <Count count={having('needs_connect').length} tone="warn" label={home.needsConnect} state="needs_connect" />
+        <Count count={connectable} tone="warn" label={home.needsConnect} state="needs_connect" />
+        <Count count={waiting.length - connectable} tone="none" label={home.notSetUp} state="needs_connect" />
         <Count count={broken.length} tone="bad" label={home.broken} state="broken" />
       </ul>
       {broken.length > 0 && (

@@ -4,6 +4,7 @@ import type { SchemaToolModuleView } from '../../api/schema.d.ts'
 import { startConnecting } from '../../components/connecting.ts'
 import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { ModalForm } from '../../components/ModalForm.tsx'
+import { SetUpLink } from '../../components/SetUpLink.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { ModuleState } from './ModuleState.tsx'
@@ -34,7 +35,7 @@ export function ConnectDialog({ module, returnPath, onClose }: ConnectDialogProp
     })
     setCauses(refused.map((service) => service.cause))
   }
-  const canConnect = data?.connection && data.connection.state !== 'ready'
+  const canConnect = data?.connection && data.connection.state !== 'ready' && data.connection.connectable
   return (
     <ModalForm
       title={tools.connectTitle(title)}
@@ -47,7 +48,7 @@ export function ConnectDialog({ module, returnPath, onClose }: ConnectDialogProp
       {causes.length > 0 && (
         <div role="alert" className={styles.refused}>
           {causes.map((cause) => (
-            <p key={cause}>{cause === 'not_set_up' ? tools.notSetUp(title) : tools.notConnectable(title)}</p>
+            <p key={cause}>{cause === 'not_set_up' ? <NotSetUp module={module} title={title} /> : tools.notConnectable(title)}</p>
           ))}
         </div>
       )}
@@ -77,10 +78,27 @@ interface UnavailableProps {
   onRetry: () => void
 }
 
-/** In the place of the form: nothing is known yet, there is no such module, or it needs no account. */
+/** In the place of the form: nothing is known yet, there is no such module, it needs no account, or none can be connected. */
 function Unavailable({ data, error, onRetry }: UnavailableProps) {
   const { tools } = useMessages()
+  const localized = useLocalized()
   if (error) return <ProblemNotice error={error} onRetry={onRetry} />
   if (!data) return <Skeleton lines={3} />
-  return <p>{data.connection ? tools.noAccountNeeded : tools.noToolsOfModule}</p>
+  if (!data.connection) return <p>{tools.noToolsOfModule}</p>
+  if (data.connection.state === 'ready') return <p>{tools.noAccountNeeded}</p>
+  return (
+    <p>
+      <NotSetUp module={data.module} title={localized(data.title)} />
+    </p>
+  )
+}
+
+/** Why nobody can connect the service, and who can change that. */
+function NotSetUp({ module, title }: { module: string; title: string }) {
+  const { tools } = useMessages()
+  return (
+    <>
+      {tools.notSetUp(title)} <SetUpLink module={module} title={title} />
+    </>
+  )
 }

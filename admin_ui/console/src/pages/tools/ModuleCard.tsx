@@ -7,10 +7,11 @@ import { ActionMenu } from '../../components/ActionMenu.tsx'
 import { Button } from '../../components/Button.tsx'
 import { Localized, useLocalized } from '../../components/Localized.tsx'
 import { useOverlay } from '../../components/overlay.ts'
+import { SetUpLink } from '../../components/SetUpLink.tsx'
 import { ProblemNotice, Skeleton } from '../../components/States.tsx'
 import { useMessages } from '../../messages/index.tsx'
 import { EffectBadge } from './EffectBadge.tsx'
-import { ModuleState } from './ModuleState.tsx'
+import { isWaitingForSetup, ModuleState } from './ModuleState.tsx'
 import { toolsQuery } from './queries.ts'
 import styles from './tools.module.css'
 
@@ -70,6 +71,13 @@ function ModuleActions({ module }: { module: SchemaToolModuleView }) {
   if (!connection || connection.state === 'ready') return null
   const title = localized(module.title)
   const connect = () => open({ connect: module.module })
+  if (isWaitingForSetup(connection)) {
+    return (
+      <span className={styles.setUp}>
+        <SetUpLink module={module.module} title={title} />
+      </span>
+    )
+  }
   if (connection.state === 'needs_connect') {
     return (
       <Button onPress={connect} aria-label={tools.connectModule(title)}>
@@ -78,7 +86,9 @@ function ModuleActions({ module }: { module: SchemaToolModuleView }) {
     )
   }
   const actions = [
-    { id: 'connect', label: connection.kind === 'shared' ? tools.connectOwn : tools.reconnect, run: connect },
+    ...(connection.connectable
+      ? [{ id: 'connect', label: connection.kind === 'shared' ? tools.connectOwn : tools.reconnect, run: connect }]
+      : []),
     ...(connection.kind === 'personal'
       ? [{ id: 'disconnect', label: tools.disconnect, danger: true, run: () => open({ disconnect: module.module }) }]
       : []),
@@ -90,7 +100,7 @@ function ModuleActions({ module }: { module: SchemaToolModuleView }) {
           {tools.reconnect}
         </Button>
       )}
-      <ActionMenu actions={actions} label={tools.actionsOf(title)} />
+      {actions.length > 0 && <ActionMenu actions={actions} label={tools.actionsOf(title)} />}
     </>
   )
 }

@@ -4,21 +4,28 @@ import { StatusBadge, type Tone } from '../../components/StatusBadge.tsx'
 import { useFormat, useMessages } from '../../messages/index.tsx'
 import styles from './tools.module.css'
 
-const TONES: Record<SchemaModuleConnectionView['state'], Tone> = {
+const TONES: Record<SchemaModuleConnectionView['state'] | 'not_set_up', Tone> = {
   ready: 'none',
   connected: 'ok',
   needs_connect: 'warn',
   broken: 'bad',
+  not_set_up: 'none',
+}
+
+/** Whether a module waits for an account that nobody can connect yet. */
+export function isWaitingForSetup(connection: SchemaModuleConnectionView): boolean {
+  return connection.state === 'needs_connect' && !connection.connectable
 }
 
 /** How a module is connected for the person: whose account, until when, and what is wrong. */
 export function ModuleState({ connection }: { connection: SchemaModuleConnectionView }) {
   const { tools } = useMessages()
   const troubled = connection.message.en !== ''
-  const tone = connection.state === 'connected' && troubled ? 'warn' : TONES[connection.state]
+  const state = isWaitingForSetup(connection) ? 'not_set_up' : connection.state
+  const tone = state === 'connected' && troubled ? 'warn' : TONES[state]
   return (
     <div className={styles.state}>
-      <StatusBadge tone={tone} text={tools.states[connection.state]} />
+      <StatusBadge tone={tone} text={tools.states[state]} />
       <span className={styles.account} dir="auto">
         <Account connection={connection} />
       </span>

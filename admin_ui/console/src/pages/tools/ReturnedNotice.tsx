@@ -22,7 +22,11 @@ export function ReturnedNotice() {
       <ul>
         {services.map((service) => (
           <li key={service.module}>
-            <StatusBadge tone={TONES[service.state]} text={tools.progress[service.state]} />
+            {service.cause === 'not_set_up' ? (
+              <StatusBadge tone="none" text={tools.states.not_set_up} />
+            ) : (
+              <StatusBadge tone={TONES[service.state]} text={tools.progress[service.state]} />
+            )}
             <code>{service.module}</code>
             {service.account && <span dir="auto">{service.account}</span>}
           </li>

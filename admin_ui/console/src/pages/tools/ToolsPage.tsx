@@ -52,9 +52,13 @@ export function ToolsPage() {
   )
 }
 
+/** Begins with all services that wait for an account; where none of them is set up, it says so. */
 function ConnectAll() {
+  const { tools } = useMessages()
   const { data } = useQuery(unconnectedQuery)
-  return data && data.items.length > 0 ? <ConnectAllButton /> : null
+  if (!data || data.items.length === 0) return null
+  if (data.items.some((module) => module.connection?.connectable)) return <ConnectAllButton />
+  return <p className={styles.about}>{tools.noneSetUp}</p>
 }
 
 function ConnectAllButton() {

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { SchemaToolModuleView } from '../../../api/schema.d.ts'
 import { Button } from '../../../components/Button.tsx'
 import { Card } from '../../../components/Card.tsx'
+import { findConnectMethod } from '../../../components/connectMethods.ts'
 import { ItemList } from '../../../components/Facts.tsx'
 import { useLocalized } from '../../../components/Localized.tsx'
 import { useOverlay } from '../../../components/overlay.ts'
@@ -9,20 +10,19 @@ import { StatusBadge } from '../../../components/StatusBadge.tsx'
 import { useMessages } from '../../../messages/index.tsx'
 import { ConnectDialog } from '../../tools/ConnectDialog.tsx'
 import { homeRoute } from '../route.ts'
-import { findConnectMethod, type Known } from './steps.ts'
+import type { Known } from './steps.ts'
 
 const OF_DIALOG = ['connect'] as const
 const RETURN_PATH = '/console?start=account'
 
 /** One account of the person's own, at a service that can be connected. */
 export function AccountStep({ known }: { known: Known }) {
-  const { guidedStart } = useMessages()
+  const { connections, guidedStart } = useMessages()
   const localized = useLocalized()
   const { connect } = homeRoute.useSearch()
   const { open, close } = useOverlay(OF_DIALOG)
   const connectable = known.modules.filter(
-    ({ module, connection }) =>
-      connection && connection.state !== 'ready' && (connection.kind !== null || findConnectMethod(module, known) !== 'needs_client'),
+    ({ connection }) => connection && connection.state !== 'ready' && (connection.kind !== null || connection.connectable),
   )
   return (
     <Card title={guidedStart.accountTitle} help={guidedStart.accountHelp}>
@@ -31,7 +31,7 @@ export function AccountStep({ known }: { known: Known }) {
         items={connectable}
         itemKey={(module) => module.module}
         title={(module) => localized(module.title)}
-        detail={(module) => module.connection?.account || guidedStart.methods[findConnectMethod(module.module, known) ?? 'key']}
+        detail={(module) => module.connection?.account || connections.methods[findConnectMethod(module.module, known.setup) ?? 'key']}
         end={(module) => <State module={module} title={localized(module.title)} onConnect={() => open({ connect: module.module })} />}
         empty={guidedStart.noneConnectable}
       />

@@ -45,7 +45,11 @@ function Steps({ known, call, start }: { known: Known; call: ClientCall | null; 
       {step === 'name' && <NameStep />}
       {step === 'service' && <ServiceStep known={known} />}
       {step === 'account' && <AccountStep known={known} />}
-      {step === 'client' && <ConnectClient />}
+      {step === 'client' && (
+        <div className={styles.client}>
+          <ConnectClient />
+        </div>
+      )}
       {step === 'call' && <CallStep call={call} />}
       {step === null || (step === 'call' && done.has('call')) ? <Finish open={findNext(done)} /> : <GoOn step={step} done={done} />}
     </>

@@ -1,20 +1,20 @@
-import { Link } from '@tanstack/react-router'
 import { Card } from '../../../components/Card.tsx'
+import { findConnectMethod } from '../../../components/connectMethods.ts'
 import { ItemList } from '../../../components/Facts.tsx'
 import { useLocalized } from '../../../components/Localized.tsx'
-import { StatusBadge, type Tone } from '../../../components/StatusBadge.tsx'
+import { SetupBadge, type SetupState } from '../../../components/SetupBadge.tsx'
+import { SetUpLink } from '../../../components/SetUpLink.tsx'
 import { useMessages } from '../../../messages/index.tsx'
-import { findConnectMethod, type Known, type ConnectMethod } from './steps.ts'
-
-const TONES: Record<ConnectMethod | 'off', Tone> = { key: 'ok', oauth: 'ok', needs_client: 'warn', off: 'none' }
+import type { Known } from './steps.ts'
 
 /** The services that people have accounts at, and what is still to be done before somebody can connect one. */
 export function ServiceStep({ known }: { known: Known }) {
-  const { guidedStart, services } = useMessages()
+  const { connections, guidedStart, services } = useMessages()
   const localized = useLocalized()
-  const listed = known.services.flatMap((service) => {
-    const method = service.has_vendor && service.installed ? findConnectMethod(service.module, known) : null
-    return method ? [{ ...service, title: localized({ en: service.title, ja: service.title_ja }), method: service.enabled ? method : ('off' as const) }] : []
+  const listed = known.setup.services.flatMap((service) => {
+    const method = service.has_vendor && service.installed ? findConnectMethod(service.module, known.setup) : null
+    const state: SetupState | null = method && !service.enabled ? 'off' : method
+    return state ? [{ ...service, title: localized({ en: service.title, ja: service.title_ja }), state }] : []
   })
   return (
     <Card title={guidedStart.serviceTitle} help={guidedStart.serviceHelp}>
@@ -23,17 +23,11 @@ export function ServiceStep({ known }: { known: Known }) {
         items={listed}
         itemKey={(service) => service.module}
         title={(service) => service.title}
-        detail={(service) => guidedStart.methods[service.method]}
+        detail={(service) => connections.methods[service.state]}
         end={(service) => (
           <>
-            <StatusBadge tone={TONES[service.method]} text={guidedStart.states[service.method]} />
-            <Link
-              to="/services"
-              search={{ id: service.module, ...(service.method !== 'off' && { tab: 'oauth' as const }) }}
-              aria-label={guidedStart.setUpService(service.title)}
-            >
-              {guidedStart.setUp}
-            </Link>
+            <SetupBadge state={service.state} />
+            <SetUpLink module={service.module} title={service.title} state={service.state} />
           </>
         )}
         empty={services.emptyText}
