@@ -49,6 +49,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "audit": ("audit",),
     "tool": ("tool",),
     "call": ("call", "schema"),
+    "job": ("job",),
     "figures": ("figures",),
     "backup": ("backup", "restore", "adopt"),
     "doctor": ("doctor",),

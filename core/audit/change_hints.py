@@ -28,6 +28,7 @@ RESOURCES: Mapping[str, str] = {
     "role": "roles",
     "permission": "roles",
     "access_request": "access-requests",
+    "job": "jobs",
     "service": "services",
     "token": "tokens",
     "credential": "connections",

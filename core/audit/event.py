@@ -57,6 +57,8 @@ class AuditEventKind(StrEnum):
     ACCESS_REQUEST_APPROVED = "access_request.approved"
     ACCESS_REQUEST_DECLINED = "access_request.declined"
     ACCESS_REQUEST_REOPENED = "access_request.reopened"
+    JOB_CANCELLED = "job.cancelled"
+    JOB_RETRIED = "job.retried"
     SERVICE_ENABLED = "service.enabled"
     SERVICE_DISABLED = "service.disabled"
     SERVICE_CHANGED = "service.changed"

@@ -292,6 +292,21 @@ class Settings:
         "turns. A call that waits for its vendor does not count.",
         8,
     )
+    jobs_at_once: int = declare_setting(
+        "MCPIST_JOBS_AT_ONCE",
+        values.make_integer_parser(0, 1_000),
+        "a whole number from 0 to 1000",
+        "Jobs that this process runs at the same time (`mcpist up`, `mcpist worker`); 0 leaves all to other processes.",
+        16,
+    )
+    jobs_of_tenant: int = declare_setting(
+        "MCPIST_JOBS_OF_TENANT",
+        values.make_integer_parser(1, 1_000),
+        "a whole number from 1 to 1000",
+        "Jobs of one tenant that run at the same time in all processes; of one person, and with one module, half as "
+        "many.",
+        8,
+    )
     connections_per_address: int = declare_setting(
         "MCPIST_CONNECTIONS_PER_ADDRESS",
         values.make_integer_parser(1, 1_000_000),

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -47,6 +47,7 @@ from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
+from jobs.handler import JobHandler
 from server.deployment import Deployment
 from server.health import (
     DEGRADED,
@@ -83,6 +84,8 @@ class Gateway:
     end_event_streams: Callable[[], None] = do_nothing
     """Ends the console's event streams, where this process serves the console."""
     serves_console: bool = False
+    job_handlers: Mapping[str, JobHandler] = field(default_factory=dict[str, JobHandler])
+    """What runs the jobs of calls, by their kind, for a worker of this process."""
 
 
 @contextlib.asynccontextmanager

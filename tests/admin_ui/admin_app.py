@@ -71,6 +71,7 @@ from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
+from jobs.events import JobEvents
 from server.tool_catalogue import InstalledToolCatalogue
 from server.wiring.connect import build_connect_services
 from tests.admin_ui.toy_catalogue import toy_catalogue, toy_vendors
@@ -199,6 +200,8 @@ class Tenant:
     """The administrator's own."""
     mapping_id: UUID
     scim_token_id: UUID
+    job_id: UUID
+    """The administrator's own."""
 
 
 @dataclass(slots=True)
@@ -236,7 +239,12 @@ class AdminApp:
             AdminDependencies(
                 self.console,
                 InstalledToolCatalogue(toy_catalogue),
-                EventStreams(self.console, ChangeFeed(self.console, self.feed_address, poll_seconds=0.2), self.timing),
+                EventStreams(
+                    self.console,
+                    ChangeFeed(self.console, self.feed_address, poll_seconds=0.2),
+                    self.timing,
+                    None if self.feed_address is None else JobEvents(self.feed_address),
+                ),
                 ("kg",),
                 {"kg": kg, "mute": mute},
                 self.checks,
@@ -326,6 +334,7 @@ class AdminApp:
             (await create_request(self.console, ACTOR, tenant.id, admin.id, "kg", "delete", f"Of {slug}"))[0].id,
             mapping.id,
             scim_token.id,
+            await self.job(admin),
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -357,6 +366,12 @@ class AdminApp:
         account = VerifiedAccount("https://idp.example", f"{email} {uuid4()}", email, True, "")
         await self.parts.identities.link(ACTOR, tenant_id, user_id, account)
         return (await self.parts.identities.list_page(tenant_id, user_id, None, 1))[0].id
+
+    async def job(self, person: Person, state: str = "failed", message: str = "") -> UUID:
+        """A job of a person's, as a worker has left it."""
+        job_id = uuid4()
+        await self.execute(_JOB, person.tenant_id, job_id, person.id, state, message)
+        return job_id
 
     async def seal(self) -> None:
         """Make the audit log show what was appended."""
@@ -441,5 +456,9 @@ _MANDATE = """INSERT INTO auth.mandates (tenant_id, id, user_id, purpose, purpos
     credential_id, client, scopes, read_only, result_text, created_at, consented_at, expires_at)
     VALUES ($1, $2, $3, 'job', gen_random_uuid(), 'Count stars', '{kg.search}', 'operator', 'operator', 'Claude',
     '{mcp:read}', false, '', $4::timestamptz, $4, $4::timestamptz + interval '1 day')"""
+_JOB = """INSERT INTO jobs.jobs (tenant_id, id, user_id, kind, module, tool, title, client, arguments, is_repeatable,
+        retries_left, lifetime, expires_at, state, message, lease_owner)
+    VALUES ($1, $2, $3, 'call', 'kg', 'search', 'Search', 'a client', 'sealed', true, 0, interval '1 hour',
+        now() + interval '1 hour', $4, $5, CASE WHEN $4 = 'running' THEN gen_random_uuid() END)"""
 _CONNECT_SESSION = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, modules, created_at, expires_at)
     VALUES ($1, $2, $3, '{kg,hub}', now(), now() + interval '1 hour')"""

@@ -136,6 +136,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "oauth_client_id": str(tenant.oauth_client_id),
         "connect_session_id": str(tenant.connect_session_id),
         "request_id": str(tenant.request_id),
+        "job_id": str(tenant.job_id),
         "provider_id": tenant.provider_id,
         "identity_provider_id": f"of-{tenant.slug}",
         "module": f"module_of_{tenant.slug}",
@@ -163,6 +164,7 @@ def made_up() -> dict[str, str]:
         "oauth_client_id",
         "connect_session_id",
         "request_id",
+        "job_id",
     )
     random = {
         "client_id": f"client_{uuid4().hex[:22]}",
@@ -321,6 +323,10 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(app: A
         "POST /access-requests": ("user", ["mcp:write", "admin:write"]),
         "GET /access-requests": ("user", ["mcp:read", "admin:read"]),
         "GET /access-requests/{request_id}": ("user", ["mcp:read", "admin:read"]),
+        "GET /jobs": ("user", ["mcp:read", "admin:read"]),
+        "GET /jobs/{job_id}": ("user", ["mcp:read", "admin:read"]),
+        "POST /jobs/{job_id}/cancellation": ("user", ["mcp:write", "admin:write"]),
+        "POST /jobs/{job_id}/retry": ("user", ["mcp:write", "admin:write"]),
         "DELETE /access-requests/{request_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /events": ("user", ["mcp:read", "admin:read"]),
         "GET /audit": ("user", ["mcp:read", "admin:read"]),
