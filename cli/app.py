@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "scim_token": ("scim-token",),
     "session": ("session",),
     "grant": ("grant",),
+    "mandate": ("mandate",),
     "identity": ("identity",),
     "connection": ("connection",),
     "audit": ("audit",),
