@@ -26,7 +26,7 @@ from core.secret import Secret
 from gateway.mcp.call_supervisor import CallSupervisor, CancelReason, SupervisedCall
 
 CANCEL_CHANNEL = "mcpist_cancel"
-COUNT_SECONDS = 0.15
+COUNT_SECONDS = 0.3
 """How long other processes have to answer; one that does not runs no such request."""
 MAX_PENDING = 256
 _DIGEST_LENGTH = 32
