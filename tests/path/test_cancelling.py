@@ -24,9 +24,10 @@ Nodes = tuple[Node, Node]
 
 
 @pytest.fixture(autouse=True)
-def count_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def count_for_long(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine another gateway's answer may take longer than the product waits."""
-    monkeypatch.setattr(cancellation, "COUNT_SECONDS", 1.5)
+    if "nodes" in request.fixturenames:
+        monkeypatch.setattr(cancellation, "COUNT_SECONDS", 1.5)
 
 
 def wait(node: Node, person: Person, id: Any = "x", **options: Any) -> "asyncio.Task[Answer]":
